@@ -1,0 +1,55 @@
+# Two commands: `make run` and `make test`. Both set up everything they need in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# A chromium that could not be installed skips nothing silently: the browser tests say so.
+APT := $(shell command -v apt-get 2>/dev/null)
+
+.PHONY: run test test-slow bench lint format clean chromium
+
+run: $(VENV)/.installed-run
+	$(BIN)/nerode atlas -o $(OUT)/atlas.html
+
+test: $(VENV)/.installed-test chromium lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-test
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python -m benchmarks
+
+chromium:
+	@command -v chromium >/dev/null 2>&1 || { \
+	  if [ -n "$(APT)" ] && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	  else \
+	    echo "chromium is missing and may not be installed here: browser tests will be skipped"; \
+	  fi; }
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -q --upgrade pip
+
+$(VENV)/.installed-run: pyproject.toml $(VENV)/bin/python
+	$(PIP) install -q -e ".[torch]"
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml $(VENV)/bin/python
+	$(PIP) install -q -e ".[test]"
+	@touch $@ $(VENV)/.installed-run
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache src/*.egg-info

@@ -1,0 +1,1 @@
+"""What every stage stands on: errors, budgets, references, registries, named random streams."""

@@ -1,0 +1,86 @@
+"""The works that the code cites, read from `references.bib`."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from importlib import resources
+
+from nerode.core.errors import UnknownName
+
+_ENTRY = re.compile(r"@(\w+)\s*\{\s*([^,\s]+)\s*,(.*?)\n\}", re.DOTALL)
+_FIELD = re.compile(r"(\w+)\s*=\s*\{(.*?)\}\s*(?:,\s*\n|\n|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One entry of `references.bib`."""
+
+    key: str
+    kind: str
+    title: str
+    author: str
+    year: str
+    where: str
+    bibtex: str
+
+    @property
+    def label(self) -> str:
+        """A short form: first author (and "et al." or the second) and year."""
+        names = [name.split(",")[0].strip() for name in self.author.split(" and ")]
+        if len(names) == 1:
+            who = names[0]
+        elif len(names) == 2:
+            who = f"{names[0]} & {names[1]}"
+        else:
+            who = f"{names[0]} et al."
+        return f"{who} {self.year}"
+
+
+@functools.cache
+def works() -> dict[str, Work]:
+    """All entries of `references.bib` by key."""
+    text = resources.files("nerode.core").joinpath("references.bib").read_text(encoding="utf-8")
+    found = {}
+    for match in _ENTRY.finditer(text):
+        kind, key, body = match.groups()
+        fields = {name.lower(): " ".join(value.split()) for name, value in _FIELD.findall(body + "\n")}
+        where = fields.get("journal") or fields.get("booktitle") or fields.get("publisher") or ""
+        if fields.get("eprint"):
+            where = f"{where}, arXiv:{fields['eprint']}" if where else f"arXiv:{fields['eprint']}"
+        if key in found:
+            raise ValueError(f"references.bib has two entries called {key}")
+        found[key] = Work(
+            key=key,
+            kind=kind.lower(),
+            title=fields["title"].replace("{", "").replace("}", ""),
+            author=fields["author"],
+            year=fields["year"],
+            where=where.replace("{", "").replace("}", ""),
+            bibtex=match.group(0),
+        )
+    return found
+
+
+def work(key: str) -> Work:
+    """Returns the entry `key`, or raises UnknownName."""
+    try:
+        return works()[key]
+    except KeyError:
+        raise UnknownName("reference", key, works()) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A work and, where the source was read, the place inside it."""
+
+    key: str
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        work(self.key)
+
+    def __str__(self) -> str:
+        label = work(self.key).label
+        return f"{label}, {self.place}" if self.place else label

@@ -1,0 +1,1 @@
+"""Languages: what they are, where they come from, how to sample from them."""
