@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nerode.core.budget import Budget
 from nerode.core.errors import InputError
 from nerode.languages.alphabet import Alphabet, Word, WordLike
 
@@ -37,25 +39,37 @@ class Dfa:
     accepting: BoolArray
 
     def __post_init__(self) -> None:
-        transitions = np.array(self.transitions, dtype=np.int32, copy=True, ndmin=2)
-        accepting = np.array(self.accepting, dtype=np.bool_, copy=True)
+        accepting = np.array(self.accepting, copy=True)
+        if accepting.ndim != 1 or not len(accepting):
+            raise InputError(
+                f"`accepting` has shape {accepting.shape}; give one truth value for each state (at least one)"
+            )
+        if accepting.dtype != np.bool_:
+            raise InputError(
+                f"`accepting` has the type {accepting.dtype}; give one truth value for each state, "
+                "not the numbers of the accepting states"
+            )
         n = len(accepting)
-        if n == 0:
-            raise InputError("an automaton needs at least one state")
+        transitions = np.array(self.transitions, copy=True, ndmin=2)
         if transitions.shape != (n, len(self.alphabet)):
             raise InputError(
                 f"the transition table has shape {transitions.shape}, "
                 f"but there are {n} states and {len(self.alphabet)} letters"
             )
-        if transitions.size and not (0 <= transitions.min() and transitions.max() < n):
+        if transitions.size and not np.issubdtype(transitions.dtype, np.integer):
+            raise InputError(f"the transition table has the type {transitions.dtype}; states are integers")
+        # Before the cast to int32, which would wrap a large number around into the range.
+        if transitions.size and (transitions.min() < 0 or transitions.max() >= n):
             raise InputError(f"a transition leads outside the states 0…{n - 1}")
-        if not 0 <= self.start < n:
-            raise InputError(f"the start state {self.start} is outside the states 0…{n - 1}")
+        start = operator.index(self.start)
+        if not 0 <= start < n:
+            raise InputError(f"the start state {start} is outside the states 0…{n - 1}")
+        transitions = transitions.astype(np.int32)
         transitions.setflags(write=False)
         accepting.setflags(write=False)
         object.__setattr__(self, "transitions", transitions)
         object.__setattr__(self, "accepting", accepting)
-        object.__setattr__(self, "start", int(self.start))
+        object.__setattr__(self, "start", start)
 
     @classmethod
     def build(
@@ -65,6 +79,7 @@ class Dfa:
         *,
         start: Any,
         accept: Callable[[Any], bool] | Iterable[Any],
+        budget: Budget | None = None,
     ) -> Dfa:
         """Returns the automaton whose states are what `step` reaches from `start`.
 
@@ -74,16 +89,15 @@ class Dfa:
                 stands for one dead state.
             start: any hashable value.
             accept: a predicate on states or the collection of accepting ones.
+            budget: limits the number of states, for a `step` that may reach too many.
+
+        Raises:
+            InputError: if a table has a symbol that is not in the alphabet.
+            BudgetExceeded: if more states are reached than the budget allows.
         """
         alphabet = Alphabet(tuple(symbols))
-        if callable(step):
-            move = step
-        else:
-            table = step
-
-            def move(state: Any, symbol: str) -> Any:
-                return table.get(state, {}).get(symbol)
-
+        budget = budget or Budget()
+        move = step if callable(step) else _table_move(step, alphabet)
         accepts = accept if callable(accept) else frozenset(accept).__contains__
         number: dict[Any, int] = {start: 0}
         order = [start]
@@ -97,6 +111,7 @@ class Dfa:
                     order.append(target)
                 row.append(number[target])
             rows.append(row)
+            budget.check("states", len(order), states_reached=len(order))
         accepting = [state is not None and bool(accepts(state)) for state in order]
         table_array = np.array(rows, dtype=np.int32).reshape(len(order), len(alphabet))
         return cls(alphabet=alphabet, transitions=table_array, start=0, accepting=np.array(accepting))
@@ -116,7 +131,9 @@ class Dfa:
         return (self.alphabet, self.start, self.transitions.tobytes(), self.accepting.tobytes())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dfa) and self._key == other._key
+        if not isinstance(other, Dfa):
+            return NotImplemented
+        return self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -129,7 +146,7 @@ class Dfa:
 
     def run(self, word: WordLike, *, state: int | None = None) -> int:
         """Returns the state after a word, from the start or from `state`."""
-        q = self.start if state is None else state
+        q = self.start if state is None else self._state(state)
         table = self.transitions
         for letter in self.alphabet.encode(word):
             q = int(table[q, letter])
@@ -146,10 +163,10 @@ class Dfa:
         """Whether the word is in the language."""
         return bool(self.accepting[self.run(word)])
 
-    def action(self, word: Iterable[int]) -> IntArray:
+    def action(self, word: WordLike) -> IntArray:
         """Returns the map that a word induces on the states: `action(w)[q]` is q·w."""
         image = np.arange(self.num_states, dtype=np.int32)
-        for letter in word:
+        for letter in self.alphabet.encode(word):
             image = self.transitions[image, letter]
         return image
 
@@ -157,16 +174,18 @@ class Dfa:
     def live(self) -> BoolArray:
         """Which states can still reach an accepting state."""
         n = self.num_states
-        live = self.accepting.copy()
         targets = self.transitions.ravel()
         by_target = np.argsort(targets, kind="stable")
-        sources = by_target // max(1, self.num_letters)
-        first = np.searchsorted(targets[by_target], np.arange(n + 1))
-        frontier = np.flatnonzero(live)
-        while len(frontier):
-            found = np.unique(np.concatenate([sources[first[q] : first[q + 1]] for q in frontier]))
-            frontier = found[~live[found]]
-            live[frontier] = True
+        sources = (by_target // max(1, self.num_letters)).tolist()
+        first = np.searchsorted(targets[by_target], np.arange(n + 1)).tolist()
+        found = bytearray(self.accepting.tobytes())
+        pending = np.flatnonzero(self.accepting).tolist()
+        for q in pending:
+            for p in sources[first[q] : first[q + 1]]:
+                if not found[p]:
+                    found[p] = 1
+                    pending.append(p)
+        live = np.frombuffer(bytes(found), dtype=np.bool_)
         live.setflags(write=False)
         return live
 
@@ -182,14 +201,56 @@ class Dfa:
         return legal
 
     @functools.cached_property
-    def access_words(self) -> Mapping[int, Word]:
-        """For each reachable state the shortest word (first in alphabet order) that leads to it."""
-        words: dict[int, Word] = {self.start: ()}
-        order = [self.start]
+    def _tree(self) -> tuple[list[int], list[int], list[int]]:
+        """The breadth-first tree: states as they are found, then parent and letter by state (-1: none)."""
         rows = self.transitions.tolist()
+        parent = [-1] * self.num_states
+        through = [-1] * self.num_states
+        seen = bytearray(self.num_states)
+        seen[self.start] = 1
+        order = [self.start]
         for q in order:
             for letter, target in enumerate(rows[q]):
-                if target not in words:
-                    words[target] = (*words[q], letter)
+                if not seen[target]:
+                    seen[target] = 1
+                    parent[target] = q
+                    through[target] = letter
                     order.append(target)
-        return words
+        return order, parent, through
+
+    @functools.cached_property
+    def breadth_first(self) -> IntArray:
+        """The reachable states, in the order of their access words (by length, then by alphabet)."""
+        order = np.array(self._tree[0], dtype=np.int32)
+        order.setflags(write=False)
+        return order
+
+    def access_word(self, state: int) -> Word:
+        """Returns the shortest word (first in alphabet order) that leads from the start to a state.
+
+        Raises:
+            InputError: if no word leads there.
+        """
+        _, parent, through = self._tree
+        q = self._state(state)
+        letters: list[int] = []
+        while q != self.start:
+            if parent[q] < 0:
+                raise InputError(f"no word leads to the state {state}; `trim` removes such states")
+            letters.append(through[q])
+            q = parent[q]
+        return tuple(reversed(letters))
+
+    def _state(self, state: int) -> int:
+        """Returns a state given by the user, or says that there is none such."""
+        if not 0 <= state < self.num_states:
+            raise InputError(f"the state {state} is outside the states 0…{self.num_states - 1}")
+        return state
+
+
+def _table_move(table: Mapping[Any, Mapping[str, Any]], alphabet: Alphabet) -> Callable[[Any, str], Any]:
+    """Returns the step function of a table whose symbols are all in the alphabet."""
+    for row in table.values():
+        for symbol in row:
+            alphabet.index(symbol)
+    return lambda state, symbol: table.get(state, {}).get(symbol)

@@ -2,13 +2,14 @@
 
 Implements: [Hopcroft1971], with a first phase of vectorised Moore rounds [Moore1956].
 
-Moore's rounds are matrix operations and finish the many automata whose states are told apart by short
-words in a few milliseconds; an automaton that needs long words (a chain) would take as many rounds as it
-has states, so the partition goes on to Hopcroft's algorithm once a round splits little.
+Moore's rounds are cheap and finish the many automata whose states are told apart by short words; an
+automaton that needs long words (a chain) would take as many rounds as it has states, so a partition that
+is unfinished after a few rounds and grows slowly goes on to Hopcroft's algorithm.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 
 import numpy as np
@@ -16,10 +17,13 @@ import numpy.typing as npt
 
 from nerode.languages.dfa import Dfa
 
-Labels = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int32]
 
 _MOORE_ROUNDS = 12
-"""Rounds after which a partition that still changes is handed to Hopcroft's algorithm."""
+"""Rounds after which a partition that grows slowly is handed to Hopcroft's algorithm."""
+
+_GROWTH = 1.25
+"""The factor by which a later round must multiply the classes to be worth its pass over the table."""
 
 
 def minimise(dfa: Dfa) -> Dfa:
@@ -29,15 +33,21 @@ def minimise(dfa: Dfa) -> Dfa:
     over one alphabet accept the same language exactly when `minimise` makes them equal.
     """
     dfa = trim(dfa)
+    return trim(_quotient(dfa, equivalence_classes(dfa)))
+
+
+def equivalence_classes(dfa: Dfa) -> Labels:
+    """Returns a label for each state; two states have one label when the same words lead them to acceptance.
+
+    All states are labelled, unreachable ones too. The labels are 0 … number of classes - 1.
+    """
     labels, stable = _moore_rounds(dfa)
-    if not stable:
-        labels = _hopcroft(dfa, labels)
-    return trim(_quotient(dfa, labels))
+    return labels if stable else _hopcroft(dfa, labels)
 
 
 def trim(dfa: Dfa) -> Dfa:
     """Returns the reachable part, states numbered breadth first; the automaton stays complete."""
-    order = np.array(_breadth_first(dfa), dtype=np.int32)
+    order = dfa.breadth_first
     if len(order) == dfa.num_states and np.array_equal(order, np.arange(dfa.num_states)):
         return dfa
     number = np.full(dfa.num_states, -1, dtype=np.int32)
@@ -50,41 +60,34 @@ def trim(dfa: Dfa) -> Dfa:
     )
 
 
-def _breadth_first(dfa: Dfa) -> list[int]:
-    rows = dfa.transitions.tolist()
-    seen = bytearray(dfa.num_states)
-    seen[dfa.start] = 1
-    order = [dfa.start]
-    for q in order:
-        for target in rows[q]:
-            if not seen[target]:
-                seen[target] = 1
-                order.append(target)
-    return order
-
-
 def _moore_rounds(dfa: Dfa) -> tuple[Labels, bool]:
     """Refines {accepting, rejecting} a few times; says whether the partition is stable."""
-    labels = dfa.accepting.astype(np.int64)
-    num_classes = len(np.unique(labels))
-    for _ in range(_MOORE_ROUNDS):
-        refined = labels
-        for letter in range(dfa.num_letters):
-            pair = refined * dfa.num_states + labels[dfa.transitions[:, letter]]
-            refined = np.unique(pair, return_inverse=True)[1].astype(np.int64)
-        refined_classes = int(refined.max()) + 1
-        if refined_classes == num_classes:
+    labels = _number_rows(dfa.accepting[:, None].astype(np.int32))
+    for rounds in itertools.count(1):
+        refined = _number_rows(np.column_stack([labels, labels[dfa.transitions]]))
+        before, after = int(labels.max()) + 1, int(refined.max()) + 1
+        labels = refined
+        if after in (before, dfa.num_states):
             return labels, True
-        labels, num_classes = refined, refined_classes
-        if num_classes == dfa.num_states:
-            return labels, True
+        if rounds >= _MOORE_ROUNDS and after < _GROWTH * before:
+            break
     return labels, False
+
+
+def _number_rows(rows: npt.NDArray[np.int32]) -> Labels:
+    """Returns a number for each row of a table, the same for equal rows, in order of first occurrence."""
+    # A dictionary of the rows as bytes takes one pass whatever the number of columns is; sorting would
+    # take one for each column.
+    text, width = rows.tobytes(), rows.shape[1] * rows.itemsize
+    number: dict[bytes, int] = {}
+    keys = (text[i : i + width] for i in range(0, len(text), width))
+    return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int32)
 
 
 def _hopcroft(dfa: Dfa, labels: Labels) -> Labels:
     """Refines a partition to the coarsest stable one."""
     n, k = dfa.num_states, dfa.num_letters
-    block_of: list[int] = np.unique(labels, return_inverse=True)[1].tolist()
+    block_of: list[int] = labels.tolist()
     blocks: list[set[int]] = [set() for _ in range(max(block_of) + 1)]
     for q, b in enumerate(block_of):
         blocks[b].add(q)
@@ -113,24 +116,21 @@ def _hopcroft(dfa: Dfa, labels: Labels) -> Labels:
             for p in moved:
                 block_of[p] = new
             for a in range(k):
-                if (c, a) in waiting or len(moved) <= len(blocks[c]):
-                    add = (new, a)
-                else:
-                    add = (c, a)
+                add = (new, a) if (c, a) in waiting or len(moved) <= len(blocks[c]) else (c, a)
                 if add not in waiting:
                     waiting.add(add)
                     work.append(add)
-    return np.array(block_of, dtype=np.int64)
+    return np.array(block_of, dtype=np.int32)
 
 
 def _quotient(dfa: Dfa, labels: Labels) -> Dfa:
-    values, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    if len(values) == dfa.num_states:
+    """Returns the automaton of the classes."""
+    members, first = np.unique(labels, return_index=True)
+    if len(members) == dfa.num_states:
         return dfa
-    number = inverse.astype(np.int32)
     return Dfa(
         alphabet=dfa.alphabet,
-        transitions=number[dfa.transitions[first]],
-        start=int(number[dfa.start]),
+        transitions=labels[dfa.transitions[first]],
+        start=int(labels[dfa.start]),
         accepting=dfa.accepting[first],
     )

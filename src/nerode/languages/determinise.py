@@ -1,0 +1,169 @@
+"""Nondeterministic automata, and the deterministic automaton of their subsets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.dfa import Dfa
+from nerode.languages.exploring import explore
+
+Edge = tuple[int, int | None, int]
+"""Source, letter (None: the edge reads nothing), target."""
+
+_CELLS = 1 << 22
+"""How many truth values one batch of subsets may occupy, whatever the size of the automaton."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nfa:
+    """A nondeterministic automaton, with edges that may read nothing.
+
+    States are any non-negative integers; those that occur nowhere do not exist.
+
+    Attributes:
+        alphabet: the letters, by number in the edges.
+        transitions: the edges (source, letter or None, target).
+        starts: the initial states; none of them gives the empty language.
+        accepting: the final states.
+    """
+
+    alphabet: Alphabet
+    transitions: tuple[Edge, ...]
+    starts: frozenset[int]
+    accepting: frozenset[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transitions", tuple(self.transitions))
+        object.__setattr__(self, "starts", frozenset(self.starts))
+        object.__setattr__(self, "accepting", frozenset(self.accepting))
+        for source, letter, target in self.transitions:
+            if letter is not None and not 0 <= letter < len(self.alphabet):
+                raise InputError(
+                    f"the edge {source} → {target} reads letter number {letter}, "
+                    f"but the alphabet has {len(self.alphabet)} letters"
+                )
+            if source < 0 or target < 0:
+                raise InputError(f"the edge {source} → {target} has a negative state; number states from 0")
+        if any(q < 0 for q in self.starts | self.accepting):
+            raise InputError("a start or accepting state is negative; number states from 0")
+
+
+def determinise(nfa: Nfa, budget: Budget | None = None) -> Dfa:
+    """Returns the automaton whose states are the reachable subsets, numbered breadth first.
+
+    States from which nothing is accepted are left out of the subsets, so at most one state of the result
+    (the empty subset) is dead. The result need not be minimal.
+
+    Implements: [RabinScott1959]
+
+    Raises:
+        BudgetExceeded: if there are more subsets than `budget.states`; it says how many were reached.
+    """
+    budget = budget or Budget()
+    edges, starts = _without_silent_edges(nfa, budget)
+    edges, starts, useful = _useful_part(edges, starts, nfa.accepting)
+    n, k = len(useful), len(nfa.alphabet)
+    number = {q: i for i, q in enumerate(useful)}
+    step = _SubsetStep({(a, number[p], number[q]) for p, a, q in edges}, num_states=n, num_letters=k)
+    subsets, table = explore(
+        [step.pack([number[q] for q in starts])],
+        step.successors,
+        num_letters=k,
+        batch=step.batch,
+        budget=budget,
+    )
+    final = int.from_bytes(step.pack([number[q] for q in useful if q in nfa.accepting]), "little")
+    accepting = np.array([bool(int.from_bytes(subset, "little") & final) for subset in subsets])
+    return Dfa(alphabet=nfa.alphabet, transitions=table, start=0, accepting=accepting)
+
+
+class _SubsetStep:
+    """Successors of many subsets at once; a subset is a bit string, packed into bytes.
+
+    The successor of a subset contains q after letter a when it contains some p with an edge (p, a, q). All
+    edges are sorted by (a, q), and one segmented "or" over the columns of their sources does it for a batch.
+    """
+
+    def __init__(self, edges: set[tuple[int, int, int]], *, num_states: int, num_letters: int) -> None:
+        self.num_states = num_states
+        self.num_letters = num_letters
+        ordered = np.array(sorted((a, q, p) for a, p, q in edges), dtype=np.int64).reshape(-1, 3)
+        cell = ordered[:, 0] * num_states + ordered[:, 1]
+        self._sources = ordered[:, 2]
+        self._cells, self._segments = np.unique(cell, return_index=True)
+        self.batch = max(1, _CELLS // max(1, num_states * num_letters, len(edges)))
+
+    def pack(self, members: Iterable[int]) -> bytes:
+        """Returns a subset given by its members."""
+        row = np.zeros(self.num_states, dtype=np.uint8)
+        row[list(members)] = 1
+        return np.packbits(row, bitorder="little").tobytes()
+
+    def successors(self, subsets: list[bytes]) -> list[bytes]:
+        """Returns the subsets after each letter, subset by subset."""
+        count, k, n = len(subsets), self.num_letters, self.num_states
+        width = len(subsets[0])
+        after = np.zeros((k * n, count), dtype=np.uint8)
+        if len(self._cells):
+            packed = np.frombuffer(b"".join(subsets), dtype=np.uint8).reshape(count, width)
+            members = np.unpackbits(packed, axis=1, count=n, bitorder="little").T
+            after[self._cells] = np.bitwise_or.reduceat(
+                members.take(self._sources, axis=0), self._segments, axis=0
+            )
+        by_subset: npt.NDArray[np.uint8] = after.T.reshape(count * k, n)
+        text = np.packbits(by_subset, axis=1, bitorder="little").tobytes()
+        if not width:
+            return [b""] * (count * k)
+        return [text[i : i + width] for i in range(0, len(text), width)]
+
+
+def _without_silent_edges(nfa: Nfa, budget: Budget) -> tuple[set[tuple[int, int, int]], frozenset[int]]:
+    """Returns edges (source, letter, target) and starts of an equal automaton that always reads a letter."""
+    silent: dict[int, list[int]] = defaultdict(list)
+    for source, letter, target in nfa.transitions:
+        if letter is None:
+            silent[source].append(target)
+    closures: dict[int, frozenset[int]] = {}
+    edges: set[tuple[int, int, int]] = set()
+    for source, letter, target in nfa.transitions:
+        if letter is None:
+            continue
+        if target not in closures:
+            closures[target] = frozenset(_reach([target], silent))
+            budget.check_time(edges_without_silent_ones=len(edges))
+        edges.update((source, letter, q) for q in closures[target])
+    return edges, frozenset(_reach(nfa.starts, silent))
+
+
+def _useful_part(
+    edges: set[tuple[int, int, int]], starts: frozenset[int], accepting: frozenset[int]
+) -> tuple[set[tuple[int, int, int]], frozenset[int], list[int]]:
+    """Returns edges, starts and states of the part that is both reachable and able to accept."""
+    forward: dict[int, list[int]] = defaultdict(list)
+    backward: dict[int, list[int]] = defaultdict(list)
+    for source, _, target in edges:
+        forward[source].append(target)
+        backward[target].append(source)
+    useful = _reach(starts, forward) & _reach(accepting, backward)
+    kept = {(p, a, q) for p, a, q in edges if p in useful and q in useful}
+    return kept, starts & useful, sorted(useful)
+
+
+def _reach(starts: Iterable[int], successors: Mapping[int, list[int]]) -> set[int]:
+    """Returns what can be reached from some states, themselves included."""
+    found = set(starts)
+    pending = list(found)
+    while pending:
+        for q in successors.get(pending.pop(), ()):
+            if q not in found:
+                found.add(q)
+                pending.append(q)
+    return found
