@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from dataclasses import dataclass
 from importlib import resources
 
@@ -11,6 +12,16 @@ from nerode.core.errors import UnknownName
 
 _ENTRY = re.compile(r"@(\w+)\s*\{\s*([^,\s]+)\s*,(.*?)\n\}", re.DOTALL)
 _FIELD = re.compile(r"(\w+)\s*=\s*\{(.*?)\}\s*(?:,\s*\n|\n|\Z)", re.DOTALL)
+
+
+_ACCENTS = {"'": "\u0301", "`": "\u0300", '"': "\u0308", "v": "\u030c", "^": "\u0302", "c": "\u0327"}
+_ACCENT = re.compile(r"""\{?\\(["'`^]|[vc](?=\{))\{?(\\?\w)\}?\}?""")
+
+
+def _plain(text: str) -> str:
+    """The text of a BibTeX field with accents as Unicode and without braces."""
+    accented = _ACCENT.sub(lambda m: m.group(2).lstrip("\\") + _ACCENTS[m.group(1)], text)
+    return unicodedata.normalize("NFC", accented).replace("{", "").replace("}", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +42,7 @@ class Work:
         names = [name.split(",")[0].strip() for name in self.author.split(" and ")]
         if len(names) == 1:
             who = names[0]
-        elif len(names) == 2:
+        elif len(names) == 2 and names[1] != "others":
             who = f"{names[0]} & {names[1]}"
         else:
             who = f"{names[0]} et al."
@@ -54,10 +65,10 @@ def works() -> dict[str, Work]:
         found[key] = Work(
             key=key,
             kind=kind.lower(),
-            title=fields["title"].replace("{", "").replace("}", ""),
-            author=fields["author"],
+            title=_plain(fields["title"]),
+            author=_plain(fields["author"]),
             year=fields["year"],
-            where=where.replace("{", "").replace("}", ""),
+            where=_plain(where),
             bibtex=match.group(0),
         )
     return found

@@ -1,0 +1,85 @@
+"""`nerode check`: which architectures can express a language, and why."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from nerode.algebra.profile import profile as algebra_profile
+from nerode.cli.options import (
+    budget_options,
+    language_options,
+    make_budget,
+    read_language,
+    sense_option,
+    split_names,
+    verdict_options,
+)
+from nerode.core.errors import NerodeError
+from nerode.report.check_object import check_object
+from nerode.verdict.decide import decide, select_architectures
+from nerode.verdict.records import Sense, Status
+
+
+@click.command()
+@click.argument("languages", metavar="LANG…", nargs=-1, required=True)
+@verdict_options
+@sense_option
+@language_options
+@budget_options
+@click.option("--details", is_flag=True, help="List the theorems used and what they assume.")
+@click.option("--fail-on-no", is_flag=True, help="Exit 1 if some architecture is a `no` in the chosen sense.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a language and line.")
+def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: bool, **options: Any) -> None:
+    """Say which architectures can express LANG at every length, in which arithmetic, and why.
+
+    \b
+    nerode check "(aa)*"
+    nerode check parity tomita-3 --arch mamba,lstm --json
+    nerode check "H (b -> Y O a)" --ltl --alphabet ab
+    """
+    budget = make_budget(options)
+    architectures = split_names(options["arch"])
+    select_architectures(architectures)
+    sense = Sense(options["sense"])
+    failed = refused = False
+    for text in languages:
+        try:
+            language = read_language(
+                text,
+                ltl=options["ltl"],
+                regex=options["regex"],
+                alphabet=options["alphabet"],
+                budget=budget.start(),
+            )
+        except NerodeError as error:
+            # Several languages: one that cannot be read must not hide the answers for the others.
+            if len(languages) == 1:
+                raise
+            click.echo(f"nerode: {text}: {error}", err=True)
+            failed = True
+            continue
+        running = budget.start()
+        found = algebra_profile(language, running)
+        table = decide(
+            language,
+            architectures=architectures,
+            task=options["task"],
+            dtype=options["dtype"],
+            profile=found,
+            budget=running,
+        )
+        refused = refused or any(v.status is Status.NO and v.sense is sense for v in table)
+        if as_json:
+            click.echo(json.dumps(check_object(language, found, table), ensure_ascii=False))
+        else:
+            from nerode.report.terminal import check_view, make_console
+
+            make_console().print(check_view(language, found, table, sense=sense, details=details))
+    if failed:
+        sys.exit(2)
+    if fail_on_no and refused:
+        sys.exit(1)

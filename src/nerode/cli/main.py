@@ -1,0 +1,76 @@
+"""The `nerode` command: exit 0 success, 1 a negative answer, 2 wrong use."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from nerode.core.errors import NerodeError
+
+COMMANDS = {
+    "check": "nerode.cli.check",
+    "explain": "nerode.cli.explain",
+    "atlas": "nerode.cli.atlas",
+    "languages": "nerode.cli.listings",
+    "architectures": "nerode.cli.listings",
+}
+"""Where each command lives; a module is imported only when its command is used."""
+
+
+class LazyGroup(click.Group):
+    """A command group that imports a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order in which a user meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Returns the command of this name."""
+        if name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(COMMANDS[name]), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command, naming the nearest one for a misspelt word."""
+        import difflib
+
+        if args and args[0] not in COMMANDS:
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
+            ctx.fail(f"no command {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="nerode")
+def nerode() -> None:
+    """What can a sequence model compute, at every length?
+
+    LANG is a name (`nerode languages` lists them: tomita-3, flip-flop, dyck-2-5, S3, Z60, A4xZ5 …), a
+    regular expression ("(aa)*"), or a file (.att, .dot, .jff, .json, .arpa).
+    """
+
+
+def main(argv: list[str] | None = None) -> Any:
+    """Runs the command line and turns errors that nerode raises on purpose into one clear message."""
+    try:
+        return nerode.main(args=argv, prog_name="nerode", standalone_mode=True)
+    except NerodeError as error:
+        click.echo(f"nerode: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader (head, less) went away; Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

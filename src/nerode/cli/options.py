@@ -1,0 +1,111 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+from nerode.languages.language import Language
+from nerode.languages.resolve import resolve_language
+from nerode.verdict.records import DTYPES, Sense, Task
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DEFAULTS = Budget()
+
+
+def language_options(command: F) -> F:
+    """Adds the options that say how LANG is to be read."""
+    for option in (
+        click.option("--ltl", is_flag=True, help="Read LANG as a past-LTL formula."),
+        click.option("--regex", is_flag=True, help="Read LANG as a regular expression, never as a name."),
+        click.option(
+            "--alphabet",
+            metavar="SYMBOLS",
+            help="Letters of the alphabet: ab01, or several characters each with commas: push,pop.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def budget_options(command: F) -> F:
+    """Adds the options that raise or lower the limits."""
+    for option in (
+        click.option("--max-states", default=_DEFAULTS.states, show_default=True, help="States of an automaton."),
+        click.option(
+            "--max-elements", default=_DEFAULTS.elements, show_default=True, help="Elements of a monoid."
+        ),
+        click.option("--max-images", default=_DEFAULTS.images, show_default=True, help="Images of the state set."),
+        click.option("--max-seconds", default=_DEFAULTS.seconds, show_default=True, help="Seconds a language."),
+    ):
+        command = option(command)
+    return command
+
+
+def verdict_options(command: F) -> F:
+    """Adds the options that say which question is asked."""
+    for option in (
+        click.option("--arch", metavar="A,B", help="Only these architectures or classes."),
+        click.option(
+            "--task",
+            type=click.Choice([t.value for t in Task]),
+            default=Task.PREDICT.value,
+            show_default=True,
+            help="Predict what may follow every valid prefix, or recognise whole words.",
+        ),
+        click.option(
+            "--dtype",
+            type=click.Choice(list(DTYPES)),
+            default="float32",
+            show_default=True,
+            help="The float format of the IEEE sense.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def sense_option(command: F) -> F:
+    """Adds the option that picks the sense whose reasons are shown."""
+    return click.option(
+        "--sense",
+        type=click.Choice([s.value for s in Sense]),
+        default=Sense.FINITE_PRECISION.value,
+        show_default=True,
+        help="The sense whose reasons and sizes are shown.",
+    )(command)
+
+
+def make_budget(options: dict[str, Any]) -> Budget:
+    """Takes the budget options out of `options` and returns a started Budget."""
+    return Budget(
+        states=options.pop("max_states"),
+        elements=options.pop("max_elements"),
+        images=options.pop("max_images"),
+        seconds=options.pop("max_seconds"),
+    )
+
+
+def read_language(text: str, *, ltl: bool, regex: bool, alphabet: str | None, budget: Budget) -> Language:
+    """Returns the language that the user means."""
+    if ltl and regex:
+        raise InputError("--ltl and --regex exclude each other; give one of them")
+    symbols = None
+    if alphabet is not None:
+        symbols = tuple(alphabet.split(",")) if "," in alphabet else tuple(alphabet.replace(" ", ""))
+    return resolve_language(text, ltl=ltl, regex=regex, alphabet=symbols, budget=budget)
+
+
+def split_names(names: str | None) -> list[str] | None:
+    """Returns the names of a comma-separated list, None for None."""
+    if names is None:
+        return None
+    found = [name.strip() for name in names.split(",") if name.strip()]
+    if not found:
+        raise InputError("--arch was given no name; `nerode architectures` lists them")
+    return found

@@ -1,0 +1,1 @@
+"""Which architecture can express a language: classes, theorems, and the decision."""

@@ -1,0 +1,311 @@
+"""The named architectures, each pointing to the class that decides what it can express.
+
+The classification of gates follows the published recurrences. Where an architecture can be built with an
+extended gate range, that variant is a row of its own with the suffix `-signed`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nerode.core.refs import Reference
+from nerode.core.registry import Registry
+from nerode.verdict.classes import (
+    ArchitectureClass,
+    Gates,
+    Recurrence,
+    State,
+    Transition,
+    UnitGate,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Architecture:
+    """A named architecture, or a class of architectures under its own name.
+
+    Attributes:
+        name: kebab-case.
+        title: as it is written in the literature.
+        properties: the class that theorems look at.
+        reference: where it was published.
+        update: its recurrence in one line.
+        is_class: whether the row stands for a whole class (a compile target) rather than one architecture.
+    """
+
+    name: str
+    title: str
+    properties: ArchitectureClass
+    update: str
+    reference: Reference
+    is_class: bool = False
+
+
+ARCHITECTURES: Registry[Architecture] = Registry("architecture", hint="`nerode architectures` lists them.")
+
+
+def _row(name: str, title: str, properties: ArchitectureClass, update: str, key: str) -> None:
+    ARCHITECTURES.add(
+        name,
+        Architecture(name=name, title=title, properties=properties, update=update, reference=Reference(key)),
+    )
+
+
+def _class(name: str, title: str, properties: ArchitectureClass, update: str, key: str) -> None:
+    ARCHITECTURES.add(
+        name,
+        Architecture(
+            name=name,
+            title=title,
+            properties=properties,
+            update=update,
+            reference=Reference(key),
+            is_class=True,
+        ),
+    )
+
+
+def _linear(
+    transition: Transition,
+    gates: Gates,
+    *,
+    input_dependent: bool = True,
+    free_write: bool = True,
+    unit_gate: UnitGate = UnitGate.EXACT,
+    state: State = State.LINEAR,
+    max_factors: int | None = None,
+    gate_scalar: bool = False,
+) -> ArchitectureClass:
+    return ArchitectureClass(
+        recurrence=Recurrence.LINEAR,
+        transition=transition,
+        gates=gates,
+        input_dependent=input_dependent,
+        free_write=free_write,
+        unit_gate=unit_gate,
+        state=state,
+        max_factors=max_factors,
+        gate_scalar=gate_scalar,
+    )
+
+
+def _nonlinear(state: State) -> ArchitectureClass:
+    return ArchitectureClass(
+        recurrence=Recurrence.NONLINEAR, transition=Transition.DENSE, gates=Gates.FREE, state=state
+    )
+
+
+_DIAGONAL, _HOUSEHOLDER, _DENSE = Transition.DIAGONAL, Transition.HOUSEHOLDER, Transition.DENSE
+_LIMIT = UnitGate.LIMIT
+
+_class(
+    "diagonal",
+    "diagonal, gates in [0,1]",
+    _linear(_DIAGONAL, Gates.NONNEGATIVE),
+    "h = A(x) ∘ h + B(x), 0 ≤ A ≤ 1",
+    "Sarrof2024",
+)
+_class(
+    "diagonal-signed",
+    "diagonal, gates in [-1,1]",
+    _linear(_DIAGONAL, Gates.SIGNED),
+    "h = A(x) ∘ h + B(x), -1 ≤ A ≤ 1",
+    "Grazzi2025",
+)
+_class(
+    "diagonal-complex",
+    "diagonal, gates in the unit disk",
+    _linear(_DIAGONAL, Gates.COMPLEX),
+    "h = A(x) ∘ h + B(x), |A| ≤ 1",
+    "Shakerinava2026",
+)
+_class(
+    "householder",
+    "products of Householder reflections",
+    _linear(_HOUSEHOLDER, Gates.SIGNED, free_write=False, gate_scalar=True),
+    "H = ∏(I - β k kᵀ) H + …, β in [0,2]",
+    "Grazzi2025",
+)
+_class(
+    "permutation-diagonal",
+    "permutation times diagonal",
+    _linear(Transition.PERMUTATION_DIAGONAL, Gates.COMPLEX),
+    "h = P(x) D(x) h + B(x)",
+    "Terzic2025PdSsm",
+)
+_class("dense", "dense linear", _linear(_DENSE, Gates.FREE), "h = A(x) h + B(x)", "Merrill2024")
+
+_row(
+    "elman-tanh", "Elman RNN (tanh)", _nonlinear(State.SQUASHED), "h = tanh(U h + W x + b)", "Elman1990"
+)
+_row("elman-relu", "Elman RNN (ReLU)", _nonlinear(State.RELU), "h = relu(U h + W x + b)", "Elman1990")
+_row(
+    "lstm",
+    "LSTM",
+    _nonlinear(State.CELL),
+    "c = f ∘ c + i ∘ z, h = o ∘ tanh(c)",
+    "HochreiterSchmidhuber1997",
+)
+_row("gru", "GRU", _nonlinear(State.SQUASHED), "h = (1-z) ∘ h + z ∘ tanh(…)", "Cho2014")
+_row("nru", "NRU", _nonlinear(State.ADDITIVE), "h = relu(…, m), m = m + write - erase", "Chandar2019")
+_row(
+    "slstm",
+    "sLSTM",
+    _nonlinear(State.NORMALISED),
+    "c = f c + i z, n = f n + i, h = o ∘ c/n, gates read h",
+    "Beck2024",
+)
+_row(
+    "transformer",
+    "Transformer (positions)",
+    ArchitectureClass(recurrence=Recurrence.ATTENTION, state=State.CACHE, positions=True),
+    "causal attention with position encodings",
+    "Vaswani2017",
+)
+_row(
+    "transformer-nope",
+    "Transformer (no positions)",
+    ArchitectureClass(recurrence=Recurrence.ATTENTION, state=State.CACHE),
+    "causal attention without position encodings",
+    "Vaswani2017",
+)
+_row(
+    "ssm",
+    "SSM of the n-gram paper",
+    _linear(_DENSE, Gates.FREE, input_dependent=False),
+    "h = A h + B x, y = C relu(h + b)",
+    "Nandakumar2024",
+)
+for _name, _title, _update, _key in (
+    ("s4", "S4", "diagonal plus low rank, fixed", "GuGoelRe2022"),
+    ("s4d", "S4D", "h = λ ∘ h + B x, λ complex, fixed", "GuGuptaGoelRe2022"),
+    ("h3", "H3", "shift and diagonal SSMs with products", "Fu2023"),
+    ("lru", "LRU", "h = λ ∘ h + γ ∘ B x, λ complex, fixed", "Orvieto2023"),
+    ("megalodon", "Megalodon (CEMA)", "complex exponential moving average", "Ma2024"),
+):
+    _row(
+        _name,
+        _title,
+        _linear(_DIAGONAL, Gates.COMPLEX, input_dependent=False, unit_gate=_LIMIT),
+        _update,
+        _key,
+    )
+_row(
+    "lssl",
+    "LSSL",
+    _linear(_DENSE, Gates.FREE, input_dependent=False, unit_gate=_LIMIT),
+    "h = A h + B x, dense, fixed",
+    "Gu2021",
+)
+_row(
+    "retnet",
+    "RetNet",
+    _linear(_DIAGONAL, Gates.COMPLEX, input_dependent=False, unit_gate=UnitGate.NEVER),
+    "S = γ e^{iθ} S + kᵀ v, γ fixed below 1",
+    "SunRetNet2023",
+)
+for _name, _title, _update, _key, _free, _state in (
+    ("mamba", "Mamba", "h = exp(-Δ e^a) ∘ h + Δ B x", "GuDao2023", False, State.LINEAR),
+    ("mamba-2", "Mamba-2", "one scalar gate a head, write tied to Δ", "DaoGu2024", False, State.LINEAR),
+    ("griffin", "Griffin (RG-LRU)", "h = a ∘ h + sqrt(1-a²) ∘ (i ∘ x)", "De2024", False, State.LINEAR),
+    ("hgrn2", "HGRN2", "h = g ∘ h + (1-g) ∘ i", "Qin2024", False, State.LINEAR),
+    ("gla", "GLA", "S = (αᵀ 1) ∘ S + kᵀ v", "Yang2024Gla", True, State.LINEAR),
+    ("mlstm", "mLSTM", "C = f C + i v kᵀ, divided by a normaliser", "Beck2024", True, State.NORMALISED),
+    ("rwkv-6", "RWKV-6", "S = diag(w) S + kᵀ v, w input-dependent", "Peng2024Rwkv6", True, State.LINEAR),
+):
+    _row(
+        _name,
+        _title,
+        _linear(
+            _DIAGONAL,
+            Gates.NONNEGATIVE,
+            free_write=_free,
+            unit_gate=_LIMIT,
+            state=_state,
+        ),
+        _update,
+        _key,
+    )
+_row(
+    "mamba-signed",
+    "Mamba, gates in [-1,1]",
+    _linear(_DIAGONAL, Gates.SIGNED, free_write=False, unit_gate=_LIMIT),
+    "gate s replaced by 2s - 1",
+    "Grazzi2025",
+)
+_row(
+    "complex-diagonal",
+    "complex diagonal, input-dependent",
+    _linear(_DIAGONAL, Gates.COMPLEX),
+    "h = r(x) e^{iθ(x)} ∘ h + B(x)",
+    "Karuvally2025Aussm",
+)
+for _name, _title, _gates, _factors, _scalar, _key in (
+    ("deltanet", "DeltaNet", Gates.NONNEGATIVE, 1, False, "YangDeltaNet2024"),
+    ("deltanet-signed", "DeltaNet, β in [0,2]", Gates.SIGNED, 1, False, "Grazzi2025"),
+    ("gated-deltanet", "Gated DeltaNet", Gates.NONNEGATIVE, 1, True, "YangGatedDeltaNet2025"),
+    ("gated-deltanet-signed", "Gated DeltaNet, β in [0,2]", Gates.SIGNED, 1, True, "Grazzi2025"),
+    ("deltaproduct", "DeltaProduct, β in [0,1]", Gates.NONNEGATIVE, None, False, "Siems2025"),
+    ("deltaproduct-signed", "DeltaProduct, β in [0,2]", Gates.SIGNED, None, False, "Siems2025"),
+):
+    _row(
+        _name,
+        _title,
+        _linear(
+            _HOUSEHOLDER,
+            _gates,
+            free_write=False,
+            unit_gate=_LIMIT,
+            max_factors=_factors,
+            gate_scalar=_scalar,
+        ),
+        "H = ∏(I - β k kᵀ) H + β k vᵀ",
+        _key,
+    )
+_row(
+    "rwkv-7",
+    "RWKV-7",
+    _linear(
+        _HOUSEHOLDER, Gates.SIGNED, free_write=True, unit_gate=_LIMIT, max_factors=1, gate_scalar=True
+    ),
+    "S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k",
+    "Peng2025Rwkv7",
+)
+_row(
+    "pd-ssm",
+    "PD-SSM",
+    _linear(Transition.PERMUTATION_DIAGONAL, Gates.COMPLEX, unit_gate=_LIMIT),
+    "x = P(u) D(u) x + B u, P column-one-hot",
+    "Terzic2025PdSsm",
+)
+_row("ids4", "IDS4", _linear(_DENSE, Gates.FREE), "h = A(x) h + B x, dense", "Merrill2024")
+_row(
+    "s4d-mamba",
+    "S4D and Mamba layers",
+    ArchitectureClass(recurrence=Recurrence.HYBRID, parts=("s4d", "mamba")),
+    "time-invariant and selective diagonal layers in turn",
+    "Khavari2025",
+)
+_row(
+    "mamba-attention",
+    "Mamba and attention layers",
+    ArchitectureClass(recurrence=Recurrence.HYBRID, state=State.CACHE, parts=("mamba", "transformer-nope")),
+    "selective SSM and attention layers in turn",
+    "Lieber2024",
+)
+
+ALIASES = {
+    "elman": "elman-tanh",
+    "rnn": "elman-tanh",
+    "transformer-positions": "transformer",
+    "hawk": "griffin",
+    "aussm": "complex-diagonal",
+    "delta-product": "deltaproduct",
+    "hybrid": "mamba-attention",
+}
+"""Other names under which people look for a row."""
+
+
+def find_architecture(name: str) -> Architecture:
+    """Returns the row of a name or alias, or raises UnknownName with the nearest."""
+    return ARCHITECTURES[ALIASES.get(name.lower(), name.lower())]

@@ -1,0 +1,152 @@
+"""Architecture classes: the properties of a layer that theorems speak about. Free of torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from nerode.verdict.conditions import Condition
+
+
+class Recurrence(StrEnum):
+    """How a layer carries the past."""
+
+    LINEAR = "linear"
+    NONLINEAR = "nonlinear"
+    ATTENTION = "attention"
+    HYBRID = "hybrid"
+
+
+class Transition(StrEnum):
+    """The shape of one step's transition matrix."""
+
+    DIAGONAL = "diagonal"
+    HOUSEHOLDER = "product of Householder factors"
+    PERMUTATION_DIAGONAL = "permutation times diagonal"
+    DENSE = "dense"
+    NONE = "none"
+
+
+class Gates(StrEnum):
+    """Where the eigenvalues of one factor of the transition may lie."""
+
+    NONNEGATIVE = "[0,1]"
+    SIGNED = "[-1,1]"
+    COMPLEX = "closed unit disk"
+    FREE = "unrestricted"
+    NONE = "none"
+
+
+class UnitGate(StrEnum):
+    """Whether a gate of exactly 1 (hold for ever) is available."""
+
+    EXACT = "exactly 1 for some weights"
+    LIMIT = "1 only in the limit over the reals, reached by rounding in floats"
+    NEVER = "bounded away from 1 by design"
+
+
+class State(StrEnum):
+    """What keeps the values of a nonlinear state in bounds."""
+
+    SQUASHED = "squashed into a bounded interval"
+    RELU = "unbounded ReLU units"
+    CELL = "an unbounded cell behind saturating gates"
+    ADDITIVE = "an additive memory"
+    NORMALISED = "divided by a normaliser that grows with it"
+    LINEAR = "linear"
+    CACHE = "a cache that grows with the input"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchitectureClass:
+    """The properties of an architecture that decide what it can express.
+
+    Attributes:
+        recurrence: linear, nonlinear, attention or hybrid.
+        transition: the shape of the transition matrix of one step.
+        gates: where its eigenvalues may lie.
+        input_dependent: whether the transition depends on the current input.
+        free_write: whether what is written is independent of the gate; in Mamba, Griffin, HGRN2 and the
+            delta-rule layers the write vanishes when the gate is 1.
+        unit_gate: whether a gate of exactly 1 is available.
+        state: what bounds the state.
+        max_factors: for Householder products, factors per token; None stands for as many as needed.
+        gate_scalar: for Householder products, whether a scalar gate can clear the whole state.
+        positions: for attention, whether positions are encoded.
+        parts: for hybrids, the names of the architectures whose layers alternate.
+    """
+
+    recurrence: Recurrence
+    transition: Transition = Transition.NONE
+    gates: Gates = Gates.NONE
+    input_dependent: bool = True
+    free_write: bool = True
+    unit_gate: UnitGate = UnitGate.EXACT
+    state: State = State.LINEAR
+    max_factors: int | None = None
+    gate_scalar: bool = False
+    positions: bool = False
+    parts: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """The class in one line."""
+        if self.recurrence is Recurrence.ATTENTION:
+            return "attention, " + ("with position encodings" if self.positions else "no position encodings")
+        if self.recurrence is Recurrence.HYBRID:
+            return "layers of " + " and ".join(self.parts)
+        if self.recurrence is Recurrence.NONLINEAR:
+            return f"nonlinear recurrence, state {self.state.value}"
+        dependence = "input-dependent" if self.input_dependent else "time-invariant"
+        write = "free write" if self.free_write else "write tied to the gate"
+        return f"linear, {self.transition.value}, gates in {self.gates.value}, {dependence}, {write}"
+
+
+ClassCondition = Condition[ArchitectureClass]
+
+linear = ClassCondition("a linear recurrence", lambda c: c.recurrence is Recurrence.LINEAR)
+linear_stack = ClassCondition(
+    "linear recurrences only",
+    lambda c: c.recurrence is Recurrence.LINEAR
+    or (c.recurrence is Recurrence.HYBRID and c.state is State.LINEAR),
+)
+fixed_memory = ClassCondition(
+    "a state of fixed size",
+    lambda c: c.recurrence is not Recurrence.ATTENTION and c.state is not State.CACHE,
+)
+mixed_diagonal = ClassCondition(
+    "time-invariant and selective diagonal layers", lambda c: c.parts == ("s4d", "mamba")
+)
+one_factor = ClassCondition("one Householder factor a token", lambda c: c.max_factors == 1)
+many_factors = ClassCondition("several Householder factors a token", lambda c: c.max_factors is None)
+scalar_gate = ClassCondition("a gate that clears the state", lambda c: c.gate_scalar)
+nonlinear = ClassCondition("a nonlinear recurrence", lambda c: c.recurrence is Recurrence.NONLINEAR)
+attention = ClassCondition("attention", lambda c: c.recurrence is Recurrence.ATTENTION)
+hybrid = ClassCondition("a hybrid", lambda c: c.recurrence is Recurrence.HYBRID)
+diagonal = ClassCondition("diagonal transitions", lambda c: c.transition is Transition.DIAGONAL)
+dense = ClassCondition("dense transitions", lambda c: c.transition is Transition.DENSE)
+householder = ClassCondition(
+    "products of Householder factors", lambda c: c.transition is Transition.HOUSEHOLDER
+)
+permutation_diagonal = ClassCondition(
+    "permutation-diagonal transitions", lambda c: c.transition is Transition.PERMUTATION_DIAGONAL
+)
+input_dependent = ClassCondition("input-dependent transitions", lambda c: c.input_dependent)
+time_invariant = ClassCondition("time-invariant transitions", lambda c: not c.input_dependent)
+nonnegative = ClassCondition("gates in [0,1]", lambda c: c.gates is Gates.NONNEGATIVE)
+real_gates = ClassCondition("real gates", lambda c: c.gates in (Gates.NONNEGATIVE, Gates.SIGNED))
+has_minus_one = ClassCondition(
+    "a gate of -1", lambda c: c.gates in (Gates.SIGNED, Gates.COMPLEX, Gates.FREE)
+)
+complex_gates = ClassCondition("complex gates", lambda c: c.gates in (Gates.COMPLEX, Gates.FREE))
+free_write = ClassCondition("a write that is free of the gate", lambda c: c.free_write)
+can_hold = ClassCondition("a gate of 1", lambda c: c.unit_gate is not UnitGate.NEVER)
+gates_open = ClassCondition(
+    "gates strictly inside the unit disk over the reals", lambda c: c.unit_gate is not UnitGate.EXACT
+)
+plain_state = ClassCondition("no normaliser on the state", lambda c: c.state is not State.NORMALISED)
+counting_state = ClassCondition(
+    "a state that can count", lambda c: c.state in (State.RELU, State.CELL)
+)
+relu_state = ClassCondition("ReLU units", lambda c: c.state is State.RELU)
+squashed = ClassCondition("a bounded state", lambda c: c.state is State.SQUASHED)
+with_positions = ClassCondition("position encodings", lambda c: c.positions)

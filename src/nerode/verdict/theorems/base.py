@@ -1,0 +1,77 @@
+"""The form of one row of the theorem table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nerode.core.refs import Reference
+from nerode.core.registry import Registry
+from nerode.verdict.architectures import Architecture
+from nerode.verdict.classes import ClassCondition
+from nerode.verdict.facts import Facts, LanguageCondition
+from nerode.verdict.records import Provenance, Sense, Size, Status, Task
+
+ALL_TASKS = frozenset(Task)
+
+
+def no_size(facts: Facts, architecture: Architecture) -> Size | None:
+    """The theorem gives no size."""
+    return None
+
+
+def no_witness(facts: Facts) -> Mapping[str, Any] | None:
+    """The theorem needs no witness."""
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theorem:
+    """One result: if the language is so and the architecture is so, then yes (or no).
+
+    Attributes:
+        name: kebab-case.
+        statement: the result in one sentence, for the documentation.
+        language: the hypothesis on the language.
+        architecture: the hypothesis on the architecture's class.
+        senses: the arithmetic in which it holds.
+        tasks: prediction, recognition or both.
+        conclusion: yes or no.
+        reference: where it comes from; a place inside the work only where that was read.
+        provenance: how we know what the work says.
+        assumptions: what a reader must accept.
+        reason: the short "because" for a language to which it applies.
+        size: the smallest size that it gives.
+        witness: what shows a "no".
+    """
+
+    name: str
+    statement: str
+    language: LanguageCondition
+    architecture: ClassCondition
+    senses: frozenset[Sense]
+    conclusion: Status
+    reference: Reference
+    provenance: Provenance
+    reason: Callable[[Facts], str]
+    tasks: frozenset[Task] = ALL_TASKS
+    assumptions: tuple[str, ...] = ()
+    size: Callable[[Facts, Architecture], Size | None] = no_size
+    witness: Callable[[Facts], Mapping[str, Any] | None] = no_witness
+
+    def __post_init__(self) -> None:
+        if self.conclusion is Status.OPEN:
+            raise ValueError(f"the theorem {self.name} concludes nothing")
+        if not self.senses or not self.tasks:
+            raise ValueError(f"the theorem {self.name} holds in no sense or for no task")
+        if self.reference.place and self.provenance is not Provenance.READ:
+            raise ValueError(f"the theorem {self.name} cites a place in a work that was not read")
+
+
+THEOREMS: Registry[Theorem] = Registry("theorem")
+
+
+def theorem(row: Theorem) -> Theorem:
+    """Adds a row to the table."""
+    return THEOREMS.add(row.name, row)

@@ -1,0 +1,217 @@
+"""Gates in [0,1] and star-free languages."""
+
+from __future__ import annotations
+
+import math
+
+from nerode.core.refs import Reference
+from nerode.verdict.architectures import Architecture
+from nerode.verdict.classes import (
+    can_hold,
+    diagonal,
+    free_write,
+    householder,
+    input_dependent,
+    linear,
+    nonnegative,
+    plain_state,
+)
+from nerode.verdict.facts import Facts, of_family, regular, star_free
+from nerode.verdict.records import Provenance, Sense, Size, Status
+from nerode.verdict.theorems.base import Theorem, theorem
+
+
+def _not_star_free(facts: Facts) -> str:
+    groups = facts.group_names()
+    return f"needs a star-free language; the monoid contains {groups}" if facts.profile.groups else (
+        "needs a star-free language; some word acts as a counter"
+    )
+
+
+theorem(
+    Theorem(
+        name="star-free-selective",
+        statement="A stack of input-dependent diagonal layers with gates in [0,1] predictively models every "
+        "star-free language.",
+        language=star_free,
+        architecture=linear & diagonal & input_dependent & can_hold,
+        senses=frozenset({Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Sarrof2024"),
+        provenance=Provenance.READ,
+        assumptions=(
+            "gates 0 (or 1/4) and 1 are available: over the reals in the limit, in floats by saturation",
+            "a layer can see the state before the current letter (short convolution, delay or retentive "
+            "overwrite)",
+        ),
+        reason=lambda f: "star-free: a cascade of set-reset layers",
+    )
+)
+
+theorem(
+    Theorem(
+        name="star-free-selective-exact",
+        statement="Mamba-type layers recognise every star-free language as geometrically constrained systems.",
+        language=star_free,
+        architecture=linear & diagonal & input_dependent,
+        senses=frozenset({Sense.EXACT}),
+        conclusion=Status.YES,
+        reference=Reference("Dankowiakowski2025", "Theorem 8"),
+        provenance=Provenance.READ,
+        assumptions=("exact real arithmetic; the readout looks at signs however small the state is",),
+        reason=lambda f: "star-free: sign-coded registers decay but never cross zero",
+    )
+)
+
+theorem(
+    Theorem(
+        name="star-free-selective-floats",
+        statement="With saturated gates the set-reset cascade takes finitely many float values and is exact "
+        "at every length.",
+        language=star_free,
+        architecture=linear & diagonal & input_dependent & can_hold,
+        senses=frozenset({Sense.IEEE}),
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        assumptions=(
+            "the gate saturates to exactly 1.0 (Mamba: Δ pre-activation of about -25 in float32; sigmoid "
+            "gates: logit of 17)",
+            "about the recurrence; a whole block is certified when it is compiled",
+        ),
+        reason=lambda f: f"star-free: saturated gates hold exactly in {f.dtype}",
+    )
+)
+
+theorem(
+    Theorem(
+        name="star-free-delta-rule",
+        statement="A delta-rule head is a set-reset register (β = 1 writes, β = 0 holds), so stacks of them "
+        "do every star-free language.",
+        language=star_free,
+        architecture=linear & householder & input_dependent,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE}),
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        assumptions=("β reaches 0 and 1: in the limit over the reals, by saturation in floats",),
+        reason=lambda f: "star-free: each head is a set-reset register",
+    )
+)
+
+theorem(
+    Theorem(
+        name="nonnegative-gates-need-star-free",
+        statement="Diagonal layers with gates in [0,1] recognise only star-free regular languages.",
+        language=regular & ~star_free,
+        architecture=linear & diagonal & nonnegative,
+        senses=frozenset({Sense.FINITE_PRECISION}),
+        conclusion=Status.NO,
+        reference=Reference("Sarrof2024"),
+        provenance=Provenance.READ,
+        assumptions=(
+            "the state is normalised before the readout; an unbounded counter read without a norm escapes "
+            "the argument",
+        ),
+        reason=_not_star_free,
+        witness=Facts.counter_witness,
+    )
+)
+
+theorem(
+    Theorem(
+        name="nonnegative-gates-are-aperiodic",
+        statement="Linear recurrences with nonnegative eigenvalues are aperiodic for every convex covering: "
+        "they implement no alternating function.",
+        language=regular & ~star_free,
+        architecture=linear & diagonal & nonnegative,
+        senses=frozenset({Sense.EXACT}),
+        conclusion=Status.NO,
+        reference=Reference("Dankowiakowski2025", "Theorem 9"),
+        provenance=Provenance.READ,
+        assumptions=(
+            "the readout is continuous on a finite union of open convex sets",
+            "applied to a loop of several letters through the product of its gates",
+        ),
+        reason=_not_star_free,
+        witness=Facts.counter_witness,
+    )
+)
+
+theorem(
+    Theorem(
+        name="monotone-floats",
+        statement="In float arithmetic a step with a gate ≥ 0 is a monotone map of a finite chain, so its "
+        "iterates settle: diagonal layers with gates in [0,1] recognise only star-free languages in any "
+        "float format.",
+        language=regular & ~star_free,
+        architecture=linear & diagonal & nonnegative,
+        senses=frozenset({Sense.IEEE}),
+        conclusion=Status.NO,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        assumptions=("step by step evaluation with a monotone rounding, no NaN",),
+        reason=_not_star_free,
+        witness=Facts.counter_witness,
+    )
+)
+
+theorem(
+    Theorem(
+        name="delta-rule-nonnegative",
+        statement="Products of factors I - β k kᵀ with β in [0,1] have no eigenvalue of modulus 1 but 1, so "
+        "they recognise only star-free regular languages.",
+        language=regular & ~star_free,
+        architecture=linear & householder & nonnegative,
+        senses=frozenset({Sense.FINITE_PRECISION}),
+        conclusion=Status.NO,
+        reference=Reference("Grazzi2025", "Theorem 1 and Proposition 1"),
+        provenance=Provenance.READ,
+        assumptions=(
+            "stated for (11)*; a loop of several letters is covered by the proposition on products",
+        ),
+        reason=_not_star_free,
+        witness=Facts.counter_witness,
+    )
+)
+
+bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
+
+
+def _bounded_dyck_size(facts: Facts, architecture: Architecture) -> Size:
+    k, depth = facts.language.parameters["k"], facts.language.parameters["depth"]
+    bits = max(1, math.ceil(math.log2(k))) if k > 1 else 0
+    return Size(layers=2, width=1 + depth * bits, note=f"1 + {depth}·{bits}" if bits else "")
+
+
+theorem(
+    Theorem(
+        name="bounded-dyck-two-layers",
+        statement="Two layers of width O(m log K) predict bounded Dyck(K, m): a depth counter, then one "
+        "register for each depth.",
+        language=bounded_dyck,
+        architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+        senses=frozenset({Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Sarrof2024"),
+        provenance=Provenance.READ,
+        reason=lambda f: "depth counter and one register a depth, no stack",
+        size=_bounded_dyck_size,
+    )
+)
+
+theorem(
+    Theorem(
+        name="flip-flop-two-layers",
+        statement="Two layers predict the flip-flop language: the last instruction, then the last written bit.",
+        language=of_family({"flip-flop"}, "the flip-flop language"),
+        architecture=linear & diagonal & input_dependent & can_hold,
+        senses=frozenset({Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Sarrof2024"),
+        provenance=Provenance.READ,
+        assumptions=("gates 0 and 1 are available: over the reals in the limit, in floats by saturation",),
+        reason=lambda f: "layer 1 keeps the instruction, layer 2 the bit",
+        size=lambda f, a: Size(layers=2, width=5, note="3 + 2"),
+    )
+)
