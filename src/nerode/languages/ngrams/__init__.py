@@ -1,0 +1,54 @@
+"""N-gram language models: exact ones in fractions, back-off ones from ARPA files, and their languages.
+
+model   = seed_ngram_model()                     # (P, f) of the seed paper, 145 contexts
+model   = read_rules("toy.rules")                # w1 w2 w3 -> w4 : 1/7
+model   = model_from_sentences(read_corpus("text.txt"), 3)
+model   = read_arpa("model.arpa")                # floats, with back-off
+model.next_distribution("Harry woke at")         # {word number: probability}
+seed_ngram_language().accepts("…")
+"""
+
+from nerode.languages.ngrams.arpa import format_arpa, parse_arpa, read_arpa, write_arpa
+from nerode.languages.ngrams.backoff import BackoffModel
+from nerode.languages.ngrams.corpus import model_from_sentences, read_corpus
+from nerode.languages.ngrams.files import read_ngram_language
+from nerode.languages.ngrams.json_form import model_from_json, model_to_json, read_model, write_model
+from nerode.languages.ngrams.language import NgramLanguage, ngram_language
+from nerode.languages.ngrams.model import NgramModel
+from nerode.languages.ngrams.next_word import BOS, BOS_NAME, NextWordModel
+from nerode.languages.ngrams.normalisation import Normalisation, check_normalisation
+from nerode.languages.ngrams.rules import parse_rules, read_rules
+from nerode.languages.ngrams.seed import seed_ngram_language, seed_ngram_model, seed_templates
+from nerode.languages.ngrams.starts import with_starts
+from nerode.languages.ngrams.templates import Template, TemplateGrammar
+
+__all__ = [
+    "BOS",
+    "BOS_NAME",
+    "BackoffModel",
+    "NextWordModel",
+    "NgramLanguage",
+    "NgramModel",
+    "Normalisation",
+    "Template",
+    "TemplateGrammar",
+    "check_normalisation",
+    "format_arpa",
+    "model_from_json",
+    "model_from_sentences",
+    "model_to_json",
+    "ngram_language",
+    "parse_arpa",
+    "parse_rules",
+    "read_arpa",
+    "read_corpus",
+    "read_model",
+    "read_ngram_language",
+    "read_rules",
+    "seed_ngram_language",
+    "seed_ngram_model",
+    "seed_templates",
+    "with_starts",
+    "write_arpa",
+    "write_model",
+]

@@ -1,0 +1,211 @@
+"""Back-off models, as ARPA files hold them: floats in base-10 logarithms."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from nerode.core.errors import InputError
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context, NextWordModel, slide
+
+Entry = tuple[float, float]
+"""The base-10 logarithms of a probability and of a back-off weight (0 where the file gives none)."""
+
+LOG_ZERO = -99.0
+"""Logarithms at or below this value stand for probability zero, as the format's writers mean it."""
+
+END_NAME = "</s>"
+"""How the end of a sentence is written in ARPA files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackoffModel(NextWordModel):
+    """A back-off n-gram model.
+
+    The probability of w after the context h is the stored one if the n-gram h w is there; otherwise it is
+    the back-off weight of h (1 if h is not stored) times the probability of w after h without its
+    first word. A sentence begins after one start mark, and contexts are as long as the sentence allows.
+
+    Nothing is renormalised: `normalisation` (its own file) says how far the sums are from 1.
+
+    Implements: [Katz1987]
+
+    Attributes:
+        order: the length of the longest n-grams.
+        vocabulary: the words in the order of the file, the unknown word included.
+        levels: `levels[k-1]` maps each k-gram to its entry; the start mark is -1, the end len(vocabulary).
+        unknown_name: the word of the vocabulary that stands for all words outside it, or None.
+    """
+
+    order: int
+    vocabulary: Alphabet
+    levels: tuple[Mapping[Context, Entry], ...] = field(hash=False)
+    unknown_name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.order < 1 or len(self.levels) != self.order:
+            raise InputError(
+                f"a back-off model of order {self.order} needs as many levels, not {len(self.levels)}"
+            )
+        for reserved in (BOS_NAME, END_NAME):
+            if reserved in self.vocabulary:
+                raise InputError(
+                    f"the word {reserved!r} is reserved for the start or end of a sentence; rename it"
+                )
+        if self.unknown_name is not None and self.unknown_name not in self.vocabulary:
+            raise InputError(f"the unknown word {self.unknown_name!r} is not in the vocabulary; add it")
+        levels = tuple(MappingProxyType(dict(level)) for level in self.levels)
+        for length, level in enumerate(levels, start=1):
+            for ngram, entry in level.items():
+                problem = self._problem(ngram, length) or entry_problem(ngram, entry, levels)
+                if problem:
+                    raise InputError(problem)
+        missing = {(word,) for word in range(self.end + 1)} - levels[0].keys()
+        if missing:
+            raise InputError(
+                f"the word {self.show(min(missing))!r} has no 1-gram; give every word and the end one"
+            )
+        object.__setattr__(self, "levels", levels)
+
+    def _problem(self, ngram: Context, length: int) -> str:
+        if len(ngram) != length:
+            return f"the n-gram {ngram} stands at level {length}; put it where its length says"
+        if min(ngram) < BOS or max(ngram) > self.end:
+            return f"the n-gram {ngram} has a word outside {BOS}…{self.end}"
+        return ""
+
+    @property
+    def unknown(self) -> int | None:
+        """The number of the unknown word, if the model has one."""
+        return None if self.unknown_name is None else self._numbers[self.unknown_name]
+
+    @functools.cached_property
+    def _following(self) -> Mapping[Context, Mapping[int, float]]:
+        """For each context the words with an n-gram of their own, and their base-10 logarithms."""
+        following: dict[Context, dict[int, float]] = {}
+        for level in self.levels:
+            for ngram, (log10, _) in level.items():
+                following.setdefault(ngram[:-1], {})[ngram[-1]] = _zero_below(log10)
+        return following
+
+    def can_occur(self, context: Context) -> bool:
+        """Whether a sentence can have this context: no end in it, a start mark at most in front.
+
+        Some writers count across sentences and store n-grams such as `</s> <s>`; they are kept, unused.
+        """
+        return self.end not in context and BOS not in context[1:]
+
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        """The contexts that have n-grams of their own, shorter ones first; the empty one included."""
+        usable = [context for context in self._following if self.can_occur(context)]
+        return tuple(sorted(usable, key=lambda context: (len(context), context)))
+
+    @property
+    def num_contexts(self) -> int:
+        """Number of contexts that have n-grams of their own."""
+        return len(self.contexts)
+
+    @property
+    def num_windows(self) -> int:
+        """Number of those contexts without a start mark."""
+        return sum(BOS not in context for context in self.contexts)
+
+    def own_words(self, context: Context) -> Mapping[int, float]:
+        """Returns the words that have an n-gram after exactly this context, with their base-10 logarithms."""
+        return self._following.get(context, {})
+
+    @property
+    def num_given(self) -> int:
+        """Always 0: sentences are predicted from their first word."""
+        return 0
+
+    @property
+    def num_ngrams(self) -> tuple[int, ...]:
+        """Number of n-grams of each length, from 1 on."""
+        return tuple(len(level) for level in self.levels)
+
+    def initial(self) -> Context:
+        """The start mark, or nothing where the model does not know it."""
+        return self._known((BOS,))
+
+    def follow(self, context: Context, word: int) -> Context:
+        """The longest end of the words so far that the model has stored."""
+        return self._known(slide(context, word, self.order - 1))
+
+    def _known(self, context: Context) -> Context:
+        # Contexts are closed under prefixes, so what is dropped here cannot matter later either.
+        context = context[max(0, len(context) - self.order + 1) :]
+        while context and context not in self.levels[len(context) - 1]:
+            context = context[1:]
+        return context
+
+    def log10_next(self, context: Context, word: int) -> float:
+        """Returns the base-10 logarithm of the probability of a word (or `end`) after a context."""
+        if not 0 <= word <= self.end:
+            raise InputError(f"the word {word} is outside 0…{self.end}")
+        total = 0.0
+        context = context[max(0, len(context) - self.order + 1) :]
+        while True:
+            entry = self.levels[len(context)].get((*context, word))
+            if entry is not None:
+                return total + _zero_below(entry[0])
+            total += self.log10_backoff(context)
+            context = context[1:]
+
+    def log10_backoff(self, context: Context) -> float:
+        """Returns the base-10 logarithm of the back-off weight of a context; 0 if it is not stored."""
+        entry = self.levels[len(context) - 1].get(context)
+        return 0.0 if entry is None else _zero_below(entry[1])
+
+    def log_next(self, context: Context, word: int) -> float:
+        """Returns the natural logarithm of the probability of a word (or `end`) after a context."""
+        return self.log10_next(context, word) * math.log(10.0)
+
+    def distribution(self, context: Sequence[int | str]) -> Mapping[int, float]:
+        """Returns the probability of each possible next word (or `end`) after a context.
+
+        Words of probability 0 are left out. The sum is 1 only as far as the file makes it so.
+        """
+        numbers = tuple(
+            (BOS if word == BOS_NAME else self.encode([word])[0]) if isinstance(word, str) else int(word)
+            for word in context
+        )
+        known = self._known(numbers)
+        found: dict[int, float] = {}
+        for length in range(len(known) + 1):
+            part = known[len(known) - length :]
+            weight = self.log10_backoff(part) if part else 0.0
+            found = {word: weight + log10 for word, log10 in found.items()}
+            found.update(self.own_words(part))
+        found.pop(BOS, None)
+        probabilities = {word: power_of_ten(log10) for word, log10 in sorted(found.items())}
+        return {word: p for word, p in probabilities.items() if p > 0.0}
+
+
+def entry_problem(ngram: Context, entry: Entry, levels: Sequence[Mapping[Context, Entry]]) -> str:
+    """Returns what is wrong with an n-gram and its entry, or nothing; shorter n-grams must be in `levels`."""
+    log10, backoff = entry
+    if not log10 <= 0.0:
+        return f"the log-probability {log10} is not a number up to 0"
+    if math.isnan(backoff) or backoff == math.inf:
+        return f"the back-off weight {backoff} is not a number below infinity"
+    if len(ngram) == len(levels) and backoff != 0.0:
+        return f"the back-off weight {backoff} stands at the highest order, where nothing can back off"
+    if len(ngram) > 1 and ngram[:-1] not in levels[len(ngram) - 2]:
+        shorter = len(ngram) - 1
+        return f"the first {shorter} words of this {len(ngram)}-gram are no {shorter}-gram of the model"
+    return ""
+
+
+def power_of_ten(log10: float) -> float:
+    """Returns 10 to a power; infinity where no float is large enough."""
+    return 10.0**log10 if log10 < 308.0 else math.inf
+
+
+def _zero_below(log10: float) -> float:
+    return log10 if log10 > LOG_ZERO else -math.inf
