@@ -60,6 +60,16 @@ def test_numbers() -> None:
     assert model.num_given == 0
 
 
+def test_contexts_are_cut_to_what_is_stored() -> None:
+    model = parse_arpa(GOOD)
+    a, b = model.encode("a b")
+    assert model.context_after("") == (BOS,)
+    assert model.context_after("a b") == (a, b)
+    assert model.context_after("b b") == (b,)
+    assert model.context_after("a zebra") == (model.unknown,)
+    assert parse_arpa(GOOD).distribution((b, b)) == model.distribution((b,))
+
+
 def test_samples_are_possible_sentences() -> None:
     model = parse_arpa(GOOD)
     rng = np.random.default_rng(2)

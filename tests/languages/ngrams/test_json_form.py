@@ -100,3 +100,12 @@ def test_files_that_are_not_such_json(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FormatError):
         read_model(path)
+
+
+def test_a_word_given_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    text = json.dumps(BASE)
+    assert '{"b": "1"}' in text
+    path.write_text(text.replace('{"b": "1"}', '{"b": "1", "b": "1"}'), encoding="utf-8")
+    with pytest.raises(FormatError, match="twice"):
+        read_model(path)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from nerode.languages.ngrams.next_word import draw, log_fraction, slide
+from nerode.languages.ngrams.next_word import _integer_below, draw, log_fraction, slide
 
 
 def test_slide_keeps_the_last_entries() -> None:
@@ -29,6 +29,12 @@ def test_draws_from_fractions_finer_than_a_float() -> None:
     tiny = Fraction(1, 3**500)
     assert {draw({0: tiny, 1: 1 - tiny}, rng) for _ in range(50)} == {1}
     assert draw({4: Fraction(1)}, rng) == 4
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5, 256, 257])
+def test_integers_below_a_bound_reach_all_of_them_and_no_other(bound: int) -> None:
+    rng = np.random.default_rng(3)
+    assert {_integer_below(bound, rng) for _ in range(20 * bound)} == set(range(bound))
 
 
 def test_draws_from_floats_that_do_not_sum_to_one() -> None:
