@@ -1,0 +1,246 @@
+"""Permutation groups from generators: order, membership, orbits and the usual series."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from nerode.algebra.permutations import (
+    Permutation,
+    commutator,
+    compose,
+    conjugate,
+    cycles,
+    is_even,
+    random_elements,
+)
+from nerode.algebra.stabiliser_chain import StabiliserChain
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+
+Points = tuple[int, ...]
+
+_GIANT_DEGREE = 8
+_GIANT_TRIALS_PER_POINT = 5
+
+
+class PermutationGroup:
+    """The group that some permutations of 0 … degree-1 generate.
+
+    Equal sets of generators give equal objects; to compare the groups ask `is_subgroup_of` both ways.
+
+    Args:
+        generators: sequences of images; repetitions and the identity are dropped.
+        degree: number of points; may be left out when there is a generator.
+        budget: its seconds bound the work of `order` and of membership.
+    """
+
+    def __init__(
+        self,
+        generators: Iterable[Sequence[int] | npt.NDArray[Any]],
+        degree: int | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> None:
+        rows = [tuple(map(int, g)) for g in generators]
+        if degree is None:
+            if not rows:
+                raise InputError("a permutation group without generators needs a degree; give degree=n")
+            degree = len(rows[0])
+        for row in rows:
+            if sorted(row) != list(range(degree)):
+                shown = ", ".join(map(str, row[:20])) + (" …" if len(row) > 20 else "")
+                raise InputError(
+                    f"the generator ({shown}) is not a permutation of 0…{degree - 1}; "
+                    "each of these points must occur once"
+                )
+        identity = tuple(range(degree))
+        self.degree = degree
+        self.generators: tuple[Permutation, ...] = tuple(dict.fromkeys(g for g in rows if g != identity))
+        self.budget = budget
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PermutationGroup) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @functools.cached_property
+    def _key(self) -> tuple[int, frozenset[Permutation]]:
+        return self.degree, frozenset(self.generators)
+
+    def __repr__(self) -> str:
+        return f"PermutationGroup({len(self.generators)} generators on {self.degree} points)"
+
+    def subgroup(self, generators: Iterable[Permutation]) -> PermutationGroup:
+        """Returns the group that these permutations of the same points generate."""
+        return PermutationGroup(generators, self.degree, budget=self.budget)
+
+    @functools.cached_property
+    def chain(self) -> StabiliserChain:
+        """A chain of stabilisers of this group."""
+        return self.chain_with_base(())
+
+    def chain_with_base(self, base: Iterable[int]) -> StabiliserChain:
+        """Returns a chain of stabilisers whose base begins with these points."""
+        chain = StabiliserChain(self.degree, base, self.budget)
+        for g in self.generators:
+            chain.insert(g)
+        return chain
+
+    @functools.cached_property
+    def order(self) -> int:
+        """The number of elements."""
+        if "chain" in self.__dict__ or self.giant is None:
+            return self.chain.order()
+        return math.factorial(len(self.moved)) // (1 if self.giant == "S" else 2)
+
+    def __contains__(self, g: object) -> bool:
+        if not isinstance(g, tuple) or len(g) != self.degree:
+            return False
+        if self.giant is None:
+            return g in self.chain
+        moved = frozenset(self.moved)
+        inside = all(p in moved or g[p] == p for p in range(self.degree))
+        return inside and (self.giant == "S" or is_even(g))
+
+    def is_subgroup_of(self, other: PermutationGroup) -> bool:
+        """Whether every element is also in `other`."""
+        return all(g in other for g in self.generators)
+
+    @functools.cached_property
+    def orbits(self) -> tuple[Points, ...]:
+        """The orbits, fixed points included, each sorted, in the order of their least points."""
+        seen = [False] * self.degree
+        found: list[Points] = []
+        for start in range(self.degree):
+            if seen[start]:
+                continue
+            orbit = [start]
+            seen[start] = True
+            for point in orbit:
+                for g in self.generators:
+                    if not seen[g[point]]:
+                        seen[g[point]] = True
+                        orbit.append(g[point])
+            found.append(tuple(sorted(orbit)))
+        return tuple(found)
+
+    @functools.cached_property
+    def moved_orbits(self) -> tuple[Points, ...]:
+        """The orbits with more than one point."""
+        return tuple(orbit for orbit in self.orbits if len(orbit) > 1)
+
+    @functools.cached_property
+    def moved(self) -> Points:
+        """The points that some element moves, sorted."""
+        return tuple(sorted(itertools.chain.from_iterable(self.moved_orbits)))
+
+    @functools.cached_property
+    def giant(self) -> str | None:
+        """The letter S or A when the group is seen to be the symmetric or alternating group on `moved`.
+
+        Asked only of groups that are transitive on at least eight moved points; None decides nothing. Such
+        a group contains the alternating group if some element has a cycle of prime length p with
+        n/2 < p < n-2: the group is then primitive and a power of the element is a single p-cycle.
+
+        Implements: [Jordan1873]
+        """
+        n = len(self.moved)
+        if n < _GIANT_DEGREE or len(self.moved_orbits) != 1:
+            return None
+        wanted = {p for p in range(n // 2 + 1, n - 2) if all(p % d for d in range(2, math.isqrt(p) + 1))}
+        for g in itertools.islice(random_elements(self.generators, n), _GIANT_TRIALS_PER_POINT * n):
+            if wanted.intersection(map(len, cycles(g))):
+                return "A" if all(map(is_even, self.generators)) else "S"
+        return None
+
+    @functools.cached_property
+    def is_trivial(self) -> bool:
+        """Whether the identity is the only element."""
+        return not self.generators
+
+    @functools.cached_property
+    def is_abelian(self) -> bool:
+        """Whether all elements commute."""
+        return all(compose(g, h) == compose(h, g) for g, h in itertools.combinations(self.generators, 2))
+
+    @functools.cached_property
+    def is_even(self) -> bool:
+        """Whether every element is an even permutation."""
+        return all(map(is_even, self.generators))
+
+    def normal_closure(self, elements: Iterable[Permutation]) -> PermutationGroup:
+        """Returns the least subgroup that holds these elements and is normal in this group."""
+        chain = StabiliserChain(self.degree, budget=self.budget)
+        kept: list[Permutation] = []
+        queue = list(elements)
+        for candidate in queue:
+            if chain.insert(candidate):
+                kept.append(candidate)
+                queue.extend(conjugate(candidate, g) for g in self.generators)
+        closure = self.subgroup(kept)
+        closure.__dict__["chain"] = chain
+        return closure
+
+    def commutators_with(self, other: PermutationGroup) -> PermutationGroup:
+        """Returns [this group, other], for `other` a normal subgroup of this one."""
+        return self.normal_closure(commutator(g, h) for g in self.generators for h in other.generators)
+
+    @functools.cached_property
+    def derived_subgroup(self) -> PermutationGroup:
+        """The subgroup generated by all commutators."""
+        if self.giant is not None:
+            return self._alternating()
+        return self.commutators_with(self)
+
+    def _alternating(self) -> PermutationGroup:
+        first, second, *others = self.moved
+        three_cycles = []
+        for third in others:
+            images = list(range(self.degree))
+            images[first], images[second], images[third] = second, third, first
+            three_cycles.append(tuple(images))
+        group = self.subgroup(three_cycles)
+        group.__dict__["giant"] = "A"
+        return group
+
+    @functools.cached_property
+    def derived_series(self) -> tuple[PermutationGroup, ...]:
+        """The group, its derived subgroup and so on, until it stops getting smaller."""
+        return self._descend(lambda last: last.derived_subgroup)
+
+    @functools.cached_property
+    def lower_central_series(self) -> tuple[PermutationGroup, ...]:
+        """The group G, then [G, last one] again and again, until it stops getting smaller."""
+        if self.giant is not None:
+            return self.derived_series  # the alternating group is perfect
+        return self._descend(self.commutators_with)
+
+    def _descend(self, below: Callable[[PermutationGroup], PermutationGroup]) -> tuple[PermutationGroup, ...]:
+        series = [self]
+        while (following := below(series[-1])).order < series[-1].order:
+            series.append(following)
+        return tuple(series)
+
+    @property
+    def is_solvable(self) -> bool:
+        """Whether the derived series ends in the trivial group."""
+        return self.derived_series[-1].order == 1
+
+    @property
+    def is_nilpotent(self) -> bool:
+        """Whether the lower central series ends in the trivial group."""
+        return self.lower_central_series[-1].order == 1
+
+    def restricted_to(self, points: Sequence[int]) -> PermutationGroup:
+        """Returns the action on a union of orbits, its points renumbered in the given order."""
+        number = {point: i for i, point in enumerate(points)}
+        return PermutationGroup(
+            [[number[g[point]] for point in points] for g in self.generators], len(points), budget=self.budget
+        )
