@@ -1,0 +1,57 @@
+"""The page of one language: what it is, why it is so, and which architecture can express it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nerode.algebra.records import Profile
+from nerode.languages.dfa import Dfa
+from nerode.languages.language import Language
+from nerode.report.bibliography import Bibliography
+from nerode.report.eggbox import EggBox
+from nerode.report.language_view import view_language
+from nerode.report.lettering import shorten
+from nerode.report.pages import render
+from nerode.report.verdict_rows import SENSE_TITLES, families
+from nerode.verdict.records import Sense, Verdict
+
+
+def explain_page(
+    *,
+    language: Language,
+    profile: Profile,
+    verdicts: Iterable[Verdict],
+    dfa: Dfa | None = None,
+    eggboxes: Sequence[EggBox] = (),
+    sense: Sense = Sense.FINITE_PRECISION,
+    definition: str = "",
+    command: str = "",
+) -> str:
+    """Returns one HTML file about a language; it needs neither a network nor a script.
+
+    Args:
+        language: the language.
+        profile: what the algebra found.
+        verdicts: for one task, any number of senses.
+        dfa: the minimal automaton, None if there is none or it was too large to build.
+        eggboxes: the D-classes of the syntactic monoid, none if it was not enumerated.
+        sense: the arithmetic whose verdicts are shown first.
+        definition: how the language was given ("regex", "file words.att" …).
+        command: the command line that made the page.
+    """
+    bibliography = Bibliography()
+    rows = list(verdicts)
+    view = view_language(language, profile, bibliography, dfa=dfa, eggboxes=eggboxes)
+    return render(
+        "explain.html.j2",
+        title=f"{shorten(language.name, 80)} · nerode",
+        view=view,
+        language=language,
+        profile=profile,
+        definition=definition,
+        families=families(rows, bibliography, sense=sense),
+        task=rows[0].task.value if rows else "",
+        sense=SENSE_TITLES[sense],
+        bibliography=bibliography,
+        command=command,
+    )

@@ -1,0 +1,197 @@
+"""Everything that a page shows about one language, apart from the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nerode.algebra.records import CounterWitness, Membership, Profile
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.dfa import Dfa
+from nerode.languages.language import Language
+from nerode.report.automaton_svg import Figure, automaton_figure
+from nerode.report.bibliography import Bibliography, Citation
+from nerode.report.eggbox import EggBox
+from nerode.report.lettering import shorten
+from nerode.report.words import LengthCount, count_by_length, first_words
+
+_MAX_TABLE_STATES = 16
+_MAX_SYMBOLS = 24
+_MAX_WORD = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipView:
+    """One class of languages as a chip."""
+
+    title: str
+    status: str
+    parameter: int | None
+    identity: str
+    method: str
+    witness: str
+    explanation: str
+    citation: Citation | None
+
+    @property
+    def summary(self) -> str:
+        """One line for the mouse."""
+        told = f"{self.title}: {self.status}"
+        return f"{told} ({self.witness})" if self.witness else told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The n-th word of a witness family."""
+
+    n: int
+    word: str
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextRow:
+    """What may follow in one state."""
+
+    state: int
+    reached_by: str
+    symbols: tuple[str, ...]
+    more: int
+    end: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageView:
+    """A language with its profile, as text and pictures.
+
+    Attributes:
+        eggboxes: by level of the J-order, the identity's class first.
+        figure: the drawing of the automaton, None for a language without one.
+        pulse: the first words of the family that shows a "no" to star-free.
+    """
+
+    language: Language
+    profile: Profile
+    figure: Figure | None
+    memberships: tuple[MembershipView, ...]
+    eggboxes: tuple[tuple[EggBox, ...], ...]
+    pulse: tuple[Step, ...]
+    witness: dict[str, str]
+    next_rows: tuple[NextRow, ...]
+    counts: tuple[LengthCount, ...]
+    accepted: tuple[str, ...]
+    rejected: tuple[str, ...]
+
+    @property
+    def egg_width(self) -> float:
+        """About how wide the widest level of egg-boxes is, in pixels."""
+        return max((sum(box.width for box in level) for level in self.eggboxes), default=0.0)
+
+    @property
+    def boxes_left_out(self) -> int:
+        """How many D-classes have no box here."""
+        if self.profile.d_classes is None:
+            return 0
+        return self.profile.d_classes - sum(map(len, self.eggboxes))
+
+    @property
+    def alphabet_text(self) -> str:
+        """The alphabet, cut when it is long."""
+        return shorten(self.language.alphabet.describe(), 120)
+
+
+def view_language(
+    language: Language,
+    profile: Profile,
+    bibliography: Bibliography,
+    *,
+    dfa: Dfa | None = None,
+    eggboxes: Sequence[EggBox] = (),
+    compact: bool = False,
+) -> LanguageView:
+    """Returns what a page shows about a language.
+
+    Args:
+        language: the language.
+        profile: what the algebra found.
+        bibliography: notes what is cited.
+        dfa: its minimal automaton, None if there is none or it was too large to build.
+        eggboxes: of its syntactic monoid, none if that was not enumerated.
+        compact: whether to leave out the next-symbol table and all but the first words.
+    """
+    levels = sorted({box.level for box in eggboxes})
+    accepted = first_words(language, accepted=True, number=5 if compact else 10)
+    rejected = first_words(language, accepted=False, number=5 if compact else 10)
+    return LanguageView(
+        language=language,
+        profile=profile,
+        figure=None if dfa is None else automaton_figure(dfa, name=language.name),
+        memberships=_memberships(language.alphabet, profile, bibliography),
+        eggboxes=tuple(tuple(box for box in eggboxes if box.level == level) for level in levels),
+        pulse=_pulse(language, profile.counter),
+        witness=_witness(language.alphabet, profile.counter),
+        next_rows=() if dfa is None or compact else _next_rows(dfa),
+        counts=tuple(count_by_length(language, up_to=8 if compact else 12)),
+        accepted=tuple(_word(language.alphabet, word) for word in accepted),
+        rejected=tuple(_word(language.alphabet, word) for word in rejected),
+    )
+
+
+def _word(alphabet: Alphabet, word: Sequence[int]) -> str:
+    return shorten(alphabet.decode(word), _MAX_WORD)
+
+
+def _memberships(
+    alphabet: Alphabet, profile: Profile, bibliography: Bibliography
+) -> tuple[MembershipView, ...]:
+    return tuple(_membership(alphabet, m, bibliography) for m in profile.classes.values())
+
+
+def _membership(alphabet: Alphabet, m: Membership, bibliography: Bibliography) -> MembershipView:
+    words = ", ".join(f"{role} = {_word(alphabet, word)}" for role, word in m.witness.items())
+    return MembershipView(
+        title=m.name.replace("-", " "),
+        status="open" if m.holds is None else "yes" if m.holds else "no",
+        parameter=m.parameter,
+        identity=m.identity,
+        method=m.method,
+        witness=words,
+        explanation=m.explanation,
+        citation=bibliography.cite(m.reference),
+    )
+
+
+def _pulse(language: Language, counter: CounterWitness | None) -> tuple[Step, ...]:
+    if counter is None:
+        return ()
+    steps = []
+    for n in range(min(2 * counter.period + 1, 9)):
+        word = counter.word(n)
+        steps.append(Step(n=n, word=_word(language.alphabet, word), inside=language.accepts(word)))
+    return tuple(steps)
+
+
+def _witness(alphabet: Alphabet, counter: CounterWitness | None) -> dict[str, str]:
+    if counter is None:
+        return {}
+    parts = {"u": counter.prefix, "v": counter.loop, "x": counter.suffix}
+    return {role: _word(alphabet, word) for role, word in parts.items()}
+
+
+def _next_rows(dfa: Dfa) -> tuple[NextRow, ...]:
+    live = [q for q in range(dfa.num_states) if dfa.live[q]]
+    if len(live) > _MAX_TABLE_STATES:
+        return ()
+    rows = []
+    for q in live:
+        symbols = [symbol for symbol, legal in zip(dfa.alphabet, dfa.legal[q], strict=True) if legal]
+        rows.append(
+            NextRow(
+                state=q,
+                reached_by=_word(dfa.alphabet, dfa.access_word(q)),
+                symbols=tuple(symbols[:_MAX_SYMBOLS]),
+                more=max(0, len(symbols) - _MAX_SYMBOLS),
+                end=bool(dfa.accepting[q]),
+            )
+        )
+    return tuple(rows)

@@ -1,0 +1,51 @@
+"""Mathematical names in plain Unicode, and text that can be shown safely."""
+
+from __future__ import annotations
+
+import re
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_GROUP_PART = re.compile(r"([A-Za-z]+)(\d+)")
+
+# Symbols of user files may be anything but white space. Control characters are shown by their pictures,
+# characters that reorder text or that no document may contain by their numbers.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]"
+)
+
+
+def group_name(name: str) -> str:
+    """Returns a group's name with subscripts: "Z2xZ4" becomes "Z₂×Z₄"."""
+    if " " in name:
+        return name
+    parts = re.split(r"x(?=[A-Z(])", name)
+    return "×".join(_GROUP_PART.sub(lambda m: m[1] + m[2].translate(_SUBSCRIPTS), part) for part in parts)
+
+
+def visible(text: str) -> str:
+    """Returns the text with control characters and the like replaced by something that can be seen."""
+    return _UNSAFE.sub(_stand_in, text)
+
+
+def _stand_in(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    if number < 0x20:
+        return chr(0x2400 + number)
+    return "␡" if number == 0x7F else f"⟨U+{number:04X}⟩"
+
+
+def plural(number: int, noun: str) -> str:
+    """Returns "1 state", "2 states", "1,200 states"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def author_list(authors: str) -> str:
+    """Returns "A. Lee, B. Kim & C. Roe" from a BibTeX author field; a long list ends in "et al."."""
+    names = []
+    for author in authors.split(" and "):
+        family, _, given = (part.strip() for part in author.partition(","))
+        initials = " ".join(f"{part[0]}." for part in given.replace("-", " ").split())
+        names.append(f"{initials} {family}".strip())
+    if names[-1] == "others" or len(names) > 6:
+        return f"{', '.join(names[: min(5, len(names) - 1)])} et al."
+    return " & ".join([*([", ".join(names[:-1])] if names[:-1] else []), names[-1]])

@@ -1,0 +1,61 @@
+"""Templates to files: one HTML document with everything inside it, which asks the network for nothing."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from importlib import metadata, resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from nerode.report.notation import author_list, group_name, plural, visible
+
+
+@functools.cache
+def environment() -> Environment:
+    """Returns the template environment: everything that is not marked as markup is escaped."""
+    env = Environment(
+        loader=PackageLoader("nerode.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    env.filters.update(author_list=author_list, group_name=group_name, plural=plural)
+    return env
+
+
+def render(template: str, *, styles: tuple[str, ...] = (), script: str = "", **context: Any) -> str:
+    """Returns a page.
+
+    The page's policy allows no source outside itself and no script but the given one, by its hash, so
+    that even a symbol or a name that got through as markup could not run.
+
+    Args:
+        template: its file name.
+        styles: file names of style sheets, in addition to the one of every page.
+        script: file name of the page's script, empty for none.
+        context: what the template shows.
+    """
+    program = _text(script) if script else ""
+    digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
+    page = (
+        environment()
+        .get_template(template)
+        .render(
+            css=Markup("".join(map(_text, ("page.css", *styles)))),
+            script=Markup(program),
+            script_source=Markup(f"'sha256-{digest}'" if script else "'none'"),
+            version=metadata.version("nerode"),
+            **context,
+        )
+    )
+    return visible(page)
+
+
+def _text(name: str) -> str:
+    return resources.files("nerode.report").joinpath("templates", name).read_text(encoding="utf-8")

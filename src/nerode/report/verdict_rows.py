@@ -1,0 +1,175 @@
+"""Verdicts as a reader wants them: by family, one row for all architectures that share an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nerode.report.bibliography import Bibliography, Citation
+from nerode.verdict.architectures import ARCHITECTURES, Architecture
+from nerode.verdict.classes import Gates, Recurrence, Transition
+from nerode.verdict.records import Sense, Status, Verdict
+
+SENSE_TITLES: Mapping[Sense, str] = {
+    Sense.FINITE_PRECISION: "finite precision",
+    Sense.EXACT: "exact arithmetic",
+    Sense.IEEE: "IEEE floats",
+    Sense.ROBUST: "under noise",
+}
+
+STATUS_WORDS: Mapping[Status, str] = {Status.YES: "yes", Status.NO: "no", Status.OPEN: "open"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One verdict, ready to be shown."""
+
+    sense: str
+    status: str
+    reason: str
+    citation: Citation | None
+    provenance: str
+    assumptions: tuple[str, ...]
+    size: str
+    witness: str
+    tried: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The architectures of one family that have the same answers in every sense."""
+
+    architectures: tuple[Architecture, ...]
+    answer: Answer
+    others: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A heading and its rows."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+@dataclass
+class _Group:
+    verdicts: dict[Sense, Verdict]
+    architectures: list[Architecture] = field(default_factory=list)
+
+
+def families(
+    verdicts: Iterable[Verdict], bibliography: Bibliography, *, sense: Sense = Sense.FINITE_PRECISION
+) -> list[Family]:
+    """Returns the verdicts by family of architecture.
+
+    Args:
+        verdicts: of one language and one task.
+        bibliography: notes what is cited.
+        sense: the one whose reason is shown first; the others follow in the details.
+    """
+    by_architecture: dict[str, dict[Sense, Verdict]] = {}
+    for verdict in verdicts:
+        by_architecture.setdefault(verdict.architecture, {})[verdict.sense] = verdict
+    grouped: dict[str, dict[Any, _Group]] = {}
+    for name, answers in by_architecture.items():
+        architecture = ARCHITECTURES[name]
+        groups = grouped.setdefault(family_title(architecture), {})
+        group = groups.setdefault(_key(answers), _Group(answers))
+        group.architectures.append(architecture)
+    order = {title: i for i, title in enumerate(FAMILY_ORDER)}
+    return [
+        Family(title=title, rows=tuple(_row(group, sense, bibliography) for group in groups.values()))
+        for title, groups in sorted(grouped.items(), key=lambda item: order.get(item[0], len(order)))
+    ]
+
+
+FAMILY_ORDER: Sequence[str] = (
+    "Diagonal, gates in [0, 1]",
+    "Diagonal, gates in [−1, 1]",
+    "Diagonal, complex gates",
+    "Householder products",
+    "Permutation × diagonal",
+    "Dense linear",
+    "Time-invariant linear",
+    "Nonlinear recurrence",
+    "Attention",
+    "Hybrids",
+)
+
+_DIAGONAL_TITLES = {
+    Gates.NONNEGATIVE: FAMILY_ORDER[0],
+    Gates.SIGNED: FAMILY_ORDER[1],
+    Gates.COMPLEX: FAMILY_ORDER[2],
+}
+_TRANSITION_TITLES = {
+    Transition.HOUSEHOLDER: FAMILY_ORDER[3],
+    Transition.PERMUTATION_DIAGONAL: FAMILY_ORDER[4],
+    Transition.DENSE: FAMILY_ORDER[5],
+}
+_RECURRENCE_TITLES = {
+    Recurrence.NONLINEAR: FAMILY_ORDER[7],
+    Recurrence.ATTENTION: FAMILY_ORDER[8],
+    Recurrence.HYBRID: FAMILY_ORDER[9],
+}
+
+
+def family_title(architecture: Architecture) -> str:
+    """Returns the heading under which an architecture is listed."""
+    properties = architecture.properties
+    if properties.recurrence in _RECURRENCE_TITLES:
+        return _RECURRENCE_TITLES[properties.recurrence]
+    if not properties.input_dependent:
+        return FAMILY_ORDER[6]
+    if properties.transition is Transition.DIAGONAL and properties.gates in _DIAGONAL_TITLES:
+        return _DIAGONAL_TITLES[properties.gates]
+    return _TRANSITION_TITLES.get(properties.transition, FAMILY_ORDER[5])
+
+
+def answer(verdict: Verdict, bibliography: Bibliography) -> Answer:
+    """Returns a verdict as text."""
+    return Answer(
+        sense=SENSE_TITLES[verdict.sense],
+        status=STATUS_WORDS[verdict.status],
+        reason=verdict.reason,
+        citation=bibliography.cite(verdict.reference),
+        provenance="" if verdict.provenance is None else verdict.provenance.value,
+        assumptions=verdict.assumptions,
+        size="" if verdict.size is None else str(verdict.size),
+        witness=witness_text(verdict.witness),
+        tried=verdict.tried,
+    )
+
+
+def witness_text(witness: Mapping[str, Any] | None) -> str:
+    """Returns a witness as "name = value, …"."""
+    if not witness:
+        return ""
+    return ", ".join(f"{name} = {_plain(value)}" for name, value in witness.items())
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, Mapping):
+        return f"({witness_text(value)})"
+    return str(value)
+
+
+def _key(answers: Mapping[Sense, Verdict]) -> tuple[Any, ...]:
+    """What two architectures must share to stand in one row."""
+    return tuple(
+        (sense, v.status, v.reason, v.reference, str(v.size), v.assumptions, witness_text(v.witness), v.tried)
+        for sense, v in sorted(answers.items())
+    )
+
+
+def _row(group: _Group, sense: Sense, bibliography: Bibliography) -> Row:
+    first = group.verdicts.get(sense) or next(iter(group.verdicts.values()))
+    others = [v for s in SENSE_TITLES if (v := group.verdicts.get(s)) is not None and v is not first]
+    return Row(
+        architectures=tuple(group.architectures),
+        answer=answer(first, bibliography),
+        others=tuple(answer(v, bibliography) for v in others),
+    )

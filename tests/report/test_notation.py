@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from nerode.report.notation import author_list, group_name, plural, visible
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("Z2", "Z₂"), ("Z2xZ4", "Z₂×Z₄"), ("A5", "A₅"), ("A4xZ5", "A₄×Z₅"), ("Z60", "Z₆₀"), ("Q8", "Q₈")],
+)
+def test_group_names_get_subscripts(name: str, shown: str) -> None:
+    assert group_name(name) == shown
+
+
+def test_described_groups_stay_as_they_are() -> None:
+    assert group_name("group of order 48") == "group of order 48"
+
+
+def test_control_characters_become_visible() -> None:
+    assert visible("a\x00b\x1bc\x7f\u2066d\ufffe\ud800") == "a␀b␛c␡⟨U+2066⟩d⟨U+FFFE⟩⟨U+D800⟩"
+    assert visible("line\n\ttab ε 漢") == "line\n\ttab ε 漢"
+
+
+def test_plural() -> None:
+    assert [plural(n, "state") for n in (0, 1, 1200)] == ["0 states", "1 state", "1,200 states"]
+
+
+def test_authors_are_written_with_initials() -> None:
+    assert author_list("Nerode, Anil") == "A. Nerode"
+    assert author_list("Cho, Sang and Huynh, Dung T.") == "S. Cho & D. T. Huynh"
+    assert author_list("A, B and C, D and E, F") == "B. A, D. C & F. E"
+    assert author_list("Terzić, Aleksandar and others") == "A. Terzić et al."
+    assert author_list(" and ".join(f"N{i}, X" for i in range(9))).endswith("X. N4 et al.")
