@@ -1,0 +1,132 @@
+"""Drawing words of counter languages by length."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.core.errors import InputError
+from nerode.languages.alphabet import Word
+
+Steps = npt.NDArray[np.int64]
+
+_GRID = 4096
+"""Denominator of the tilt x in `_tilted_weights`: fine enough for words of a million letters, and coarse
+enough for the weights of operators up to arity 5 to fit into 63 bits."""
+
+_DRAWS = 1 << 20
+"""Letters drawn at a time."""
+
+
+def first_return(steps: Steps) -> int:
+    """Returns where to begin so that the partial sums stay at 0 or above until the very last step.
+
+    The steps are -1 or more and add up to -1. Then exactly one of their rotations is such, and it begins
+    after the first lowest point; so a uniformly random sequence of given steps, rotated, is a uniformly
+    random path.
+
+    Implements: [DvoretzkyMotzkin1947]
+    """
+    return int(np.argmin(np.cumsum(steps))) + 1
+
+
+def sample_expression(arity: int, length: int, rng: np.random.Generator, max_depth: int | None) -> Word:
+    """Returns a uniformly random prefix expression of this length.
+
+    Letters are drawn independently, with weights proportional to x^(arity of the letter), until the
+    arities add up to length - 1. All sequences with that sum have the same weight, so the one found is
+    uniform among them, and its rotation (`first_return`) is uniform among the expressions. The weights are
+    integers: nothing is rounded. The number of attempts grows like the square root of the length.
+    """
+    refuse_depth(max_depth, "a Boolean expression")
+    if length < 1:
+        raise InputError(f"there is no expression of length {length}; the shortest has length 1")
+    # Letter i < arity is the operator of arity i+1; the last two are the operands.
+    step_of = np.array([*range(arity), -1, -1])
+    bounds = np.cumsum(_tilted_weights(arity))
+    rows = max(1, min(64, _DRAWS // length))
+    while True:
+        draws = rng.integers(0, bounds[-1], size=(rows, length))
+        letters = np.searchsorted(bounds, draws, side="right")
+        found = np.flatnonzero(step_of[letters].sum(axis=1) == -1)
+        if len(found):
+            word = letters[found[0]]
+            return tuple(np.roll(word, -first_return(step_of[word])).tolist())
+
+
+@functools.cache
+def _tilted_weights(arity: int) -> npt.NDArray[np.int64]:
+    """Integer weights of the letters, tilted so that the mean arity of a letter is just above 1."""
+
+    def weights(x: int) -> list[int]:
+        powers = [x**k * _GRID ** (arity - k) for k in range(arity + 1)]
+        return [*powers[1:], powers[0], powers[0]]
+
+    def excess(x: int) -> int:
+        arities = [*range(1, arity + 1), 0, 0]
+        return sum((k - 1) * w for k, w in zip(arities, weights(x), strict=True))
+
+    # The tilt is x/_GRID, and below 2: at 2 even a single binary operator outweighs both operands.
+    x = bisect.bisect_left(range(2 * _GRID), 0, key=excess)
+    return np.array(weights(x), dtype=np.int64)
+
+
+def sample_blocks(letters: int, length: int, rng: np.random.Generator, max_depth: int | None) -> Word:
+    """Returns the only word of this length."""
+    refuse_depth(max_depth, "a word of equal blocks")
+    n, rest = divmod(length, letters)
+    if rest or n < 1:
+        nearest = [n * letters, (n + 1) * letters] if n >= 1 else [letters]
+        raise InputError(
+            f"there is no word of length {length}; lengths are multiples of {letters}, from {letters} on, "
+            f"the nearest {' and '.join(map(str, nearest))}"
+        )
+    return tuple(letter for letter in range(letters) for _ in range(n))
+
+
+def sample_majority(length: int, rng: np.random.Generator, max_depth: int | None) -> Word:
+    """Returns a uniformly random word with more 1s than 0s.
+
+    A fair word is drawn again if it is a tie, and its letters are exchanged if the 0s win: every word
+    with more 1s comes from exactly two fair words.
+    """
+    refuse_depth(max_depth, "a majority word")
+    if length < 1:
+        raise InputError(f"there is no word of length {length}; the shortest has length 1")
+    while True:
+        word = rng.integers(0, 2, size=length)
+        ones = int(word.sum())
+        if 2 * ones != length:
+            return tuple((word if 2 * ones > length else 1 - word).tolist())
+
+
+def refuse_depth(max_depth: int | None, what: str) -> None:
+    """Raises InputError if a bound on the depth was given for something that has none."""
+    if max_depth is not None:
+        raise InputError(f"{what} has no bracket depth, but max_depth={max_depth} was given; leave it out")
+
+
+def even_half(length: int) -> int:
+    """Returns half of an even length.
+
+    Raises:
+        InputError: if the length is odd or negative.
+    """
+    if length < 0:
+        raise InputError(f"there is no word of length {length}; the nearest possible length is 0")
+    if length % 2:
+        raise InputError(
+            f"there is no word of length {length}: bracket words have even length, "
+            f"the nearest are {length - 1} and {length + 1}"
+        )
+    return length // 2
+
+
+def log_sum(terms: npt.NDArray[np.float64]) -> float:
+    """Returns the logarithm of the sum of the exponentials."""
+    top = float(terms.max())
+    return top if math.isinf(top) else top + math.log(float(np.exp(terms - top).sum()))
