@@ -1,0 +1,1 @@
+"""Decompositions of automata into cascades of set-reset automata, counters and permutation groups."""

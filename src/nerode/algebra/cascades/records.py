@@ -1,0 +1,310 @@
+"""The Cascade record: levels of finite memory, each told what to do by the letter and by the levels above.
+
+One step on a letter, with the labels of all levels before it ("old"):
+
+1. the lookups that read letters and old labels are evaluated;
+2. each level takes the command that belongs to the value of its context lookup, which gives the "new" labels;
+3. the lookups that read new labels are evaluated; the lookup `state` is the state of the automaton.
+
+Layers. A level whose context reads nothing but letters has depth 1, otherwise its depth is one more than the
+greatest depth of a level that its context reads, directly or through other lookups; levels of one depth share
+a layer. A lookup has the greatest depth of the levels that it reads, 0 if it reads letters only. A lookup
+reads only lookups of smaller depth, so in a network it is one hidden ReLU layer between the layer of its own
+depth and the next one. The lookup `state` alone may also read lookups of its own depth: it belongs to the
+decoder.
+
+Example: (ab)* with states 0, 1 (after an a) and 2 (dead). Level 0 remembers the last letter, level 1 whether
+two equal letters came in a row (or a b first), which needs the last letter *before* the current one.
+
+    lookups  0  reads letter          a → 0, b → 1
+             1  reads letter, old 0   0 except (a, 1) → 1 and (b, 0) → 1
+             2  reads new 1, new 0    0 → 0, 1 → 2 except (0, 1) → 1            the state
+    levels   0  context 0: reset to 1 | reset to 0
+             1  context 1: hold | reset to 1
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nerode.algebra.cascades.commands import Add, Command, Permute
+from nerode.algebra.cascades.lookups import Lookup, Source
+from nerode.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One component: a label out of finitely many, and what each value of its context does to it.
+
+    Attributes:
+        name: what the label says, for people.
+        num_labels: the labels are 0 … num_labels-1.
+        start: the label before the first letter.
+        context: number of the lookup that decides what to do; it reads no new labels, and old labels of
+            earlier levels only.
+        commands: `commands[v]` is the command when the context has the value v.
+    """
+
+    name: str
+    num_labels: int
+    start: int
+    context: int
+    commands: tuple[Command, ...]
+
+    def __post_init__(self) -> None:
+        if self.num_labels < 2 or not 0 <= self.start < self.num_labels:
+            raise InputError(f"level {self.name} has {self.num_labels} labels and starts in {self.start}")
+        for command in self.commands:
+            command.check(self.num_labels)
+        if {Add, Permute} <= set(map(type, self.commands)):
+            raise InputError(f"level {self.name} both adds and permutes; write the additions as permutations")
+
+    @property
+    def kind(self) -> str:
+        """Which component it is: "reset", "cyclic" (adds modulo num_labels) or "permutation"."""
+        kinds = set(map(type, self.commands))
+        return "permutation" if Permute in kinds else "cyclic" if Add in kinds else "reset"
+
+    @property
+    def bits(self) -> int:
+        """Binary digits that a label takes."""
+        return (self.num_labels - 1).bit_length()
+
+
+class Configuration(NamedTuple):
+    """Where a cascade is: the last `window` letters, latest first, and the label of each level.
+
+    Positions before the word hold `num_letters`.
+    """
+
+    recent: tuple[int, ...]
+    labels: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cascade:
+    """Levels, top first, and the lookups that connect them.
+
+    Attributes:
+        num_letters: letters of the alphabet of the automaton.
+        window: how many letters before the current one are read; 0 for a cascade without a window.
+        levels: each level reads only levels before it.
+        lookups: each lookup reads only lookups before it.
+        state: number of the lookup whose value is the automaton's state after the letter (before the first
+            letter: the start state); it reads new labels and the last `window` letters, the current one
+            included, but no old labels.
+        num_states: states of the automaton.
+        route: in one sentence, which construction this is.
+    """
+
+    num_letters: int
+    window: int
+    levels: tuple[Level, ...]
+    lookups: tuple[Lookup, ...]
+    state: int
+    num_states: int
+    route: str
+
+    def __post_init__(self) -> None:
+        for number, table in enumerate(self.lookups):
+            self._check_lookup(number, table)
+        for number, level in enumerate(self.levels):
+            self._check_level(number, level)
+        if not 0 <= self.state < len(self.lookups):
+            raise InputError(f"the lookup {self.state} that says the state does not exist")
+        if self.lookups[self.state].num_values > self.num_states or "old" in self._kinds[self.state]:
+            raise InputError(
+                "the lookup that says the state has other values than states or reads old labels"
+            )
+        self._check_depths()
+
+    def _check_lookup(self, number: int, table: Lookup) -> None:
+        for source in table.reads:
+            if source.kind not in ("letter", "old", "new", "lookup"):
+                raise InputError(f"the lookup {table.name} reads a {source.kind!r}")
+            if not 0 <= source.number < self._num_sources(source.kind, number):
+                raise InputError(
+                    f"the lookup {table.name} reads {source.kind} {source.number}: it is not there yet"
+                )
+        if table.has_selector and len(table.otherwise) != self.num_values(table.reads[0]):
+            raise InputError(
+                f"the lookup {table.name} has {len(table.otherwise)} defaults for what it reads first"
+            )
+        for row in table.rows:
+            for position, value in row.literals:
+                if not 0 <= value < self.num_values(table.reads[position]):
+                    raise InputError(f"a row of the lookup {table.name} asks for a value that does not occur")
+
+    def _num_sources(self, kind: str, number: int) -> int:
+        return {"letter": self.window + 1, "lookup": number}.get(kind, len(self.levels))
+
+    def _check_level(self, number: int, level: Level) -> None:
+        if not 0 <= level.context < len(self.lookups):
+            raise InputError(f"the context {level.context} of level {level.name} does not exist")
+        if len(level.commands) != self.lookups[level.context].num_values:
+            raise InputError(f"level {level.name} does not have one command for each value of its context")
+        if "new" in self._kinds[level.context]:
+            raise InputError(f"the context of level {level.name} reads labels after the letter")
+        if any(parent >= number for parent in self.parents(number)):
+            raise InputError(f"level {level.name} reads a level that does not come before it")
+
+    def _check_state(self) -> None:
+        if self.lookups[self.state].num_values != self.num_states:
+            raise InputError(f"the lookup that says the state does not have {self.num_states} values")
+        for source in self._closures[self.state]:
+            if source.kind == "old" or (source.kind == "letter" and source.number >= self.window):
+                raise InputError(f"the lookup that says the state reads {source.kind} {source.number}")
+
+    def _check_depths(self) -> None:
+        depths = self._lookup_depths
+        for number, table in enumerate(self.lookups):
+            below = [depths[s.number] for s in table.reads if s.kind == "lookup"]
+            if number != self.state and any(depth >= depths[number] for depth in below):
+                raise InputError(f"the lookup {table.name} reads a lookup of its own depth {depths[number]}")
+
+    def num_values(self, source: Source) -> int:
+        """Returns how many values a source has; a letter has one more, for "before the word"."""
+        if source.kind == "letter":
+            return self.num_letters + 1
+        if source.kind == "lookup":
+            return self.lookups[source.number].num_values
+        return self.levels[source.number].num_labels
+
+    @functools.cached_property
+    def _closures(self) -> list[frozenset[Source]]:
+        """For each lookup the letters and labels that it reads, directly or through other lookups."""
+        found: list[frozenset[Source]] = []
+        for table in self.lookups:
+            direct = frozenset(s for s in table.reads if s.kind != "lookup")
+            found.append(direct.union(*(found[s.number] for s in table.reads if s.kind == "lookup")))
+        return found
+
+    @functools.cached_property
+    def _kinds(self) -> list[set[str]]:
+        return [{source.kind for source in closure} for closure in self._closures]
+
+    @functools.cached_property
+    def _lookup_depths(self) -> list[int]:
+        return [
+            max((self.level_depths[s.number] for s in c if s.kind != "letter"), default=0)
+            for c in self._closures
+        ]
+
+    def lookup_depth(self, number: int) -> int:
+        """Returns the layer after which a lookup is known; 0 if it reads letters only."""
+        return self._lookup_depths[number]
+
+    def reads_new(self, number: int) -> bool:
+        """Whether a lookup reads labels after the letter."""
+        return "new" in self._kinds[number]
+
+    def parents(self, level: int) -> tuple[int, ...]:
+        """Returns the levels whose old labels decide what this level does."""
+        closure = self._closures[self.levels[level].context]
+        return tuple(sorted(source.number for source in closure if source.kind == "old"))
+
+    @functools.cached_property
+    def level_depths(self) -> tuple[int, ...]:
+        """The layer of each level, counted from 1."""
+        depths: list[int] = []
+        for number in range(len(self.levels)):
+            depths.append(1 + max((depths[parent] for parent in self.parents(number)), default=0))
+        return tuple(depths)
+
+    @property
+    def layers(self) -> tuple[tuple[int, ...], ...]:
+        """The levels of depth 1, of depth 2 and so on."""
+        return tuple(
+            tuple(i for i, d in enumerate(self.level_depths) if d == depth)
+            for depth in range(1, self.depth + 1)
+        )
+
+    @property
+    def depth(self) -> int:
+        """Length of the longest chain of levels that read each other."""
+        return max(self.level_depths, default=0)
+
+    @property
+    def bits(self) -> int:
+        """Binary digits that the labels of all levels take together."""
+        return sum(level.bits for level in self.levels)
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of all lookups: the number of hidden units that a network needs."""
+        return sum(len(table.rows) for table in self.lookups)
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How many levels there are of each kind."""
+        return Counter(level.kind for level in self.levels)
+
+    def initial(self) -> Configuration:
+        """Returns the configuration before the first letter."""
+        labels = tuple(level.start for level in self.levels)
+        return Configuration((self.num_letters,) * self.window, labels)
+
+    def step(self, configuration: Configuration, letter: int) -> Configuration:
+        """Returns the configuration after one more letter."""
+        letters = (letter, *configuration.recent)
+        known: dict[int, int] = {}
+        labels = list(configuration.labels)
+        for number, level in enumerate(self.levels):
+            context = self._value(level.context, letters, configuration.labels, (), known)
+            labels[number] = level.commands[context].apply(labels[number], level.num_labels)
+        return Configuration(letters[: self.window], tuple(labels))
+
+    def state_of(self, configuration: Configuration) -> int:
+        """Returns the state of the automaton in a configuration."""
+        letters = (*configuration.recent, self.num_letters)
+        return self._value(self.state, letters, (), configuration.labels, {})
+
+    def trace(self, word: Sequence[int]) -> tuple[int, ...]:
+        """Returns the states of the automaton before, between and after the letters of a word."""
+        configuration = self.initial()
+        states = [self.state_of(configuration)]
+        for symbol in word:
+            configuration = self.step(configuration, symbol)
+            states.append(self.state_of(configuration))
+        return tuple(states)
+
+    def run(self, word: Sequence[int]) -> int:
+        """Returns the state of the automaton after a word of letter numbers."""
+        configuration = self.initial()
+        for symbol in word:
+            configuration = self.step(configuration, symbol)
+        return self.state_of(configuration)
+
+    def _value(
+        self,
+        number: int,
+        letters: Sequence[int],
+        old: Sequence[int],
+        new: Sequence[int],
+        known: dict[int, int],
+    ) -> int:
+        """Returns the value of a lookup, with the values of lookups evaluated so far in `known`."""
+        tables: dict[str, Sequence[int] | dict[int, int]]
+        tables = {"letter": letters, "old": old, "new": new, "lookup": known}
+        for needed in self._needed[number]:
+            if needed not in known:
+                table = self.lookups[needed]
+                values = [tables[s.kind][s.number] for s in table.reads]
+                known[needed] = table.evaluate(values)
+        return known[number]
+
+    @functools.cached_property
+    def _needed(self) -> list[list[int]]:
+        """For each lookup the lookups to evaluate, in order, itself last."""
+        found: list[list[int]] = []
+        for number, table in enumerate(self.lookups):
+            before: set[int] = set()
+            for source in table.reads:
+                if source.kind == "lookup":
+                    before.update(found[source.number])
+            found.append([*sorted(before), number])
+        return found
