@@ -1,0 +1,215 @@
+"""What a formula of past temporal logic is made of.
+
+Implements: [Kamp1968], the past operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from nerode.core.errors import InputError
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.trees import Tree, distinct_subtrees, flatten, fold, subtrees
+
+
+class Formula(Tree):
+    """A node of a formula; every node is one of the classes below."""
+
+    __slots__ = ()
+
+    @property
+    def children(self) -> tuple[Formula, ...]:
+        """The operands, left to right."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({sum(1 for _ in subtrees(self))} subformulas)"
+
+
+class Temporal(Formula):
+    """A formula that speaks of earlier positions; each one needs one bit of memory."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Constant(Formula):
+    """True or false."""
+
+    value: bool
+
+    @property
+    def label(self) -> Hashable:
+        """The truth value."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Atom(Formula):
+    """The letter at this position is `symbol`."""
+
+    symbol: str
+
+    @property
+    def label(self) -> Hashable:
+        """The letter."""
+        return self.symbol
+
+
+class _Unary(Formula):
+    __slots__ = ()
+    operand: Formula
+
+    @property
+    def children(self) -> tuple[Formula, ...]:
+        """The operand."""
+        return (self.operand,)
+
+
+class _Binary(Formula):
+    __slots__ = ()
+    left: Formula
+    right: Formula
+
+    @property
+    def children(self) -> tuple[Formula, ...]:
+        """The two operands."""
+        return (self.left, self.right)
+
+
+class _Flat(Formula):
+    __slots__ = ()
+    parts: tuple[Formula, ...]
+
+    def __post_init__(self) -> None:
+        kind = type(self)
+        if len(self.parts) < 2 or any(isinstance(part, kind) for part in self.parts):
+            raise InputError(
+                f"an {kind.__name__} needs at least two parts, none of them an {kind.__name__}; "
+                "conjunction() and disjunction() make one from any parts"
+            )
+
+    @property
+    def children(self) -> tuple[Formula, ...]:
+        """The parts."""
+        return self.parts
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Not(_Unary):
+    """The operand does not hold."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class And(_Flat):
+    """All parts hold."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Or(_Flat):
+    """At least one part holds."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Implies(_Binary):
+    """The right operand holds or the left one does not."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Iff(_Binary):
+    """Both operands hold or neither does."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Yesterday(_Unary, Temporal):
+    """There is a position before, and the operand held there."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WeakYesterday(_Unary, Temporal):
+    """There is no position before, or the operand held there."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Once(_Unary, Temporal):
+    """The operand held here or at some position before."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Historically(_Unary, Temporal):
+    """The operand held here and at all positions before."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Since(_Binary, Temporal):
+    """The right operand held here or before, and the left one at every position after that."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastFormula:
+    """A formula and the alphabet of the words that it speaks of."""
+
+    formula: Formula
+    alphabet: Alphabet
+
+    def __post_init__(self) -> None:
+        if not self.alphabet.symbols:
+            raise InputError("a formula needs an alphabet with at least one symbol")
+        known = set(self.alphabet)
+        for node in subtrees(self.formula):
+            if isinstance(node, Atom) and node.symbol not in known:
+                raise InputError(
+                    f"the letter {node.symbol!r} of the formula is not in the alphabet "
+                    f"{{{self.alphabet.describe()}}}"
+                )
+
+
+def conjunction(*parts: Formula) -> Formula:
+    """Returns the conjunction of the parts; true if there are none."""
+    flat = flatten(And, parts)
+    return And(flat) if len(flat) > 1 else flat[0] if flat else Constant(True)
+
+
+def disjunction(*parts: Formula) -> Formula:
+    """Returns the disjunction of the parts; false if there are none."""
+    flat = flatten(Or, parts)
+    return Or(flat) if len(flat) > 1 else flat[0] if flat else Constant(False)
+
+
+def subformulas(formula: Formula) -> tuple[Formula, ...]:
+    """Returns the different subformulas, operands before what they are operands of, the whole last."""
+    return tuple(distinct_subtrees(formula)[0])
+
+
+def temporal_subformulas(formula: Formula) -> tuple[Temporal, ...]:
+    """Returns the different subformulas that begin with a temporal operator, in the same order."""
+    return tuple(node for node in subformulas(formula) if isinstance(node, Temporal))
+
+
+def temporal_depth(formula: Formula) -> int:
+    """Returns how many temporal operators are nested at most."""
+    return fold(formula, lambda node, below: isinstance(node, Temporal) + max(below, default=0))
