@@ -5,6 +5,7 @@ NerodeError
 │   ├── PatternError           a regular expression or formula, with the column
 │   ├── FormatError            a file, with the line
 │   └── UnknownName            no such language, architecture, group …, with the nearest name
+├── NotCompilable              no construction applies; carries all the reasons (exit code 1)
 └── BudgetExceeded             a limit was reached; carries what is known so far
 
 Every message has one form: what was wrong, what was given, what is allowed, what to do.
@@ -70,6 +71,20 @@ class UnknownName(InputError):
         suggestion = f"did you mean {' or '.join(near)}?" if near else f"there are {len(known)} known"
         shown = name if len(name) <= 60 else name[:57] + "…"
         super().__init__(f"unknown {kind} {shown!r}: {suggestion}" + (f" {hint}" if hint else ""))
+
+
+class NotCompilable(NerodeError):
+    """No construction makes a network for this language and target; a negative answer, not a mistake.
+
+    Attributes:
+        target: what was asked for.
+        reasons: why each way is closed, the deepest reason first.
+    """
+
+    def __init__(self, target: str, reasons: Iterable[str]) -> None:
+        self.target = target
+        self.reasons = tuple(reasons)
+        super().__init__(f"{target}: " + "; ".join(self.reasons))
 
 
 class BudgetExceeded(NerodeError):

@@ -20,8 +20,17 @@ def check_object(language: Language, profile: Profile, table: VerdictTable) -> d
         "task": table.task.value,
         "dtype": table.dtype,
         "verdicts": [verdict.to_json() for verdict in table],
-        "incomplete": dict(profile.incomplete),
+        "incomplete": _incomplete(profile),
     }
+
+
+def _incomplete(profile: Profile) -> dict[str, str]:
+    """What is null above because the budget did not suffice, under the keys of the object."""
+    found = dict(profile.incomplete)
+    why = found.pop("monoid", "")
+    if why and profile.monoid_size is None:
+        found |= {"monoid_size": why, "d_classes": why}
+    return found
 
 
 def language_object(language: Language, profile: Profile) -> dict[str, Any]:

@@ -156,6 +156,16 @@ def quote(name: str) -> str:
     return name if plain and name else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def name_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
+    """Returns a plain table whose first column is a name."""
+    view = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for i, heading in enumerate(headings):
+        view.add_column(heading, style="cyan" if i == 0 else "", no_wrap=i == 0, overflow="fold")
+    for row in rows:
+        view.add_row(*row)
+    return view
+
+
 def task_sentence(task: Task) -> str:
     """What the marks answer, in words."""
     if task is Task.PREDICT:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nerode.algebra.records import GroupInside, Profile
+from nerode.languages.counters import CounterLanguage
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language
 from nerode.verdict.conditions import Condition
@@ -60,6 +61,11 @@ class Facts:
     def groups_known(self) -> bool:
         """Whether the list of groups inside is complete."""
         return self.profile.regular and self.profile.groups_complete and self.profile.star_free is not None
+
+    @property
+    def num_counters(self) -> int | None:
+        """For a counter language, how many counters its machine has."""
+        return self.language.machine.num_counters if isinstance(self.language, CounterLanguage) else None
 
     @property
     def window_determined(self) -> bool | None:
@@ -137,11 +143,13 @@ class Facts:
         return found
 
     def group_witness(self, group: GroupInside | None) -> Mapping[str, Any] | None:
-        """Returns a group with words that generate it, ready to be printed."""
+        """Returns a group with words that generate it and a counter, ready to be printed."""
+        counter = self.counter_witness()
         if group is None:
-            return self.counter_witness()
+            return counter
         alphabet = self.language.alphabet
         return {
+            **(counter or {}),
             "group": group.structure.name,
             "order": group.structure.order,
             "states": list(group.points),

@@ -30,7 +30,7 @@ def _elman_size(facts: Facts, architecture: Architecture) -> Size | None:
 
 
 def _counter_size(facts: Facts, architecture: Architecture) -> Size:
-    return Size(layers=1, width=facts.language.parameters.get("counters"))
+    return Size(layers=1, width=facts.num_counters)
 
 
 theorem(

@@ -1,0 +1,62 @@
+"""What can a sequence model compute, at every length?
+
+    import nerode as nr
+
+    L = nr.language("(aa)*")
+    v = nr.decide(L)
+    v["mamba"].status, v["mamba"].reason, v["mamba"].reference
+
+Names are imported when they are first used, so that `import nerode` is quick and never loads torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nerode.algebra.profile import profile
+    from nerode.core.budget import Budget
+    from nerode.core.errors import BudgetExceeded, InputError, NerodeError
+    from nerode.languages.dfa import Dfa
+    from nerode.languages.language import Language
+    from nerode.languages.minimise import minimise
+    from nerode.languages.resolve import resolve_language as language
+    from nerode.verdict.decide import decide
+
+_HOMES = {
+    "Budget": ("nerode.core.budget", "Budget"),
+    "BudgetExceeded": ("nerode.core.errors", "BudgetExceeded"),
+    "Dfa": ("nerode.languages.dfa", "Dfa"),
+    "InputError": ("nerode.core.errors", "InputError"),
+    "Language": ("nerode.languages.language", "Language"),
+    "NerodeError": ("nerode.core.errors", "NerodeError"),
+    "decide": ("nerode.verdict.decide", "decide"),
+    "language": ("nerode.languages.resolve", "resolve_language"),
+    "minimise": ("nerode.languages.minimise", "minimise"),
+    "profile": ("nerode.algebra.profile", "profile"),
+}
+
+__all__ = [
+    "Budget",
+    "BudgetExceeded",
+    "Dfa",
+    "InputError",
+    "Language",
+    "NerodeError",
+    "decide",
+    "language",
+    "minimise",
+    "profile",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nerode' has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    return getattr(importlib.import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,64 @@
+"""`nerode explain`: one self-contained page about a language."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nerode.cli.options import (
+    budget_options,
+    language_options,
+    make_budget,
+    read_language,
+    sense_option,
+    split_names,
+    verdict_options,
+)
+from nerode.core.files import write_atomically
+from nerode.report.explain import explain_page
+from nerode.report.study import study_language
+from nerode.report.terminal import quote
+from nerode.verdict.records import Sense
+
+
+@click.command()
+@click.argument("language", metavar="LANG")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The HTML file."
+)
+@verdict_options
+@sense_option
+@language_options
+@budget_options
+@click.option("--json", "as_json", is_flag=True, help="Print the path and the size as JSON.")
+def explain(language: str, output: Path, as_json: bool, **options: Any) -> None:
+    """Write a page about LANG: automaton, egg-box, classes, verdicts with reasons and references."""
+    budget = make_budget(options)
+    found = read_language(
+        language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
+    )
+    study = study_language(
+        found,
+        architectures=split_names(options["arch"]),
+        task=options["task"],
+        dtype=options["dtype"],
+        budget=budget.start(),
+    )
+    page = explain_page(
+        language=found,
+        profile=study.profile,
+        verdicts=study.table,
+        dfa=study.automaton,
+        eggboxes=study.eggboxes,
+        sense=Sense(options["sense"]),
+        definition=found.kind,
+        command=f"nerode explain {quote(language)} -o {output}",
+    )
+    write_atomically(output, page)
+    if as_json:
+        click.echo(json.dumps({"language": found.name, "out": str(output), "bytes": len(page.encode())}))
+    else:
+        click.echo(str(output))

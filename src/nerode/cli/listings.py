@@ -1,0 +1,82 @@
+"""`nerode languages` and `nerode architectures`: the tables of what has a name."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from nerode.core.errors import UnknownName
+from nerode.languages.bestiary import BESTIARY, PATTERNS
+from nerode.verdict.architectures import ALIASES, ARCHITECTURES
+
+
+@click.command()
+@click.option("--suite", metavar="TAG", help="Only the languages of one published suite.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a language and line.")
+def languages(suite: str | None, as_json: bool) -> None:
+    """List the named languages: convention, source, and what each is there to break."""
+    rows = [row for row in BESTIARY.values() if suite is None or suite in row.suites]
+    if not rows:
+        raise UnknownName("suite", suite or "", {tag for row in BESTIARY.values() for tag in row.suites})
+    if as_json:
+        for row in rows:
+            item = {
+                "name": row.name,
+                "convention": row.convention,
+                "source": str(row.source),
+                "source_key": row.source.key,
+                "breaks": row.breaks,
+                "suites": list(row.suites),
+            }
+            click.echo(json.dumps(item, ensure_ascii=False))
+        return
+    from nerode.report.terminal import make_console, name_table
+
+    console = make_console()
+    console.print(
+        name_table(
+            ("name", "words that belong to it", "what it is there to break", "source"),
+            [(row.name, row.convention, row.breaks, str(row.source)) for row in rows],
+        )
+    )
+    if suite is None:
+        console.print("\nAlso by pattern: " + ", ".join(pattern.example for pattern in PATTERNS))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object an architecture and line.")
+def architectures(as_json: bool) -> None:
+    """List the architectures and the classes that decide what they can express."""
+    if as_json:
+        for row in ARCHITECTURES.values():
+            properties = row.properties
+            item = {
+                "name": row.name,
+                "title": row.title,
+                "is_class": row.is_class,
+                "update": row.update,
+                "class": properties.describe(),
+                "recurrence": properties.recurrence.value,
+                "transition": properties.transition.value,
+                "gates": properties.gates.value,
+                "input_dependent": properties.input_dependent,
+                "free_write": properties.free_write,
+                "unit_gate": properties.unit_gate.value,
+                "state": properties.state.value,
+                "reference": str(row.reference),
+                "aliases": [alias for alias, name in ALIASES.items() if name == row.name],
+            }
+            click.echo(json.dumps(item, ensure_ascii=False))
+        return
+    from nerode.report.terminal import make_console, name_table
+
+    make_console().print(
+        name_table(
+            ("name", "update", "class", "source"),
+            [
+                (row.name, row.update, row.properties.describe(), str(row.reference))
+                for row in ARCHITECTURES.values()
+            ],
+        )
+    )

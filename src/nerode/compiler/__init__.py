@@ -1,0 +1,1 @@
+"""From a language to a network with exact weights."""

@@ -1,0 +1,99 @@
+"""The table of constructions: which theorem, for which languages, on which architectures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from nerode.compiler.network import Network, Origin
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.core.registry import Registry
+from nerode.languages.description import language_hash
+from nerode.verdict.architectures import Architecture
+from nerode.verdict.classes import ClassCondition
+from nerode.verdict.facts import Facts, LanguageCondition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a user may choose about a network.
+
+    Attributes:
+        eps: for distributions, the largest L1 distance to the model; above 0 for a softmax.
+        embedding_width: for n-gram models, the dimension of the word embedding.
+        normaliser: for distributions, "softmax", "sparsemax" or "hardmax".
+        variant: for n-gram models, "structural" (nilpotent exactly) or "conditioned".
+        exclusive_scan: whether a layer may see its state before the letter; without it cascades use
+            retentive overwrites.
+        construction: a construction to use instead of the first that applies.
+        budget: limits.
+    """
+
+    eps: Fraction = Fraction(1, 1000)
+    embedding_width: int = 2
+    normaliser: str = "softmax"
+    variant: str = "structural"
+    exclusive_scan: bool = True
+    construction: str | None = None
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.eps < 2 and self.normaliser == "softmax":
+            raise InputError(f"eps = {self.eps} is not between 0 and 2; a softmax needs a distance above 0")
+        if self.embedding_width < 1:
+            raise InputError(f"an embedding of width {self.embedding_width} is not possible; give 1 or more")
+        if self.normaliser not in ("softmax", "sparsemax", "hardmax"):
+            raise InputError(f"unknown normaliser {self.normaliser!r}; allowed are softmax, sparsemax, hardmax")
+        if self.variant not in ("structural", "conditioned"):
+            raise InputError(f"unknown variant {self.variant!r}; allowed are structural, conditioned")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One question to the compiler: this language, for this target, with these options."""
+
+    facts: Facts
+    target: Architecture
+    options: Options
+
+    def origin(self, *, construction: str, route: str, reference: Reference) -> Origin:
+        """Returns the origin that a network made for this request carries."""
+        return Origin(
+            language=self.facts.language.name,
+            language_hash=language_hash(self.facts.language, self.options.budget),
+            construction=construction,
+            route=route,
+            reference=reference,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Construction:
+    """A way to make a network.
+
+    Attributes:
+        name: kebab-case.
+        title: in a few words.
+        theorem: the row of the theorem table whose "yes" it makes true.
+        language: which languages it is for.
+        architecture: which classes can carry the gates and writes that it uses.
+        build: makes the network.
+    """
+
+    name: str
+    title: str
+    theorem: str
+    language: LanguageCondition
+    architecture: ClassCondition
+    build: Callable[[Request], Network]
+
+
+CONSTRUCTIONS: Registry[Construction] = Registry("construction")
+
+
+def construction(row: Construction) -> Construction:
+    """Adds a row to the table; the pipeline tries rows in the order in which they were added."""
+    return CONSTRUCTIONS.add(row.name, row)

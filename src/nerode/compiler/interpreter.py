@@ -1,0 +1,381 @@
+"""Running a network on words without rounding: the oracle for every later stage.
+
+Networks with rational or cyclotomic entries and ReLU or clip activations run in exact arithmetic. Networks
+with tanh, sigmoid or exp run in decimal arithmetic of 50 digits; their guarantee comes from a certificate
+with margins, not from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from nerode.compiler.affine import Affine
+from nerode.compiler.decoders import LogitDecoder, PointDecoder, ScoreDecoder
+from nerode.compiler.network import Layer, Network
+from nerode.compiler.recurrences import (
+    CELL_STATES,
+    Diagonal,
+    Elman,
+    GatedCell,
+    Householder,
+    LetterMatrices,
+    PermutationDiagonal,
+    TimeInvariant,
+)
+from nerode.core.exact import Cyclotomic, Exact, imaginary_part, inverse, real_part, to_complex
+from nerode.languages.alphabet import WordLike
+from nerode.languages.language import Legal
+
+Number = Any
+"""Exact in exact mode, Decimal in decimal mode; one network uses one of the two throughout."""
+
+Vector = tuple[Number, ...]
+Configuration = tuple[Vector, ...]
+
+_DIGITS = Context(prec=50)
+_MEMORY = 200_000
+"""Steps that are remembered; networks with finitely many states then run at the speed of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a network says after a prefix.
+
+    Attributes:
+        legal: the letters that may follow, and whether the word may end.
+        distribution: for networks with logits, the probability of each output index (letters, then end).
+        scores: the numbers that were compared, for printing.
+    """
+
+    legal: Legal
+    distribution: Mapping[int, Fraction] | None = None
+    scores: tuple[Number, ...] = field(default=(), compare=False)
+
+
+class Interpreter:
+    """Steps a network through words.
+
+    Attributes:
+        network: the network.
+        exact: whether the arithmetic is exact.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.exact = all(_is_exact(layer) for layer in network.layers)
+        self._number: Callable[[Exact], Number] = (lambda v: v) if self.exact else _to_decimal
+        self._embedding = [
+            tuple(self._number(e) for e in vector) for vector in network.embedding.vectors
+        ]
+        self._layers = [_Stepper(layer, self._number, exact=self.exact) for layer in network.layers]
+        self._reads = _read_positions(network)
+        self._memory: dict[tuple[Configuration, int], tuple[Configuration, Answer]] = {}
+
+    def start(self) -> Configuration:
+        """Returns the states of all layers before the first letter."""
+        return tuple(tuple(self._number(e) for e in layer.start) for layer in self.network.layers)
+
+    def empty_answer(self) -> Answer:
+        """Returns the answer for the empty prefix."""
+        return Answer(self.network.decoder.empty)
+
+    def step(self, configuration: Configuration, letter: int) -> tuple[Configuration, Answer]:
+        """Returns the states after one letter and what the network says there."""
+        key = (configuration, letter)
+        known = self._memory.get(key)
+        if known is not None:
+            return known
+        with localcontext(_DIGITS):
+            states, stream = self._step(configuration, letter)
+            answer = _decode(self.network, stream, self._number)
+        result = (states, answer)
+        if len(self._memory) < _MEMORY:
+            self._memory[key] = result
+        return result
+
+    def stream(self, configuration: Configuration, letter: int) -> dict[str, Number]:
+        """Returns the named directions of the stream at one position, for looking inside."""
+        with localcontext(_DIGITS):
+            _, values = self._step(configuration, letter)
+        names = list(self.network.embedding.directions)
+        for layer in self.network.layers:
+            names.extend(layer.outputs)
+        return dict(zip(names, values, strict=True))
+
+    def _step(self, configuration: Configuration, letter: int) -> tuple[Configuration, list[Number]]:
+        stream = list(self._embedding[letter])
+        states = []
+        for stepper, reads, state in zip(self._layers, self._reads, configuration, strict=True):
+            new, outputs = stepper.step([stream[i] for i in reads], state, letter)
+            states.append(new)
+            stream.extend(outputs)
+        return tuple(states), stream
+
+    def run(self, word: WordLike) -> list[Answer]:
+        """Returns the answers after each prefix of a word, the empty prefix first."""
+        configuration = self.start()
+        answers = [self.empty_answer()]
+        for letter in self.network.alphabet.encode(word):
+            configuration, answer = self.step(configuration, letter)
+            answers.append(answer)
+        return answers
+
+    def accepts(self, word: WordLike) -> bool:
+        """Whether the network says that the word may end where it ends."""
+        return self.run(word)[-1].legal.end
+
+
+class _Stepper:
+    """One layer with its numbers converted once."""
+
+    def __init__(self, layer: Layer, number: Callable[[Exact], Number], *, exact: bool) -> None:
+        self.layer = layer
+        self.units = _Map(layer.units, number)
+        self.readout_units = _Map(layer.readout_units, number)
+        self.readout = _Map(layer.readout, number)
+        self.advance = _advance(layer, number)
+
+    def step(self, reads: list[Number], state: Vector, letter: int) -> tuple[Vector, list[Number]]:
+        seen = reads + [_relu(v) for v in self.units(reads)]
+        new = self.advance(seen, state, letter)
+        inside = reads + self._shown(new)
+        if self.layer.exposes_previous:
+            inside = inside + self._shown(state)
+        outputs = self.readout(inside + [_relu(v) for v in self.readout_units(inside)])
+        return new, outputs
+
+    def _shown(self, state: Vector) -> list[Number]:
+        if not self.layer.complex_state:
+            return list(state)
+        return [real_part(v) for v in state] + [imaginary_part(v) for v in state]
+
+
+class _Map:
+    """An affine map with its numbers converted once."""
+
+    def __init__(self, affine: Affine, number: Callable[[Exact], Number]) -> None:
+        self.bias = [number(b) for b in affine.bias]
+        self.rows = [[(j, number(c)) for j, c in row] for row in affine.rows]
+
+    def __call__(self, x: Sequence[Number]) -> list[Number]:
+        values = []
+        for total, row in zip(self.bias, self.rows, strict=True):
+            for j, c in row:
+                if x[j]:
+                    total = total + c * x[j]
+            values.append(total)
+        return values
+
+
+def _advance(
+    layer: Layer, number: Callable[[Exact], Number]
+) -> Callable[[list[Number], Vector, int], Vector]:
+    recurrence = layer.recurrence
+    match recurrence:
+        case Diagonal():
+            gate, write = _Map(recurrence.gate, number), _Map(recurrence.write, number)
+            return lambda seen, h, letter: tuple(
+                g * v + w if v else w for g, v, w in zip(gate(seen), h, write(seen), strict=True)
+            )
+        case TimeInvariant():
+            matrix = [[(j, number(c)) for j, c in row] for row in recurrence.matrix]
+            write = _Map(recurrence.write, number)
+            return lambda seen, h, letter: _plus(_times(matrix, h), write(seen))
+        case LetterMatrices():
+            matrices = [[[(j, number(c)) for j, c in row] for row in m] for m in recurrence.matrices]
+            writes = [[number(e) for e in w] for w in recurrence.writes]
+            return lambda seen, h, letter: _plus(_times(matrices[letter], h), writes[letter])
+        case Householder():
+            return lambda seen, h, letter: _reflect(recurrence, h, letter)
+        case PermutationDiagonal():
+            return lambda seen, h, letter: _permute(recurrence, h, letter)
+        case Elman():
+            update = _Map(recurrence.update, number)
+            squash = {"tanh": _tanh, "relu": _relu, "clip": _clip}[recurrence.activation]
+            return lambda seen, h, letter: tuple(squash(v) for v in update([*seen, *h]))
+        case GatedCell():
+            gates = [_Map(g, number) for g in recurrence.gates]
+            return lambda seen, h, letter: _gated(recurrence.cell, gates, seen, h)
+
+
+def _times(matrix: list[list[tuple[int, Number]]], h: Vector) -> list[Number]:
+    values = []
+    for row in matrix:
+        total: Number = 0
+        for j, c in row:
+            if h[j]:
+                total = total + c * h[j]
+        values.append(total)
+    return values
+
+
+def _plus(left: Sequence[Number], right: Sequence[Number]) -> Vector:
+    return tuple(a + b for a, b in zip(left, right, strict=True))
+
+
+def _reflect(recurrence: Householder, h: Vector, letter: int) -> Vector:
+    values = list(h)
+    for factor in recurrence.factors[letter]:
+        norm: Exact = 0
+        product: Number = 0
+        for e, v in zip(factor.vector, values, strict=True):
+            if e != 0:
+                norm = norm + e * e
+                product = product + e * v
+        amount = factor.beta * product * inverse(norm)
+        values = [v - amount * e if e != 0 else v for e, v in zip(factor.vector, values, strict=True)]
+    return _plus(values, recurrence.writes[letter])
+
+
+def _permute(recurrence: PermutationDiagonal, h: Vector, letter: int) -> Vector:
+    values: list[Number] = [0] * len(h)
+    for j, i in enumerate(recurrence.images[letter]):
+        if h[j]:
+            values[i] = values[i] + recurrence.diagonals[letter][j] * h[j]
+    return _plus(values, recurrence.writes[letter])
+
+
+def _gated(cell: str, gates: list[_Map], seen: list[Number], state: Vector) -> Vector:
+    width = len(state) // len(CELL_STATES[cell])
+    h = list(state[:width])
+    if cell == "gru":
+        reset = [_sigmoid(v) for v in gates[0](seen + h)]
+        update = [_sigmoid(v) for v in gates[1](seen + h)]
+        candidate = gates[2](seen + [r * v for r, v in zip(reset, h, strict=True)])
+        return tuple(
+            (1 - z) * v + z * _tanh(n) for z, v, n in zip(update, h, candidate, strict=True)
+        )
+    write, forget, out, inner = (gate(seen + h) for gate in gates)
+    c = state[width : 2 * width]
+    if cell == "lstm":
+        new = [
+            _sigmoid(f) * v + _sigmoid(i) * _tanh(z)
+            for f, v, i, z in zip(forget, c, write, inner, strict=True)
+        ]
+        return (*(_sigmoid(o) * _tanh(v) for o, v in zip(out, new, strict=True)), *new)
+    n = state[2 * width :]
+    new = [_sigmoid(f) * v + i.exp() * _tanh(z) for f, v, i, z in zip(forget, c, write, inner, strict=True)]
+    normaliser = [_sigmoid(f) * v + i.exp() for f, v, i in zip(forget, n, write, strict=True)]
+    shown = [_sigmoid(o) * v / m for o, v, m in zip(out, new, normaliser, strict=True)]
+    return (*shown, *new, *normaliser)
+
+
+def _decode(network: Network, stream: list[Number], number: Callable[[Exact], Number]) -> Answer:
+    decoder = network.decoder
+    names = list(network.embedding.directions)
+    for layer in network.layers:
+        names.extend(layer.outputs)
+    position = {name: i for i, name in enumerate(names)}
+    reads = [stream[position[name]] for name in decoder.reads]
+    num_letters = len(network.alphabet)
+    match decoder:
+        case ScoreDecoder():
+            units = [_relu(v) for v in _Map(decoder.units, number)(reads)]
+            scores = _Map(decoder.scores, number)(reads + units)
+            legal = [2 * s > 1 for s in scores]
+            return Answer(_legal(legal, num_letters), scores=tuple(scores))
+        case PointDecoder():
+            products = [_real_product(point, reads) for point in decoder.points]
+            best = max(range(len(products)), key=products.__getitem__)
+            return Answer(decoder.answers[best], scores=tuple(products))
+        case LogitDecoder():
+            return _decode_logits(decoder, reads, num_letters)
+
+
+def _decode_logits(decoder: LogitDecoder, reads: list[Number], num_letters: int) -> Answer:
+    active = [j for j, v in enumerate(reads) if v]
+    columns = {j: reads[j] for j in active}
+    values: list[Fraction] = []
+    for row in decoder.rows:
+        entries = [(columns[j], c) for j, c in row if j in columns]
+        if decoder.normaliser == "softmax":
+            value = Fraction(1)
+            for amount, ratio in entries:
+                value *= Fraction(ratio) ** amount if amount == int(amount) else Fraction(float(ratio) ** float(amount))
+            values.append(value)
+        else:
+            values.append(sum((Fraction(amount) * Fraction(c) for amount, c in entries), Fraction(0)))
+    if decoder.normaliser == "hardmax":
+        top = max(values)
+        values = [Fraction(int(v == top)) for v in values]
+    elif decoder.normaliser == "sparsemax":
+        values = _sparsemax(values)
+    total = sum(values)
+    distribution = {i: v / total for i, v in enumerate(values) if v} if total else {}
+    floor = 1 if decoder.normaliser == "softmax" else 0
+    return Answer(_legal([v > floor for v in values], num_letters), distribution=distribution)
+
+
+def _sparsemax(values: list[Fraction]) -> list[Fraction]:
+    """The Euclidean projection onto the probability simplex."""
+    ordered = sorted(values, reverse=True)
+    total = Fraction(0)
+    threshold = Fraction(0)
+    for k, v in enumerate(ordered, start=1):
+        total += v
+        if 1 + k * v > total:
+            threshold = (total - 1) / k
+    return [max(v - threshold, Fraction(0)) for v in values]
+
+
+def _legal(flags: Sequence[bool], num_letters: int) -> Legal:
+    return Legal(frozenset(i for i in range(num_letters) if flags[i]), bool(flags[num_letters]))
+
+
+def _real_product(point: Sequence[Exact], reads: Sequence[Number]) -> float | Fraction:
+    """The real part of the inner product; exact where everything is rational."""
+    if all(isinstance(v, int | Fraction) for v in (*point, *reads)):
+        return sum((Fraction(p) * Fraction(v) for p, v in zip(point, reads, strict=True)), Fraction(0))
+    total = 0j
+    for p, v in zip(point, reads, strict=True):
+        left = to_complex(p)
+        right = complex(v) if isinstance(v, Cyclotomic) else complex(float(v))
+        total += left.conjugate() * right
+    return total.real
+
+
+def _read_positions(network: Network) -> list[list[int]]:
+    position = {name: i for i, name in enumerate(network.embedding.directions)}
+    found = []
+    for layer in network.layers:
+        found.append([position[name] for name in layer.reads])
+        for name in layer.outputs:
+            position[name] = len(position)
+    return found
+
+
+def _is_exact(layer: Layer) -> bool:
+    recurrence = layer.recurrence
+    if isinstance(recurrence, GatedCell):
+        return False
+    return not (isinstance(recurrence, Elman) and recurrence.activation == "tanh")
+
+
+def _to_decimal(value: Exact) -> Decimal:
+    if isinstance(value, Cyclotomic):
+        raise TypeError("a network with tanh or sigmoid units cannot have irrational weights")
+    fraction = Fraction(value)
+    return _DIGITS.divide(Decimal(fraction.numerator), Decimal(fraction.denominator))
+
+
+def _relu(value: Number) -> Number:
+    return value if value > 0 else 0
+
+
+def _clip(value: Number) -> Number:
+    return 0 if value < 0 else 1 if value > 1 else value
+
+
+def _tanh(value: Decimal) -> Decimal:
+    if abs(value) > 60:
+        return Decimal(1).copy_sign(value)
+    grown = (2 * value).exp()
+    return (grown - 1) / (grown + 1)
+
+
+def _sigmoid(value: Decimal) -> Decimal:
+    return 1 / (1 + (-value).exp())

@@ -1,0 +1,86 @@
+"""From a language to a network: a table of contents.
+
+1. facts      what the algebra knows about the language
+2. verdict    may the target express it at all? if not, refuse with the theorem and its witness
+3. choice     the first construction whose hypotheses the language and the target meet
+4. build      exact weights
+"""
+
+from __future__ import annotations
+
+from nerode.compiler.construction import CONSTRUCTIONS, Construction, Options, Request
+from nerode.compiler.constructions import TABLE
+from nerode.compiler.network import Network
+from nerode.core.errors import BudgetExceeded, NotCompilable
+from nerode.languages.language import Language
+from nerode.verdict.architectures import find_architecture
+from nerode.verdict.decide import collect_facts, verdict_for
+from nerode.verdict.facts import Facts
+from nerode.verdict.records import Sense, Status, Task, Verdict
+
+assert CONSTRUCTIONS is TABLE
+
+
+def compile_language(language: Language, to: str, options: Options | None = None) -> Network:
+    """Returns a network with exact weights that does the language on the target.
+
+    Args:
+        language: the language.
+        to: a class ("diagonal", "householder" …) or a named architecture ("mamba" …).
+        options: what the user chose.
+
+    Raises:
+        UnknownName: for an unknown target or construction.
+        NotCompilable: with all reasons, when theory or the constructions at hand say no.
+    """
+    options = options or Options()
+    request = Request(
+        facts=collect_facts(language, task=Task.RECOGNISE, budget=options.budget),
+        target=find_architecture(to),
+        options=options,
+    )
+    reasons = _refusals(request.facts, request)
+    if reasons:
+        raise NotCompilable(request.target.name, reasons)
+    for row in _candidates(request, reasons):
+        try:
+            return row.build(request)
+        except NotCompilable as refusal:
+            reasons.extend(f"{row.name}: {reason}" for reason in refusal.reasons)
+        except BudgetExceeded as stop:
+            reasons.append(f"{row.name}: {stop}")
+    raise NotCompilable(request.target.name, reasons or ["no construction for this class of architectures"])
+
+
+def _refusals(facts: Facts, request: Request) -> list[str]:
+    """The theorem that says no, in exact arithmetic or at finite precision."""
+    found: list[str] = []
+    for sense in (Sense.FINITE_PRECISION, Sense.EXACT):
+        verdict = verdict_for(facts, request.target, sense)
+        if verdict.status is Status.NO:
+            text = _refusal(verdict, facts)
+            if text not in found:
+                found.append(text)
+    return found
+
+
+def _refusal(verdict: Verdict, facts: Facts) -> str:
+    witness = ""
+    if verdict.witness is not None and "u" in verdict.witness and facts.profile.counter is not None:
+        witness = f"; witness {facts.profile.counter.describe(facts.language.alphabet)}"
+    return f"{verdict.reason} ({verdict.reference}){witness}"
+
+
+def _candidates(request: Request, reasons: list[str]) -> list[Construction]:
+    """The constructions whose hypotheses are met; the others leave their reason."""
+    if request.options.construction is not None:
+        return [CONSTRUCTIONS[request.options.construction]]
+    found = []
+    for row in CONSTRUCTIONS.values():
+        if not row.architecture(request.target.properties):
+            continue
+        if row.language(request.facts):
+            found.append(row)
+        else:
+            reasons.append(f"{row.name}: the language is not {row.language.text}")
+    return found

@@ -1,0 +1,419 @@
+"""Exact numbers: integers, fractions, and sums of roots of unity.
+
+A number that is rational is always an `int` or a `Fraction`; everything else is a `Cyclotomic`, an element
+of a cyclotomic field. Square roots of 2, 3 and 5, and the entries of rotation matrices by rational angles,
+are among them. The written form is a sum of terms such as `-3/4`, `e(7/60)` or `1/2*e(1/8)`, where `e(k/m)`
+is the root of unity exp(2πi k/m).
+"""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import math
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+
+from nerode.core.errors import InputError
+
+_TERM = re.compile(r"([+-]?)(?:(\d+(?:/\d+)?)(?:\*(e)\((\d+)/(\d+)\))?|(e)\((\d+)/(\d+)\))")
+MAX_ORDER = 5_000
+"""Largest m for which arithmetic with e(1/m) is offered."""
+
+
+class Cyclotomic:
+    """An irrational element of the field of m-th roots of unity, in the power basis modulo Φ_m.
+
+    Made by `root_of_unity` and by arithmetic, which returns plain rationals where the result is one.
+    """
+
+    __slots__ = ("coefficients", "order")
+
+    def __init__(self, order: int, coefficients: tuple[Fraction, ...]) -> None:
+        self.order = order
+        self.coefficients = coefficients
+
+    def __add__(self, other: Exact) -> Exact:
+        m, left, right = _common(self, other)
+        return _normal(m, [a + b for a, b in zip(left, right, strict=True)])
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Cyclotomic:
+        return Cyclotomic(self.order, tuple(-c for c in self.coefficients))
+
+    def __sub__(self, other: Exact) -> Exact:
+        return self + (-other)
+
+    def __rsub__(self, other: Exact) -> Exact:
+        return (-self) + other
+
+    def __mul__(self, other: Exact) -> Exact:
+        if isinstance(other, int | Fraction):
+            return _normal(self.order, [c * other for c in self.coefficients])
+        m, left, right = _common(self, other)
+        product = [Fraction(0)] * (len(left) + len(right) - 1)
+        for i, a in enumerate(left):
+            if a:
+                for j, b in enumerate(right):
+                    if b:
+                        product[i + j] += a * b
+        return _normal(m, _reduce(product, m))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Exact) -> Exact:
+        return self * inverse(other)
+
+    def __rtruediv__(self, other: Exact) -> Exact:
+        return other * inverse(self)
+
+    def conjugate(self) -> Exact:
+        """The complex conjugate."""
+        total: Exact = 0
+        for k, c in enumerate(self.coefficients):
+            if c:
+                total = total + c * root_of_unity(-k, self.order)
+        return total
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Cyclotomic):
+            _, left, right = _common(self, other)
+            return left == right
+        return False
+
+    def __hash__(self) -> int:
+        # Equal numbers may be written in different fields, so only a value that all of them share is used.
+        value = complex(self)
+        return hash((round(value.real, 6), round(value.imag, 6)))
+
+    def __complex__(self) -> complex:
+        return sum(
+            (float(c) * cmath.exp(2j * math.pi * k / self.order) for k, c in enumerate(self.coefficients) if c),
+            0j,
+        )
+
+    def __lt__(self, other: Exact) -> bool:
+        return sign(self - other) < 0
+
+    def __gt__(self, other: Exact) -> bool:
+        return sign(self - other) > 0
+
+    def __le__(self, other: Exact) -> bool:
+        return sign(self - other) <= 0
+
+    def __ge__(self, other: Exact) -> bool:
+        return sign(self - other) >= 0
+
+    def __repr__(self) -> str:
+        return write_exact(self)
+
+
+Exact = int | Fraction | Cyclotomic
+
+
+def root_of_unity(k: int, m: int) -> Exact:
+    """Returns exp(2πi k/m)."""
+    if not 1 <= m <= MAX_ORDER:
+        raise InputError(f"roots of unity of order {m} are outside 1…{MAX_ORDER}")
+    k %= m
+    divisor = math.gcd(k, m)
+    k, m = k // divisor, m // divisor
+    if m == 1:
+        return 1
+    if m == 2:
+        return -1
+    coefficients = [Fraction(0)] * (k + 1)
+    coefficients[k] = Fraction(1)
+    return _normal(m, _reduce(coefficients, m))
+
+
+def cosine(k: int, m: int) -> Exact:
+    """Returns cos(2π k/m)."""
+    return (root_of_unity(k, m) + root_of_unity(-k, m)) * Fraction(1, 2)
+
+
+def sine(k: int, m: int) -> Exact:
+    """Returns sin(2π k/m)."""
+    return (root_of_unity(k, m) - root_of_unity(-k, m)) * root_of_unity(-1, 4) * Fraction(1, 2)
+
+
+def square_root(n: int) -> Exact:
+    """Returns the square root of a non-negative integer as a sum of roots of unity (Gauss sums)."""
+    if n < 0:
+        raise InputError(f"the square root of {n} is not real")
+    whole, rest = 1, n
+    for p in range(2, int(math.isqrt(n)) + 1):
+        while rest and rest % (p * p) == 0:
+            rest //= p * p
+            whole *= p
+    if n == 0:
+        return 0
+    result: Exact = whole
+    for p in _prime_factors(rest):
+        result = result * _prime_root(p)
+    return result
+
+
+def _prime_root(p: int) -> Exact:
+    if p == 2:
+        return root_of_unity(1, 8) + root_of_unity(-1, 8)
+    gauss: Exact = 0
+    for k in range(p):
+        gauss = gauss + root_of_unity(k * k, p)
+    return gauss if p % 4 == 1 else gauss * root_of_unity(-1, 4)
+
+
+def inverse(value: Exact) -> Exact:
+    """Returns 1/value."""
+    if isinstance(value, int | Fraction):
+        return simplify(1 / Fraction(value))
+    # The norm of a field element is the product of its conjugates under ζ -> ζ^j, a rational number.
+    m = value.order
+    others: Exact = 1
+    for j in range(2, m):
+        if math.gcd(j, m) == 1:
+            conjugate: Exact = 0
+            for k, c in enumerate(value.coefficients):
+                if c:
+                    conjugate = conjugate + c * root_of_unity(j * k, m)
+            others = others * conjugate
+    norm = value * others
+    if not isinstance(norm, int | Fraction):
+        raise ArithmeticError("the norm of a cyclotomic number came out irrational")
+    return others * (1 / Fraction(norm))
+
+
+def sign(value: Exact) -> int:
+    """Returns -1, 0 or 1 for a real number.
+
+    An irrational number is never zero, so its sign shows once enough digits are computed.
+    """
+    if isinstance(value, int | Fraction):
+        return (value > 0) - (value < 0)
+    if not is_real(value):
+        raise InputError(f"{value} is not real and has no sign")
+    approximate = complex(value).real
+    size = sum(abs(float(c)) for c in value.coefficients)
+    if abs(approximate) > 1e-12 * size:
+        return 1 if approximate > 0 else -1
+    digits = 50
+    while True:
+        low, high = _real_bounds(value, digits)
+        if low > 0 or high < 0:
+            return 1 if low > 0 else -1
+        digits *= 2
+
+
+def real_part(value: Exact) -> Exact:
+    """Returns the real part."""
+    if isinstance(value, int | Fraction):
+        return value
+    return (value + value.conjugate()) * Fraction(1, 2)
+
+
+def imaginary_part(value: Exact) -> Exact:
+    """Returns the imaginary part."""
+    if isinstance(value, int | Fraction):
+        return 0
+    return (value - value.conjugate()) * root_of_unity(-1, 4) * Fraction(1, 2)
+
+
+def simplify(value: Exact) -> Exact:
+    """Returns the same number as an int where it is one."""
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return value.numerator
+    return value
+
+
+def is_rational(value: Exact) -> bool:
+    """Whether the number is rational."""
+    return isinstance(value, int | Fraction)
+
+
+def is_real(value: Exact) -> bool:
+    """Whether the number is real."""
+    return isinstance(value, int | Fraction) or value == value.conjugate()
+
+
+def to_float(value: Exact) -> float:
+    """Returns the nearest float of a real number, up to the rounding of a short sum."""
+    if isinstance(value, int | Fraction):
+        return float(value)
+    number = complex(value)
+    if abs(number.imag) > 1e-9:
+        raise InputError(f"{value} is not real")
+    return number.real
+
+
+def to_complex(value: Exact) -> complex:
+    """Returns a complex float close to the number."""
+    return complex(float(value)) if isinstance(value, int | Fraction) else complex(value)
+
+
+def write_exact(value: Exact) -> str:
+    """Returns the written form of a number; `read_exact` reads it back."""
+    if isinstance(value, int | Fraction):
+        return str(simplify(Fraction(value)))
+    terms = []
+    for k, c in enumerate(value.coefficients):
+        if not c:
+            continue
+        if k == 0:
+            text = str(c)
+        else:
+            size = abs(c)
+            text = ("-" if c < 0 else "") + ("" if size == 1 else f"{size}*") + f"e({k}/{value.order})"
+        terms.append(text if not terms or text.startswith("-") else "+" + text)
+    return "".join(terms) or "0"
+
+
+def read_exact(text: str | int) -> Exact:
+    """Returns the number of a written form."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        return text
+    if not isinstance(text, str) or not text or len(text) > 20_000:
+        raise InputError(f"{str(text)[:40]!r} is not an exact number; write -3/4, e(7/60) or 1/2*e(1/8)-1")
+    total: Exact = 0
+    position = 0
+    while position < len(text):
+        match = _TERM.match(text, position)
+        if match is None or match.end() == position or (position > 0 and not match.group(1)):
+            raise InputError(f"{text[:40]!r} is not an exact number; write -3/4, e(7/60) or 1/2*e(1/8)-1")
+        sign, amount, with_root, k1, m1, alone, k2, m2 = match.groups()
+        numerator, _, denominator = (amount or "1").partition("/")
+        if denominator and int(denominator) == 0:
+            raise InputError(f"{text[:40]!r} divides by zero")
+        term: Exact = Fraction(int(numerator), int(denominator or 1))
+        if with_root or alone:
+            term = term * root_of_unity(int(k1 or k2), int(m1 or m2))
+        total = total + (-term if sign == "-" else term)
+        position = match.end()
+    return simplify(total)
+
+
+def exact_sum(values: Iterable[Exact]) -> Exact:
+    """Returns the sum; an int 0 for none."""
+    total: Exact = 0
+    for value in values:
+        total = total + value
+    return total
+
+
+@functools.cache
+def _cyclotomic_polynomial(m: int) -> tuple[int, ...]:
+    """Coefficients of Φ_m, constant term first."""
+    polynomial = [-1] + [0] * (m - 1) + [1]
+    for d in range(1, m):
+        if m % d == 0:
+            polynomial = _divide(polynomial, _cyclotomic_polynomial(d))
+    return tuple(polynomial)
+
+
+def _divide(dividend: list[int], divisor: tuple[int, ...]) -> list[int]:
+    rest = list(dividend)
+    quotient = [0] * (len(dividend) - len(divisor) + 1)
+    for i in range(len(quotient) - 1, -1, -1):
+        quotient[i] = rest[i + len(divisor) - 1]
+        if quotient[i]:
+            for j, c in enumerate(divisor):
+                rest[i + j] -= quotient[i] * c
+    return quotient
+
+
+def _reduce(coefficients: list[Fraction], m: int) -> list[Fraction]:
+    """Reduces a polynomial modulo Φ_m (monic)."""
+    phi = _cyclotomic_polynomial(m)
+    degree = len(phi) - 1
+    rest = list(coefficients)
+    for i in range(len(rest) - 1, degree - 1, -1):
+        top = rest[i]
+        if top:
+            for j, c in enumerate(phi):
+                if c:
+                    rest[i - degree + j] -= top * c
+    rest = rest[:degree]
+    return rest + [Fraction(0)] * (degree - len(rest))
+
+
+def _common(left: Cyclotomic, right: Exact) -> tuple[int, list[Fraction], list[Fraction]]:
+    if isinstance(right, int | Fraction):
+        lifted = [Fraction(right)] + [Fraction(0)] * (len(left.coefficients) - 1)
+        return left.order, list(left.coefficients), lifted
+    m = math.lcm(left.order, right.order)
+    if m > MAX_ORDER:
+        raise InputError(f"this needs roots of unity of order {m}, above {MAX_ORDER}")
+    return m, _lift(left, m), _lift(right, m)
+
+
+def _lift(value: Cyclotomic, m: int) -> list[Fraction]:
+    if value.order == m:
+        return list(value.coefficients)
+    step = m // value.order
+    coefficients = [Fraction(0)] * ((len(value.coefficients) - 1) * step + 1)
+    for k, c in enumerate(value.coefficients):
+        coefficients[k * step] = c
+    return _reduce(coefficients, m)
+
+
+def _normal(m: int, coefficients: list[Fraction]) -> Exact:
+    if not any(coefficients[1:]):
+        return simplify(coefficients[0])
+    return Cyclotomic(m, tuple(coefficients))
+
+
+def _real_bounds(value: Cyclotomic, digits: int) -> tuple[Fraction, Fraction]:
+    """Returns rational bounds of the real part, about 10^-digits apart."""
+    total, slack = Fraction(0), Fraction(0)
+    for k, c in enumerate(value.coefficients):
+        if c:
+            cos, error = _cosine_bounds(Fraction(2 * k, value.order), digits)
+            total += c * cos
+            slack += abs(c) * error
+    return total - slack, total + slack
+
+
+def _cosine_bounds(turns_of_pi: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Returns cos(π x) for 0 ≤ x < 2 with a bound of the error, by its Taylor series."""
+    scale = 10 ** (digits + 10)
+    x = turns_of_pi * Fraction(_pi_times(scale), scale)
+    square = x * x
+    term, total, n = Fraction(1), Fraction(1), 0
+    tiny = Fraction(1, 10**digits)
+    while abs(term) > tiny or n < 8:
+        n += 2
+        term = -term * square / (n * (n - 1))
+        term = Fraction(round(term * scale), scale)
+        total += term
+    return total, 4 * (n + 4) * tiny
+
+
+@functools.cache
+def _pi_times(scale: int) -> int:
+    """Returns π·scale up to a few units, by Machin's formula."""
+
+    def arctan_of_inverse(x: int) -> int:
+        term = scale // x
+        total, n, alternating = term, 3, -1
+        while term:
+            term //= x * x
+            total += alternating * (term // n)
+            n += 2
+            alternating = -alternating
+        return total
+
+    return 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
+
+
+def _prime_factors(n: int) -> list[int]:
+    factors = []
+    p = 2
+    while p * p <= n:
+        while n % p == 0:
+            factors.append(p)
+            n //= p
+        p += 1
+    if n > 1:
+        factors.append(n)
+    return factors

@@ -1,0 +1,37 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from nerode.core.errors import InputError
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Writes a text file so that a reader sees the old content or the new, never a part.
+
+    Raises:
+        InputError: if the folder cannot be made or written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files that only the owner can read; a page is for everybody the folder is for.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from None
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)

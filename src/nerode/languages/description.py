@@ -1,0 +1,166 @@
+"""A language as JSON that says everything: what `language.json` beside a network holds.
+
+Four forms: "dfa" (the canonical minimal automaton), "counters" (a counter machine), "brackets" (a Dyck
+language, bounded or not, whose automaton may be too large to write down) and "n-gram" (a model).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from typing import Any
+
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.brackets import Dyck
+from nerode.languages.counter_machine import CounterMachine, CounterRule
+from nerode.languages.counters import CounterLanguage
+from nerode.languages.dfa import Dfa
+from nerode.languages.language import Language, RegularLanguage
+from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_json, model_to_json
+
+FORMAT = "nerode-language"
+VERSION = 1
+
+Json = Any
+
+
+def describe_language(language: Language, budget: Budget | None = None) -> dict[str, Json]:
+    """Returns the description of a language."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": language.name,
+        "convention": language.convention,
+        "family": language.family,
+        "parameters": dict(language.parameters),
+        "definition": _definition(language, budget),
+    }
+
+
+def language_hash(language: Language, budget: Budget | None = None) -> str:
+    """Returns the SHA-256 of what the language is, whatever it is called."""
+    return definition_hash(_definition(language, budget))
+
+
+def definition_hash(definition: Json) -> str:
+    """Returns the SHA-256 of a definition's canonical text."""
+    text = json.dumps(definition, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def language_from_description(data: Json) -> Language:
+    """Returns the language of a description.
+
+    Raises:
+        InputError: if the values do not have the form that `describe_language` writes.
+    """
+    try:
+        if data["format"] != FORMAT or data["version"] != VERSION:
+            raise InputError(
+                f"this is {data['format']!r} version {data['version']}, not {FORMAT!r} version {VERSION}"
+            )
+        definition = data["definition"]
+        common = {"name": data["name"], "convention": data["convention"], "family": data["family"]}
+        match definition["form"]:
+            case "dfa":
+                return RegularLanguage(
+                    automaton=_read_dfa(definition), parameters=dict(data["parameters"]), **common
+                )
+            case "counters":
+                return CounterLanguage(
+                    machine=_read_machine(definition),
+                    parameters=dict(data["parameters"]),
+                    sampler=functools.partial(_no_sampler, data["name"]),
+                    distribution="none: read from a file",
+                    **common,
+                )
+            case "brackets":
+                return Dyck(
+                    pairs=tuple((o, c) for o, c in definition["pairs"]),
+                    depth=definition["depth"],
+                    parameters=dict(data["parameters"]),
+                    **common,
+                )
+            case "n-gram":
+                return NgramLanguage(model=model_from_json(definition["model"]), **common)
+            case other:
+                raise InputError(f"unknown form {other!r} of a language; allowed are dfa, counters, brackets, n-gram")
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise InputError(f"this is not a language: {type(error).__name__} at {error}") from None
+
+
+def _definition(language: Language, budget: Budget | None) -> dict[str, Json]:
+    match language:
+        case CounterLanguage():
+            return {"form": "counters", **_write_machine(language.machine)}
+        case Dyck():
+            return {"form": "brackets", "pairs": [list(p) for p in language.pairs], "depth": language.depth}
+        case NgramLanguage(model=NgramModel() as model):
+            return {"form": "n-gram", "model": model_to_json(model)}
+        case _:
+            return {"form": "dfa", **_write_dfa(language.dfa(budget))}
+
+
+def _write_dfa(dfa: Dfa) -> dict[str, Json]:
+    return {
+        "alphabet": list(dfa.alphabet),
+        "start": dfa.start,
+        "accepting": [q for q, accepts in enumerate(dfa.accepting.tolist()) if accepts],
+        "transitions": dfa.transitions.tolist(),
+    }
+
+
+def _read_dfa(data: Json) -> Dfa:
+    n = len(data["transitions"])
+    accepting = frozenset(data["accepting"])
+    if not all(isinstance(q, int) and 0 <= q < n for q in accepting):
+        raise InputError(f"an accepting state is outside 0…{n - 1}")
+    return Dfa(
+        alphabet=Alphabet(tuple(data["alphabet"])),
+        transitions=data["transitions"],
+        start=data["start"],
+        accepting=[q in accepting for q in range(n)],  # type: ignore[arg-type]
+    )
+
+
+def _write_machine(machine: CounterMachine) -> dict[str, Json]:
+    return {
+        "alphabet": list(machine.alphabet),
+        "start": list(machine.start),
+        "increments": [list(row) for row in machine.increments],
+        "rules": [
+            {
+                "after": None if rule.after is None else sorted(rule.after),
+                "zero": sorted(rule.zero),
+                "positive": sorted(rule.positive),
+                "symbols": sorted(rule.symbols),
+                "end": rule.end,
+            }
+            for rule in machine.rules
+        ],
+    }
+
+
+def _read_machine(data: Json) -> CounterMachine:
+    return CounterMachine(
+        alphabet=Alphabet(tuple(data["alphabet"])),
+        start=tuple(data["start"]),
+        increments=tuple(tuple(row) for row in data["increments"]),
+        rules=tuple(
+            CounterRule(
+                after=None if rule["after"] is None else frozenset(rule["after"]),
+                zero=frozenset(rule["zero"]),
+                positive=frozenset(rule["positive"]),
+                symbols=frozenset(rule["symbols"]),
+                end=bool(rule["end"]),
+            )
+            for rule in data["rules"]
+        ),
+    )
+
+
+def _no_sampler(name: str, length: int, rng: object, max_depth: int | None) -> tuple[int, ...]:
+    raise InputError(f"{name} was read from a file, which does not say how to sample; use the named language")

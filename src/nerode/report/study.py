@@ -1,0 +1,68 @@
+"""Everything about one language that a page shows, computed within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nerode.algebra.green import green
+from nerode.algebra.monoid import transition_monoid
+from nerode.algebra.profile import profile as algebra_profile
+from nerode.algebra.records import Profile
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded
+from nerode.languages.dfa import Dfa
+from nerode.languages.language import Language
+from nerode.report.eggbox import EggBox, eggboxes_of
+from nerode.verdict.decide import decide
+from nerode.verdict.records import Task, VerdictTable
+
+_EGGBOX_ELEMENTS = 5_000
+"""Monoids above this size are not drawn; their D-classes would not be readable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """A language with its algebra, drawings and verdicts."""
+
+    language: Language
+    profile: Profile
+    automaton: Dfa | None
+    eggboxes: tuple[EggBox, ...]
+    table: VerdictTable
+
+
+def study_language(
+    language: Language,
+    *,
+    architectures: Iterable[str] | None = None,
+    task: Task | str = Task.PREDICT,
+    dtype: str = "float32",
+    budget: Budget | None = None,
+) -> Study:
+    """Returns what is known about a language within the budget."""
+    budget = budget or Budget()
+    found = algebra_profile(language, budget)
+    automaton = None
+    if found.regular:
+        try:
+            automaton = language.dfa(budget)
+        except BudgetExceeded:
+            automaton = None
+    table = decide(
+        language, architectures=architectures, task=task, dtype=dtype, profile=found, budget=budget
+    )
+    return Study(
+        language=language,
+        profile=found,
+        automaton=automaton,
+        eggboxes=_eggboxes(automaton, found),
+        table=table,
+    )
+
+
+def _eggboxes(automaton: Dfa | None, found: Profile) -> tuple[EggBox, ...]:
+    if automaton is None or found.monoid_size is None or found.monoid_size > _EGGBOX_ELEMENTS:
+        return ()
+    monoid = transition_monoid(automaton, Budget(elements=_EGGBOX_ELEMENTS))
+    return tuple(eggboxes_of(green(monoid), automaton.alphabet))

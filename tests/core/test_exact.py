@@ -1,0 +1,111 @@
+import cmath
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nerode.core.errors import InputError
+from nerode.core.exact import (
+    cosine,
+    imaginary_part,
+    inverse,
+    read_exact,
+    real_part,
+    root_of_unity,
+    sign,
+    sine,
+    square_root,
+    to_complex,
+    to_float,
+    write_exact,
+)
+
+fractions = st.fractions(min_value=-5, max_value=5, max_denominator=12)
+roots = st.tuples(st.integers(0, 30), st.sampled_from([1, 2, 3, 4, 5, 6, 8, 12, 15])).map(
+    lambda t: root_of_unity(*t)
+)
+numbers = st.lists(st.tuples(fractions, roots), max_size=4).map(
+    lambda terms: sum((c * r for c, r in terms), start=0)
+)
+
+
+@given(numbers, numbers)
+def test_arithmetic_agrees_with_floats(x, y):
+    assert cmath.isclose(to_complex(x + y), to_complex(x) + to_complex(y), abs_tol=1e-9)
+    assert cmath.isclose(to_complex(x * y), to_complex(x) * to_complex(y), abs_tol=1e-9)
+    assert cmath.isclose(to_complex(x - y), to_complex(x) - to_complex(y), abs_tol=1e-9)
+
+
+@given(numbers, numbers, numbers)
+def test_field_laws_hold_exactly(x, y, z):
+    assert x + y == y + x
+    assert x * (y + z) == x * y + x * z
+    assert x - x == 0
+    if x != 0:
+        assert x * inverse(x) == 1
+
+
+@given(numbers)
+def test_written_form_round_trips(x):
+    assert read_exact(write_exact(x)) == x
+
+
+@given(numbers)
+def test_parts_and_signs(x):
+    re, im = real_part(x), imaginary_part(x)
+    assert math.isclose(to_float(re), to_complex(x).real, abs_tol=1e-9)
+    assert math.isclose(to_float(im), to_complex(x).imag, abs_tol=1e-9)
+    assert re + im * root_of_unity(1, 4) == x
+    if abs(to_float(re)) > 1e-6:
+        assert sign(re) == (1 if to_float(re) > 0 else -1)
+
+
+@given(numbers)
+def test_equal_numbers_have_equal_hashes(x):
+    lifted = x * root_of_unity(1, 7) * root_of_unity(6, 7)
+    assert lifted == x
+    assert hash(lifted) == hash(x)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 12, 60, 105])
+def test_roots_have_their_order(m):
+    power = 1
+    for k in range(1, m + 1):
+        power = power * root_of_unity(1, m)
+        assert (power == 1) == (k == m)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 45, 210])
+def test_square_roots(n):
+    root = square_root(n)
+    assert root * root == n
+    assert sign(root) == (1 if n else 0)
+
+
+@pytest.mark.parametrize(("k", "m"), [(1, 5), (2, 7), (3, 8), (5, 12), (1, 60)])
+def test_cosine_and_sine(k, m):
+    assert math.isclose(to_float(cosine(k, m)), math.cos(2 * math.pi * k / m), abs_tol=1e-12)
+    assert math.isclose(to_float(sine(k, m)), math.sin(2 * math.pi * k / m), abs_tol=1e-12)
+    assert cosine(k, m) * cosine(k, m) + sine(k, m) * sine(k, m) == 1
+
+
+def test_the_sign_of_a_number_that_floats_cannot_see():
+    # A convergent of sqrt 2 with about 40 digits; the difference is far below double precision.
+    p, q = 1, 1
+    for _ in range(60):
+        p, q = p + 2 * q, p + q
+    difference = square_root(2) - Fraction(p, q)
+    assert sign(difference) == (1 if 2 * q * q > p * p else -1)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1/0", "e(1/0)", "1//2", "e(1/9999999)", "1e5", "+-1", "1 2", None, 1.5])
+def test_bad_text_is_refused(text):
+    with pytest.raises(InputError):
+        read_exact(text)
+
+
+def test_a_complex_number_has_no_sign():
+    with pytest.raises(InputError, match="real"):
+        sign(root_of_unity(1, 4))

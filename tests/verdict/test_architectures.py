@@ -1,0 +1,56 @@
+import pytest
+
+from nerode.core.errors import UnknownName
+from nerode.verdict.architectures import ALIASES, ARCHITECTURES, find_architecture
+from nerode.verdict.classes import Gates, Recurrence, UnitGate
+
+# The table of properties in section 1.2 of the specification.
+NONNEGATIVE = {"mamba", "mamba-2", "griffin", "gla", "hgrn2", "mlstm", "rwkv-6", "deltanet", "gated-deltanet"}
+TIME_INVARIANT = {"retnet", "s4", "s4d", "lru", "megalodon", "h3", "lssl", "ssm"}
+
+# Every architecture that the issue names.
+NAMED = """elman-tanh elman-relu lstm gru nru slstm transformer transformer-nope ssm s4 s4d h3 lru lssl retnet
+megalodon mamba mamba-2 griffin hgrn2 gla mlstm rwkv-6 rwkv-7 ids4 deltanet gated-deltanet deltaproduct
+mamba-signed deltanet-signed deltaproduct-signed complex-diagonal pd-ssm mamba-attention""".split()
+
+
+def test_all_named_architectures_have_a_row():
+    assert set(NAMED) <= set(ARCHITECTURES)
+
+
+@pytest.mark.parametrize("name", sorted(NONNEGATIVE))
+def test_nonnegative(name):
+    assert ARCHITECTURES[name].properties.gates is Gates.NONNEGATIVE
+
+
+@pytest.mark.parametrize("name", [n for n in ARCHITECTURES if not ARCHITECTURES[n].is_class])
+def test_time_invariance(name):
+    properties = ARCHITECTURES[name].properties
+    if properties.recurrence is Recurrence.LINEAR:
+        assert properties.input_dependent == (name not in TIME_INVARIANT)
+
+
+@pytest.mark.parametrize("name", ["mamba", "mamba-2", "griffin", "hgrn2", "deltanet"])
+def test_writes_tied_to_the_gate(name):
+    assert not ARCHITECTURES[name].properties.free_write
+
+
+def test_retnet_never_holds():
+    assert ARCHITECTURES["retnet"].properties.unit_gate is UnitGate.NEVER
+
+
+def test_aliases_point_to_rows():
+    for alias, name in ALIASES.items():
+        assert alias not in ARCHITECTURES
+        assert find_architecture(alias.upper()).name == name
+
+
+def test_unknown_name_has_the_nearest():
+    with pytest.raises(UnknownName, match="mamba"):
+        find_architecture("mambo")
+
+
+def test_every_row_describes_itself():
+    for row in ARCHITECTURES.values():
+        assert row.properties.describe()
+        assert row.update
