@@ -26,9 +26,10 @@ def test_json_keeps_its_contract():
     for verdict in found["verdicts"]:
         assert verdict.keys() >= VERDICT_KEYS
         assert verdict["status"] in ("yes", "no", "open")
-    assert found["language"] | {"name": "(aa)*", "kind": "regular", "regular": True, "alphabet": ["a"]} == found[
-        "language"
-    ]
+    assert (
+        found["language"] | {"name": "(aa)*", "kind": "regular", "regular": True, "alphabet": ["a"]}
+        == found["language"]
+    )
     assert found["language"]["states"] == 2
     assert found["algebra"]["star_free"] is False
     assert found["algebra"]["monoid_size"] == 2

@@ -100,7 +100,9 @@ def test_the_sign_of_a_number_that_floats_cannot_see():
     assert sign(difference) == (1 if 2 * q * q > p * p else -1)
 
 
-@pytest.mark.parametrize("text", ["", "x", "1/0", "e(1/0)", "1//2", "e(1/9999999)", "1e5", "+-1", "1 2", None, 1.5])
+@pytest.mark.parametrize(
+    "text", ["", "x", "1/0", "e(1/0)", "1//2", "e(1/9999999)", "1e5", "+-1", "1 2", None, 1.5]
+)
 def test_bad_text_is_refused(text):
     with pytest.raises(InputError):
         read_exact(text)

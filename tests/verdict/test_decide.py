@@ -78,11 +78,19 @@ def test_the_witness_alternates(text):
         ("a5", "complex-diagonal", "no"),
         ("s5", "complex-diagonal", "no"),
         # Everything regular.
-        *[(t, a, "yes") for t in ("a5", "s5", "s3", "z60", "flip-flop") for a in ("ids4", "pd-ssm", "rwkv-7")],
+        *[
+            (t, a, "yes")
+            for t in ("a5", "s5", "s3", "z60", "flip-flop")
+            for a in ("ids4", "pd-ssm", "rwkv-7")
+        ],
         *[(t, "deltaproduct-signed", "yes") for t in ("a5", "s5", "z60", "tomita-3", "flip-flop")],
         *[(t, "deltanet-signed", "yes") for t in ("z60", "parity", "s3")],
         # β in [0,1] never works.
-        *[(t, a, "no") for t in ("parity", "s3", "z60") for a in ("deltanet", "deltaproduct", "gated-deltanet")],
+        *[
+            (t, a, "no")
+            for t in ("parity", "s3", "z60")
+            for a in ("deltanet", "deltaproduct", "gated-deltanet")
+        ],
         ("flip-flop", "deltanet", "yes"),
         # Time-invariant: parity no, position modulo m yes.
         *[("parity", a, "no") for a in TIME_INVARIANT],
@@ -131,7 +139,9 @@ def test_nonlinear_networks_do_everything_regular_robustly(text, architecture):
         assert status(text, architecture, sense.value) == "yes"
 
 
-@pytest.mark.parametrize("architecture", ["mamba", "gla", "deltanet-signed", "ids4", "pd-ssm", "s4d", "diagonal"])
+@pytest.mark.parametrize(
+    "architecture", ["mamba", "gla", "deltanet-signed", "ids4", "pd-ssm", "s4d", "diagonal"]
+)
 def test_linear_recurrences_are_not_robust_on_the_flip_flop(architecture):
     for text in ("flip-flop", "parity", "s3"):
         assert status(text, architecture, "robust") == "no"

@@ -36,12 +36,18 @@ def language_options(command: F) -> F:
 def budget_options(command: F) -> F:
     """Adds the options that raise or lower the limits."""
     for option in (
-        click.option("--max-states", default=_DEFAULTS.states, show_default=True, help="States of an automaton."),
+        click.option(
+            "--max-states", default=_DEFAULTS.states, show_default=True, help="States of an automaton."
+        ),
         click.option(
             "--max-elements", default=_DEFAULTS.elements, show_default=True, help="Elements of a monoid."
         ),
-        click.option("--max-images", default=_DEFAULTS.images, show_default=True, help="Images of the state set."),
-        click.option("--max-seconds", default=_DEFAULTS.seconds, show_default=True, help="Seconds a language."),
+        click.option(
+            "--max-images", default=_DEFAULTS.images, show_default=True, help="Images of the state set."
+        ),
+        click.option(
+            "--max-seconds", default=_DEFAULTS.seconds, show_default=True, help="Seconds a language."
+        ),
     ):
         command = option(command)
     return command

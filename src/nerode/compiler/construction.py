@@ -46,7 +46,9 @@ class Options:
         if self.embedding_width < 1:
             raise InputError(f"an embedding of width {self.embedding_width} is not possible; give 1 or more")
         if self.normaliser not in ("softmax", "sparsemax", "hardmax"):
-            raise InputError(f"unknown normaliser {self.normaliser!r}; allowed are softmax, sparsemax, hardmax")
+            raise InputError(
+                f"unknown normaliser {self.normaliser!r}; allowed are softmax, sparsemax, hardmax"
+            )
         if self.variant not in ("structural", "conditioned"):
             raise InputError(f"unknown variant {self.variant!r}; allowed are structural, conditioned")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from nerode.compiler.affine import Affine
 from nerode.core.errors import InputError
@@ -75,24 +76,29 @@ class PointDecoder:
         return sum(1 for p in self.points for e in p if e != 0)
 
 
+LogSum = tuple[tuple[Fraction, Fraction], ...]
+"""A weight of a softmax: the sum of scale · ln(ratio) over its pairs (scale, ratio)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogitDecoder:
-    """A distribution over letters and the end.
+    """A distribution over letters and the end, from a linear map of the stream.
 
-    The weights are given as probabilities ratios: the logit of output i is the sum over the read
-    directions j of value_j · ln(ratio_ij); rows hold the ratios. With "softmax" the distribution is the
-    softmax of the logits; with "sparsemax" or "hardmax" the rows hold the probabilities themselves.
+    Output i has the score sum over j of value_j · weight_ij. For "softmax" the weights are sums of logarithms
+    of rationals, so that the distribution is known exactly wherever the values make the exponents whole.
+    For "sparsemax" and "hardmax" they are rationals: a weight is a LogSum whose only pair is
+    (weight, 1) and stands for the number itself.
 
     Attributes:
         reads: directions of the stream (the hidden neurons after their ReLU).
         normaliser: "softmax", "sparsemax" or "hardmax".
-        rows: sparse rows of ratios (softmax) or probabilities, one for each letter and one for the end.
+        rows: sparse rows, one for each letter and one for the end; entries are (j, weight).
         empty: what may start a word.
     """
 
     reads: tuple[str, ...]
     normaliser: str
-    rows: tuple[tuple[tuple[int, Exact], ...], ...]
+    rows: tuple[tuple[tuple[int, LogSum], ...], ...]
     empty: Legal
     kind: str = "logits"
 
@@ -100,15 +106,21 @@ class LogitDecoder:
         """Raises InputError if the rows do not fit the stream and the alphabet."""
         _check_reads(self.reads, stream)
         if self.normaliser not in ("softmax", "sparsemax", "hardmax"):
-            raise InputError(f"unknown normaliser {self.normaliser!r}; allowed are softmax, sparsemax, hardmax")
+            raise InputError(
+                f"unknown normaliser {self.normaliser!r}; allowed are softmax, sparsemax, hardmax"
+            )
         if len(self.rows) != len(alphabet) + 1:
             raise InputError(f"the decoder has {len(self.rows)} rows for {len(alphabet)} letters and {END}")
-        if any(not 0 <= j < len(self.reads) for row in self.rows for j, _ in row):
-            raise InputError("a decoder row reads a direction that does not exist")
+        for row in self.rows:
+            for j, weight in row:
+                if not 0 <= j < len(self.reads):
+                    raise InputError("a decoder row reads a direction that does not exist")
+                if any(ratio <= 0 for _, ratio in weight):
+                    raise InputError("a softmax weight has the logarithm of a number that is not positive")
 
     @property
     def num_entries(self) -> int:
-        """Number of stored non-zero numbers."""
+        """Number of stored weights."""
         return sum(map(len, self.rows))
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.compiler.affine import Affine
-from nerode.compiler.decoders import LogitDecoder, PointDecoder, ScoreDecoder
+from nerode.compiler.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import (
     CELL_STATES,
@@ -68,9 +68,7 @@ class Interpreter:
         self.network = network
         self.exact = all(_is_exact(layer) for layer in network.layers)
         self._number: Callable[[Exact], Number] = (lambda v: v) if self.exact else _to_decimal
-        self._embedding = [
-            tuple(self._number(e) for e in vector) for vector in network.embedding.vectors
-        ]
+        self._embedding = [tuple(self._number(e) for e in vector) for vector in network.embedding.vectors]
         self._layers = [_Stepper(layer, self._number, exact=self.exact) for layer in network.layers]
         self._reads = _read_positions(network)
         self._memory: dict[tuple[Configuration, int], tuple[Configuration, Answer]] = {}
@@ -246,9 +244,7 @@ def _gated(cell: str, gates: list[_Map], seen: list[Number], state: Vector) -> V
         reset = [_sigmoid(v) for v in gates[0](seen + h)]
         update = [_sigmoid(v) for v in gates[1](seen + h)]
         candidate = gates[2](seen + [r * v for r, v in zip(reset, h, strict=True)])
-        return tuple(
-            (1 - z) * v + z * _tanh(n) for z, v, n in zip(update, h, candidate, strict=True)
-        )
+        return tuple((1 - z) * v + z * _tanh(n) for z, v, n in zip(update, h, candidate, strict=True))
     write, forget, out, inner = (gate(seen + h) for gate in gates)
     c = state[width : 2 * width]
     if cell == "lstm":
@@ -287,18 +283,7 @@ def _decode(network: Network, stream: list[Number], number: Callable[[Exact], Nu
 
 
 def _decode_logits(decoder: LogitDecoder, reads: list[Number], num_letters: int) -> Answer:
-    active = [j for j, v in enumerate(reads) if v]
-    columns = {j: reads[j] for j in active}
-    values: list[Fraction] = []
-    for row in decoder.rows:
-        entries = [(columns[j], c) for j, c in row if j in columns]
-        if decoder.normaliser == "softmax":
-            value = Fraction(1)
-            for amount, ratio in entries:
-                value *= Fraction(ratio) ** amount if amount == int(amount) else Fraction(float(ratio) ** float(amount))
-            values.append(value)
-        else:
-            values.append(sum((Fraction(amount) * Fraction(c) for amount, c in entries), Fraction(0)))
+    values = [_score(decoder, row, reads) for row in decoder.rows]
     if decoder.normaliser == "hardmax":
         top = max(values)
         values = [Fraction(int(v == top)) for v in values]
@@ -306,8 +291,27 @@ def _decode_logits(decoder: LogitDecoder, reads: list[Number], num_letters: int)
         values = _sparsemax(values)
     total = sum(values)
     distribution = {i: v / total for i, v in enumerate(values) if v} if total else {}
+    # A softmax never gives zero: what it means to allow is what it puts above the floor of score 0.
     floor = 1 if decoder.normaliser == "softmax" else 0
     return Answer(_legal([v > floor for v in values], num_letters), distribution=distribution)
+
+
+def _score(decoder: LogitDecoder, row: Sequence[tuple[int, LogSum]], reads: list[Number]) -> Fraction:
+    """The score of one output: exp of it for a softmax, the number itself otherwise."""
+    exponents: dict[Fraction, Fraction] = {}
+    for j, weight in row:
+        if reads[j]:
+            for scale, ratio in weight:
+                exponents[ratio] = exponents.get(ratio, Fraction(0)) + scale * Fraction(reads[j])
+    if decoder.normaliser != "softmax":
+        return sum(exponents.values(), Fraction(0))
+    score = Fraction(1)
+    for ratio, exponent in exponents.items():
+        if exponent.denominator == 1:
+            score *= ratio**exponent.numerator
+        else:
+            score *= Fraction(float(ratio) ** float(exponent))
+    return score
 
 
 def _sparsemax(values: list[Fraction]) -> list[Fraction]:
@@ -326,10 +330,10 @@ def _legal(flags: Sequence[bool], num_letters: int) -> Legal:
     return Legal(frozenset(i for i in range(num_letters) if flags[i]), bool(flags[num_letters]))
 
 
-def _real_product(point: Sequence[Exact], reads: Sequence[Number]) -> float | Fraction:
+def _real_product(point: Sequence[Exact], reads: Sequence[Number]) -> Number:
     """The real part of the inner product; exact where everything is rational."""
     if all(isinstance(v, int | Fraction) for v in (*point, *reads)):
-        return sum((Fraction(p) * Fraction(v) for p, v in zip(point, reads, strict=True)), Fraction(0))
+        return sum((p * v for p, v in zip(point, reads, strict=True)), 0)
     total = 0j
     for p, v in zip(point, reads, strict=True):
         left = to_complex(p)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from fractions import Fraction
 from typing import Any
 
 from nerode.compiler.affine import Affine, Row
@@ -257,7 +258,10 @@ def _decoder_to_json(decoder: Decoder, alphabet: Alphabet) -> dict[str, Json]:
         case LogitDecoder():
             data |= {
                 "normaliser": decoder.normaliser,
-                "rows": [_row_to_json(row) for row in decoder.rows],
+                "rows": [
+                    [[j, [[str(scale), str(ratio)] for scale, ratio in weight]] for j, weight in row]
+                    for row in decoder.rows
+                ],
             }
     return data
 
@@ -284,11 +288,23 @@ def _decoder_from_json(data: Json, alphabet: Alphabet) -> Decoder:
             return LogitDecoder(
                 reads=reads,
                 normaliser=data["normaliser"],
-                rows=tuple(_row_from_json(row) for row in data["rows"]),
+                rows=tuple(
+                    tuple(
+                        (int(j), tuple((_fraction(s), _fraction(r)) for s, r in weight)) for j, weight in row
+                    )
+                    for row in data["rows"]
+                ),
                 empty=empty,
             )
         case other:
             raise InputError(f"unknown decoder {other!r}")
+
+
+def _fraction(text: Json) -> Fraction:
+    value = read_exact(text)
+    if not isinstance(value, int | Fraction):
+        raise InputError(f"{text!r} is not a rational number")
+    return Fraction(value)
 
 
 def _legal(names: Json, alphabet: Alphabet) -> Legal:

@@ -85,7 +85,9 @@ class LetterMatrices:
     @property
     def num_entries(self) -> int:
         """Number of stored non-zero numbers."""
-        return sum(len(r) for m in self.matrices for r in m) + sum(1 for w in self.writes for e in w if e != 0)
+        return sum(len(r) for m in self.matrices for r in m) + sum(
+            1 for w in self.writes for e in w if e != 0
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +227,9 @@ class GatedCell:
             raise InputError(f"{self.cell} has the gates {', '.join(CELL_GATES[self.cell])}")
         blocks = len(CELL_STATES[self.cell])
         if width % blocks:
-            raise InputError(f"the state of {self.cell} has {blocks} blocks, {width} coordinates do not split")
+            raise InputError(
+                f"the state of {self.cell} has {blocks} blocks, {width} coordinates do not split"
+            )
         for gate in self.gates:
             _check_map(gate, width // blocks, num_inputs + width // blocks, "gate")
 

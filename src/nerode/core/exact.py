@@ -30,7 +30,7 @@ class Cyclotomic:
 
     __slots__ = ("coefficients", "order")
 
-    def __init__(self, order: int, coefficients: tuple[Fraction, ...]) -> None:
+    def __init__(self, order: int, coefficients: tuple[Rational, ...]) -> None:
         self.order = order
         self.coefficients = coefficients
 
@@ -53,7 +53,7 @@ class Cyclotomic:
         if isinstance(other, int | Fraction):
             return _normal(self.order, [c * other for c in self.coefficients])
         m, left, right = _common(self, other)
-        product = [Fraction(0)] * (len(left) + len(right) - 1)
+        product: list[Rational] = [0] * (len(left) + len(right) - 1)
         for i, a in enumerate(left):
             if a:
                 for j, b in enumerate(right):
@@ -71,11 +71,10 @@ class Cyclotomic:
 
     def conjugate(self) -> Exact:
         """The complex conjugate."""
-        total: Exact = 0
+        turned: list[Rational] = [0] * self.order
         for k, c in enumerate(self.coefficients):
-            if c:
-                total = total + c * root_of_unity(-k, self.order)
-        return total
+            turned[-k] = c
+        return _normal(self.order, _reduce(turned, self.order))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Cyclotomic):
@@ -90,7 +89,11 @@ class Cyclotomic:
 
     def __complex__(self) -> complex:
         return sum(
-            (float(c) * cmath.exp(2j * math.pi * k / self.order) for k, c in enumerate(self.coefficients) if c),
+            (
+                float(c) * cmath.exp(2j * math.pi * k / self.order)
+                for k, c in enumerate(self.coefficients)
+                if c
+            ),
             0j,
         )
 
@@ -110,6 +113,7 @@ class Cyclotomic:
         return write_exact(self)
 
 
+Rational = int | Fraction
 Exact = int | Fraction | Cyclotomic
 
 
@@ -124,8 +128,8 @@ def root_of_unity(k: int, m: int) -> Exact:
         return 1
     if m == 2:
         return -1
-    coefficients = [Fraction(0)] * (k + 1)
-    coefficients[k] = Fraction(1)
+    coefficients: list[Rational] = [0] * (k + 1)
+    coefficients[k] = 1
     return _normal(m, _reduce(coefficients, m))
 
 
@@ -144,7 +148,7 @@ def square_root(n: int) -> Exact:
     if n < 0:
         raise InputError(f"the square root of {n} is not real")
     whole, rest = 1, n
-    for p in range(2, int(math.isqrt(n)) + 1):
+    for p in range(2, math.isqrt(n) + 1):
         while rest and rest % (p * p) == 0:
             rest //= p * p
             whole *= p
@@ -256,7 +260,7 @@ def write_exact(value: Exact) -> str:
     """Returns the written form of a number; `read_exact` reads it back."""
     if isinstance(value, int | Fraction):
         return str(simplify(Fraction(value)))
-    terms = []
+    terms: list[str] = []
     for k, c in enumerate(value.coefficients):
         if not c:
             continue
@@ -322,7 +326,7 @@ def _divide(dividend: list[int], divisor: tuple[int, ...]) -> list[int]:
     return quotient
 
 
-def _reduce(coefficients: list[Fraction], m: int) -> list[Fraction]:
+def _reduce(coefficients: list[Rational], m: int) -> list[Rational]:
     """Reduces a polynomial modulo Φ_m (monic)."""
     phi = _cyclotomic_polynomial(m)
     degree = len(phi) - 1
@@ -334,12 +338,12 @@ def _reduce(coefficients: list[Fraction], m: int) -> list[Fraction]:
                 if c:
                     rest[i - degree + j] -= top * c
     rest = rest[:degree]
-    return rest + [Fraction(0)] * (degree - len(rest))
+    return rest + [0] * (degree - len(rest))
 
 
-def _common(left: Cyclotomic, right: Exact) -> tuple[int, list[Fraction], list[Fraction]]:
+def _common(left: Cyclotomic, right: Exact) -> tuple[int, list[Rational], list[Rational]]:
     if isinstance(right, int | Fraction):
-        lifted = [Fraction(right)] + [Fraction(0)] * (len(left.coefficients) - 1)
+        lifted = [right] + [0] * (len(left.coefficients) - 1)
         return left.order, list(left.coefficients), lifted
     m = math.lcm(left.order, right.order)
     if m > MAX_ORDER:
@@ -347,20 +351,21 @@ def _common(left: Cyclotomic, right: Exact) -> tuple[int, list[Fraction], list[F
     return m, _lift(left, m), _lift(right, m)
 
 
-def _lift(value: Cyclotomic, m: int) -> list[Fraction]:
+def _lift(value: Cyclotomic, m: int) -> list[Rational]:
     if value.order == m:
         return list(value.coefficients)
     step = m // value.order
-    coefficients = [Fraction(0)] * ((len(value.coefficients) - 1) * step + 1)
+    coefficients: list[Rational] = [0] * ((len(value.coefficients) - 1) * step + 1)
     for k, c in enumerate(value.coefficients):
         coefficients[k * step] = c
     return _reduce(coefficients, m)
 
 
-def _normal(m: int, coefficients: list[Fraction]) -> Exact:
+def _normal(m: int, coefficients: list[Rational]) -> Exact:
     if not any(coefficients[1:]):
         return simplify(coefficients[0])
-    return Cyclotomic(m, tuple(coefficients))
+    # Whole coefficients are kept as ints: their arithmetic is many times faster than that of fractions.
+    return Cyclotomic(m, tuple([c.numerator if c.denominator == 1 else c for c in coefficients]))
 
 
 def _real_bounds(value: Cyclotomic, digits: int) -> tuple[Fraction, Fraction]:

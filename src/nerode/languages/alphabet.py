@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ class Alphabet:
             text = word.strip()
             if text in ("", "ε"):
                 return ()
-            parts: Sequence[str] | Sequence[int] = (
+            parts: Iterable[str | int] = (
                 text.split() if self.spaced or any(map(str.isspace, text)) else text
             )
         else:
@@ -89,7 +90,7 @@ class Alphabet:
                     )
                 encoded.append(numbers[part])
             else:
-                number = int(part)
+                number = operator.index(part)
                 if not 0 <= number < len(self.symbols):
                     raise InputError(
                         f"the symbol number {number} at position {position + 1} of the word is outside "

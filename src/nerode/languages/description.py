@@ -87,7 +87,9 @@ def language_from_description(data: Json) -> Language:
             case "n-gram":
                 return NgramLanguage(model=model_from_json(definition["model"]), **common)
             case other:
-                raise InputError(f"unknown form {other!r} of a language; allowed are dfa, counters, brackets, n-gram")
+                raise InputError(
+                    f"unknown form {other!r} of a language; allowed are dfa, counters, brackets, n-gram"
+                )
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise InputError(f"this is not a language: {type(error).__name__} at {error}") from None
 

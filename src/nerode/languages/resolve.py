@@ -52,13 +52,16 @@ def resolve_language(
     if found is not None:
         if letters is not None:
             raise InputError(
-                f"{text!r} is a named language with its own alphabet; leave --alphabet out, or add --regex to "
-                "read the text as a pattern"
+                f"{text!r} is a named language with its own alphabet; leave --alphabet out, or add "
+                "--regex to read the text as a pattern"
             )
         return found
     if _looks_like_a_name(text):
         raise UnknownName(
-            "language", text, BESTIARY, hint="`nerode languages` lists the names; --regex reads it as a pattern."
+            "language",
+            text,
+            BESTIARY,
+            hint="`nerode languages` lists the names; --regex reads it as a pattern.",
         )
     return regular_language(text, letters, budget)
 

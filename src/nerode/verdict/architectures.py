@@ -135,9 +135,7 @@ _class(
 )
 _class("dense", "dense linear", _linear(_DENSE, Gates.FREE), "h = A(x) h + B(x)", "Merrill2024")
 
-_row(
-    "elman-tanh", "Elman RNN (tanh)", _nonlinear(State.SQUASHED), "h = tanh(U h + W x + b)", "Elman1990"
-)
+_row("elman-tanh", "Elman RNN (tanh)", _nonlinear(State.SQUASHED), "h = tanh(U h + W x + b)", "Elman1990")
 _row("elman-relu", "Elman RNN (ReLU)", _nonlinear(State.RELU), "h = relu(U h + W x + b)", "Elman1990")
 _row(
     "lstm",
@@ -265,9 +263,7 @@ for _name, _title, _gates, _factors, _scalar, _key in (
 _row(
     "rwkv-7",
     "RWKV-7",
-    _linear(
-        _HOUSEHOLDER, Gates.SIGNED, free_write=True, unit_gate=_LIMIT, max_factors=1, gate_scalar=True
-    ),
+    _linear(_HOUSEHOLDER, Gates.SIGNED, free_write=True, unit_gate=_LIMIT, max_factors=1, gate_scalar=True),
     "S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k",
     "Peng2025Rwkv7",
 )

@@ -106,8 +106,9 @@ ClassCondition = Condition[ArchitectureClass]
 linear = ClassCondition("a linear recurrence", lambda c: c.recurrence is Recurrence.LINEAR)
 linear_stack = ClassCondition(
     "linear recurrences only",
-    lambda c: c.recurrence is Recurrence.LINEAR
-    or (c.recurrence is Recurrence.HYBRID and c.state is State.LINEAR),
+    lambda c: (
+        c.recurrence is Recurrence.LINEAR or (c.recurrence is Recurrence.HYBRID and c.state is State.LINEAR)
+    ),
 )
 fixed_memory = ClassCondition(
     "a state of fixed size",
@@ -134,9 +135,7 @@ input_dependent = ClassCondition("input-dependent transitions", lambda c: c.inpu
 time_invariant = ClassCondition("time-invariant transitions", lambda c: not c.input_dependent)
 nonnegative = ClassCondition("gates in [0,1]", lambda c: c.gates is Gates.NONNEGATIVE)
 real_gates = ClassCondition("real gates", lambda c: c.gates in (Gates.NONNEGATIVE, Gates.SIGNED))
-has_minus_one = ClassCondition(
-    "a gate of -1", lambda c: c.gates in (Gates.SIGNED, Gates.COMPLEX, Gates.FREE)
-)
+has_minus_one = ClassCondition("a gate of -1", lambda c: c.gates in (Gates.SIGNED, Gates.COMPLEX, Gates.FREE))
 complex_gates = ClassCondition("complex gates", lambda c: c.gates in (Gates.COMPLEX, Gates.FREE))
 free_write = ClassCondition("a write that is free of the gate", lambda c: c.free_write)
 can_hold = ClassCondition("a gate of 1", lambda c: c.unit_gate is not UnitGate.NEVER)
@@ -144,9 +143,7 @@ gates_open = ClassCondition(
     "gates strictly inside the unit disk over the reals", lambda c: c.unit_gate is not UnitGate.EXACT
 )
 plain_state = ClassCondition("no normaliser on the state", lambda c: c.state is not State.NORMALISED)
-counting_state = ClassCondition(
-    "a state that can count", lambda c: c.state in (State.RELU, State.CELL)
-)
+counting_state = ClassCondition("a state that can count", lambda c: c.state in (State.RELU, State.CELL))
 relu_state = ClassCondition("ReLU units", lambda c: c.state is State.RELU)
 squashed = ClassCondition("a bounded state", lambda c: c.state is State.SQUASHED)
 with_positions = ClassCondition("position encodings", lambda c: c.positions)

@@ -17,6 +17,7 @@ class Condition(Generic[T]):
     test: Callable[[T], bool | None]
 
     def __call__(self, subject: T) -> bool | None:
+        """Returns what the test says about the subject."""
         return self.test(subject)
 
     def __and__(self, other: Condition[T]) -> Condition[T]:

@@ -127,7 +127,7 @@ class Facts:
     @property
     def exact_integers_below(self) -> int:
         """Integers up to this bound are exact in the float format."""
-        return 2 ** DTYPES[self.dtype]
+        return 1 << DTYPES[self.dtype]
 
     def group_names(self) -> str:
         """The groups inside as a list."""
@@ -183,9 +183,7 @@ quasi_aperiodic = LanguageCondition(
 solvable = LanguageCondition(
     "only solvable groups in the monoid", lambda f: f.profile.solvable if f.regular else False
 )
-two_groups = LanguageCondition(
-    "only 2-groups in the monoid", lambda f: f.two_groups if f.regular else False
-)
+two_groups = LanguageCondition("only 2-groups in the monoid", lambda f: f.two_groups if f.regular else False)
 group_language = LanguageCondition(
     "every letter permutes the states", lambda f: f.is_group_language if f.regular else False
 )

@@ -35,9 +35,11 @@ swaps_only = LanguageCondition(
 )
 cyclic_group = LanguageCondition(
     "a cyclic group language",
-    lambda f: bool(f.group_of_language and f.group_of_language.structure.cyclic)
-    if f.automaton is not None
-    else None,
+    lambda f: (
+        bool(f.group_of_language and f.group_of_language.structure.cyclic)
+        if f.automaton is not None
+        else None
+    ),
 )
 
 
@@ -99,7 +101,8 @@ theorem(
 theorem(
     Theorem(
         name="signs-do-two-groups",
-        statement="If every group in the monoid is a 2-group, a cascade of set-reset and sign components does "
+        statement="If every group in the monoid is a 2-group, a cascade of set-reset and sign "
+        "components does "
         "the language with gates in {-1, 0, 1}.",
         language=two_groups,
         architecture=linear & (diagonal | householder) & input_dependent & has_minus_one,
@@ -118,7 +121,8 @@ theorem(
 theorem(
     Theorem(
         name="real-gates-only-two-groups",
-        statement="With real eigenvalues, even negative ones, no depth counts modulo m unless m is a power of "
+        statement="With real eigenvalues, even negative ones, no depth counts modulo m unless m is a "
+        "power of "
         "two.",
         language=regular & ~two_groups,
         architecture=linear & diagonal & real_gates,
@@ -135,7 +139,8 @@ theorem(
 theorem(
     Theorem(
         name="real-gates-double-periods",
-        statement="Two steps of a loop with real gates make a monotone map, so each layer at most doubles the "
+        statement="Two steps of a loop with real gates make a monotone map, so each layer at most "
+        "doubles the "
         "period: no odd period, over the reals with a geometrically constrained readout and in floats.",
         language=regular & ~two_groups,
         architecture=linear & diagonal & real_gates,
@@ -151,7 +156,8 @@ theorem(
 theorem(
     Theorem(
         name="complex-diagonal-solvable",
-        statement="k complex diagonal layers track a group exactly when it has a subnormal series of length k "
+        statement="k complex diagonal layers track a group exactly when it has a subnormal series of "
+        "length k "
         "with Abelian factors; with set-reset layers this gives every regular language with solvable groups.",
         language=solvable,
         architecture=linear & diagonal & input_dependent & complex_gates,
@@ -201,7 +207,8 @@ theorem(
 theorem(
     Theorem(
         name="transformers-in-tc0",
-        statement="Transformers of fixed depth at logarithmic precision are in TC0, and so are their mixtures "
+        statement="Transformers of fixed depth at logarithmic precision are in TC0, and so are their "
+        "mixtures "
         "with diagonal recurrences.",
         language=regular & ~solvable,
         architecture=attention | hybrid,
@@ -218,7 +225,8 @@ theorem(
 theorem(
     Theorem(
         name="group-by-reflections",
-        statement="A group language is done by one layer whose transitions are products of k-1 reflections, k "
+        statement="A group language is done by one layer whose transitions are products of k-1 "
+        "reflections, k "
         "the largest number of points that a letter moves.",
         language=group_language,
         architecture=linear & householder & has_minus_one & many_factors,
@@ -234,7 +242,8 @@ theorem(
 theorem(
     Theorem(
         name="rotation-group-two-reflections",
-        statement="A rotation of space is a product of two reflections, so the finite rotation groups (cyclic, "
+        statement="A rotation of space is a product of two reflections, so the finite rotation groups "
+        "(cyclic, "
         "dihedral, A4, S4, A5) need n_h = 2 and three dimensions in one layer.",
         language=rotation_group,
         architecture=linear & householder & has_minus_one & many_factors,
@@ -289,9 +298,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 4"),
         provenance=Provenance.READ,
-        assumptions=(
-            "the printed proof hands the new state upwards; a delay between the layers mends it",
-        ),
+        assumptions=("the printed proof hands the new state upwards; a delay between the layers mends it",),
         reason=lambda f: "permutation-reset layers by Krohn-Rhodes",
     )
 )

@@ -68,7 +68,8 @@ theorem(
 theorem(
     Theorem(
         name="counters-in-one-layer",
-        statement="Dyck-1, Shuffle-Dyck, n-ary Boolean expressions and aⁿbⁿ(cⁿ(dⁿ)) are predicted by one layer "
+        statement="Dyck-1, Shuffle-Dyck, n-ary Boolean expressions and aⁿbⁿ(cⁿ(dⁿ)) are predicted by "
+        "one layer "
         "of integer counters.",
         language=counter_language,
         architecture=linear & can_hold & free_write & plain_state,
@@ -105,7 +106,8 @@ theorem(
 theorem(
     Theorem(
         name="squashed-states-do-not-count",
-        statement="A bounded state with a constant number of fractional bits takes finitely many values, so it "
+        statement="A bounded state with a constant number of fractional bits takes finitely many "
+        "values, so it "
         "does only regular languages.",
         language=~regular,
         architecture=nonlinear & squashed,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nerode.core.refs import Reference
 from nerode.verdict.classes import (
-    State,
     ClassCondition,
+    State,
     diagonal,
     fixed_memory,
     gates_open,
@@ -43,7 +43,8 @@ theorem(
 theorem(
     Theorem(
         name="open-gates-forget",
-        statement="With gates strictly inside the unit interval the state space collapses: no flip-flop as an "
+        statement="With gates strictly inside the unit interval the state space collapses: no flip-flop "
+        "as an "
         "eta-finite system.",
         language=regular & ~window_determined,
         architecture=linear & diagonal & nonnegative & gates_open,

@@ -23,8 +23,10 @@ from nerode.verdict.theorems.base import Theorem, theorem
 
 def _not_star_free(facts: Facts) -> str:
     groups = facts.group_names()
-    return f"needs a star-free language; the monoid contains {groups}" if facts.profile.groups else (
-        "needs a star-free language; some word acts as a counter"
+    return (
+        f"needs a star-free language; the monoid contains {groups}"
+        if facts.profile.groups
+        else ("needs a star-free language; some word acts as a counter")
     )
 
 
@@ -51,7 +53,8 @@ theorem(
 theorem(
     Theorem(
         name="star-free-selective-exact",
-        statement="Mamba-type layers recognise every star-free language as geometrically constrained systems.",
+        statement="Mamba-type layers recognise every star-free language as geometrically constrained "
+        "systems.",
         language=star_free,
         architecture=linear & diagonal & input_dependent,
         senses=frozenset({Sense.EXACT}),
@@ -203,7 +206,8 @@ theorem(
 theorem(
     Theorem(
         name="flip-flop-two-layers",
-        statement="Two layers predict the flip-flop language: the last instruction, then the last written bit.",
+        statement="Two layers predict the flip-flop language: the last instruction, then the last "
+        "written bit.",
         language=of_family({"flip-flop"}, "the flip-flop language"),
         architecture=linear & diagonal & input_dependent & can_hold,
         senses=frozenset({Sense.FINITE_PRECISION}),

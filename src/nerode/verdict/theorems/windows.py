@@ -95,7 +95,8 @@ theorem(
 theorem(
     Theorem(
         name="time-invariant-quasi-aperiodic",
-        statement="A time-invariant recurrence with rational angles recognises only regular languages in AC0: "
+        statement="A time-invariant recurrence with rational angles recognises only regular languages "
+        "in AC0: "
         "a group in the stable semigroup has loops of every length divisible by the common period.",
         language=regular & ~quasi_aperiodic,
         architecture=linear & time_invariant,
