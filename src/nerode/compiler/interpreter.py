@@ -11,29 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
 
-from nerode.compiler.affine import Affine
 from nerode.compiler.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import (
-    CELL_STATES,
-    Diagonal,
-    Elman,
-    GatedCell,
-    Householder,
-    LetterMatrices,
-    PermutationDiagonal,
-    TimeInvariant,
-)
-from nerode.core.exact import Cyclotomic, Exact, imaginary_part, inverse, real_part, to_complex
+from nerode.compiler.recurrences import Elman, GatedCell
+from nerode.compiler.stepping import ExactMap, Number, Vector, relu, step_function
+from nerode.core.exact import Cyclotomic, Exact, imaginary_part, real_part, to_complex
 from nerode.languages.alphabet import WordLike
 from nerode.languages.language import Legal
 
-Number = Any
-"""Exact in exact mode, Decimal in decimal mode; one network uses one of the two throughout."""
-
-Vector = tuple[Number, ...]
 Configuration = tuple[Vector, ...]
 
 _DIGITS = Context(prec=50)
@@ -70,8 +56,9 @@ class Interpreter:
         self._number: Callable[[Exact], Number] = (lambda v: v) if self.exact else _to_decimal
         self._embedding = [tuple(self._number(e) for e in vector) for vector in network.embedding.vectors]
         self._layers = [_Stepper(layer, self._number, exact=self.exact) for layer in network.layers]
-        self._reads = _read_positions(network)
+        self._reads, self._decoded = _read_positions(network)
         self._memory: dict[tuple[Configuration, int], tuple[Configuration, Answer]] = {}
+        self._answers: dict[Vector, Answer] = {}
 
     def start(self) -> Configuration:
         """Returns the states of all layers before the first letter."""
@@ -89,11 +76,20 @@ class Interpreter:
             return known
         with localcontext(_DIGITS):
             states, stream = self._step(configuration, letter)
-            answer = _decode(self.network, stream, self._number)
+            answer = self._answer(tuple(stream[i] for i in self._decoded))
         result = (states, answer)
         if len(self._memory) < _MEMORY:
             self._memory[key] = result
         return result
+
+    def _answer(self, reads: Vector) -> Answer:
+        """Returns what the decoder says; many steps of a finite network lead to the same few vectors."""
+        known = self._answers.get(reads)
+        if known is None:
+            known = _decode(self.network, list(reads), self._number)
+            if len(self._answers) < _MEMORY:
+                self._answers[reads] = known
+        return known
 
     def stream(self, configuration: Configuration, letter: int) -> dict[str, Number]:
         """Returns the named directions of the stream at one position, for looking inside."""
@@ -132,18 +128,18 @@ class _Stepper:
 
     def __init__(self, layer: Layer, number: Callable[[Exact], Number], *, exact: bool) -> None:
         self.layer = layer
-        self.units = _Map(layer.units, number)
-        self.readout_units = _Map(layer.readout_units, number)
-        self.readout = _Map(layer.readout, number)
-        self.advance = _advance(layer, number)
+        self.units = ExactMap(layer.units, number)
+        self.readout_units = ExactMap(layer.readout_units, number)
+        self.readout = ExactMap(layer.readout, number)
+        self.advance = step_function(layer.recurrence, number)
 
     def step(self, reads: list[Number], state: Vector, letter: int) -> tuple[Vector, list[Number]]:
-        seen = reads + [_relu(v) for v in self.units(reads)]
+        seen = reads + [relu(v) for v in self.units(reads)]
         new = self.advance(seen, state, letter)
         inside = reads + self._shown(new)
         if self.layer.exposes_previous:
             inside = inside + self._shown(state)
-        outputs = self.readout(inside + [_relu(v) for v in self.readout_units(inside)])
+        outputs = self.readout(inside + [relu(v) for v in self.readout_units(inside)])
         return new, outputs
 
     def _shown(self, state: Vector) -> list[Number]:
@@ -152,126 +148,13 @@ class _Stepper:
         return [real_part(v) for v in state] + [imaginary_part(v) for v in state]
 
 
-class _Map:
-    """An affine map with its numbers converted once."""
-
-    def __init__(self, affine: Affine, number: Callable[[Exact], Number]) -> None:
-        self.bias = [number(b) for b in affine.bias]
-        self.rows = [[(j, number(c)) for j, c in row] for row in affine.rows]
-
-    def __call__(self, x: Sequence[Number]) -> list[Number]:
-        values = []
-        for total, row in zip(self.bias, self.rows, strict=True):
-            for j, c in row:
-                if x[j]:
-                    total = total + c * x[j]
-            values.append(total)
-        return values
-
-
-def _advance(
-    layer: Layer, number: Callable[[Exact], Number]
-) -> Callable[[list[Number], Vector, int], Vector]:
-    recurrence = layer.recurrence
-    match recurrence:
-        case Diagonal():
-            gate, write = _Map(recurrence.gate, number), _Map(recurrence.write, number)
-            return lambda seen, h, letter: tuple(
-                g * v + w if v else w for g, v, w in zip(gate(seen), h, write(seen), strict=True)
-            )
-        case TimeInvariant():
-            matrix = [[(j, number(c)) for j, c in row] for row in recurrence.matrix]
-            write = _Map(recurrence.write, number)
-            return lambda seen, h, letter: _plus(_times(matrix, h), write(seen))
-        case LetterMatrices():
-            matrices = [[[(j, number(c)) for j, c in row] for row in m] for m in recurrence.matrices]
-            writes = [[number(e) for e in w] for w in recurrence.writes]
-            return lambda seen, h, letter: _plus(_times(matrices[letter], h), writes[letter])
-        case Householder():
-            return lambda seen, h, letter: _reflect(recurrence, h, letter)
-        case PermutationDiagonal():
-            return lambda seen, h, letter: _permute(recurrence, h, letter)
-        case Elman():
-            update = _Map(recurrence.update, number)
-            squash = {"tanh": _tanh, "relu": _relu, "clip": _clip}[recurrence.activation]
-            return lambda seen, h, letter: tuple(squash(v) for v in update([*seen, *h]))
-        case GatedCell():
-            gates = [_Map(g, number) for g in recurrence.gates]
-            return lambda seen, h, letter: _gated(recurrence.cell, gates, seen, h)
-
-
-def _times(matrix: list[list[tuple[int, Number]]], h: Vector) -> list[Number]:
-    values = []
-    for row in matrix:
-        total: Number = 0
-        for j, c in row:
-            if h[j]:
-                total = total + c * h[j]
-        values.append(total)
-    return values
-
-
-def _plus(left: Sequence[Number], right: Sequence[Number]) -> Vector:
-    return tuple(a + b for a, b in zip(left, right, strict=True))
-
-
-def _reflect(recurrence: Householder, h: Vector, letter: int) -> Vector:
-    values = list(h)
-    for factor in recurrence.factors[letter]:
-        norm: Exact = 0
-        product: Number = 0
-        for e, v in zip(factor.vector, values, strict=True):
-            if e != 0:
-                norm = norm + e * e
-                product = product + e * v
-        amount = factor.beta * product * inverse(norm)
-        values = [v - amount * e if e != 0 else v for e, v in zip(factor.vector, values, strict=True)]
-    return _plus(values, recurrence.writes[letter])
-
-
-def _permute(recurrence: PermutationDiagonal, h: Vector, letter: int) -> Vector:
-    values: list[Number] = [0] * len(h)
-    for j, i in enumerate(recurrence.images[letter]):
-        if h[j]:
-            values[i] = values[i] + recurrence.diagonals[letter][j] * h[j]
-    return _plus(values, recurrence.writes[letter])
-
-
-def _gated(cell: str, gates: list[_Map], seen: list[Number], state: Vector) -> Vector:
-    width = len(state) // len(CELL_STATES[cell])
-    h = list(state[:width])
-    if cell == "gru":
-        reset = [_sigmoid(v) for v in gates[0](seen + h)]
-        update = [_sigmoid(v) for v in gates[1](seen + h)]
-        candidate = gates[2](seen + [r * v for r, v in zip(reset, h, strict=True)])
-        return tuple((1 - z) * v + z * _tanh(n) for z, v, n in zip(update, h, candidate, strict=True))
-    write, forget, out, inner = (gate(seen + h) for gate in gates)
-    c = state[width : 2 * width]
-    if cell == "lstm":
-        new = [
-            _sigmoid(f) * v + _sigmoid(i) * _tanh(z)
-            for f, v, i, z in zip(forget, c, write, inner, strict=True)
-        ]
-        return (*(_sigmoid(o) * _tanh(v) for o, v in zip(out, new, strict=True)), *new)
-    n = state[2 * width :]
-    new = [_sigmoid(f) * v + i.exp() * _tanh(z) for f, v, i, z in zip(forget, c, write, inner, strict=True)]
-    normaliser = [_sigmoid(f) * v + i.exp() for f, v, i in zip(forget, n, write, strict=True)]
-    shown = [_sigmoid(o) * v / m for o, v, m in zip(out, new, normaliser, strict=True)]
-    return (*shown, *new, *normaliser)
-
-
-def _decode(network: Network, stream: list[Number], number: Callable[[Exact], Number]) -> Answer:
+def _decode(network: Network, reads: list[Number], number: Callable[[Exact], Number]) -> Answer:
     decoder = network.decoder
-    names = list(network.embedding.directions)
-    for layer in network.layers:
-        names.extend(layer.outputs)
-    position = {name: i for i, name in enumerate(names)}
-    reads = [stream[position[name]] for name in decoder.reads]
     num_letters = len(network.alphabet)
     match decoder:
         case ScoreDecoder():
-            units = [_relu(v) for v in _Map(decoder.units, number)(reads)]
-            scores = _Map(decoder.scores, number)(reads + units)
+            units = [relu(v) for v in ExactMap(decoder.units, number)(reads)]
+            scores = ExactMap(decoder.scores, number)(reads + units)
             legal = [2 * s > 1 for s in scores]
             return Answer(_legal(legal, num_letters), scores=tuple(scores))
         case PointDecoder():
@@ -342,14 +225,15 @@ def _real_product(point: Sequence[Exact], reads: Sequence[Number]) -> Number:
     return total.real
 
 
-def _read_positions(network: Network) -> list[list[int]]:
+def _read_positions(network: Network) -> tuple[list[list[int]], list[int]]:
+    """Where each layer and the decoder find what they read on the stream."""
     position = {name: i for i, name in enumerate(network.embedding.directions)}
     found = []
     for layer in network.layers:
         found.append([position[name] for name in layer.reads])
         for name in layer.outputs:
             position[name] = len(position)
-    return found
+    return found, [position[name] for name in network.decoder.reads]
 
 
 def _is_exact(layer: Layer) -> bool:
@@ -364,22 +248,3 @@ def _to_decimal(value: Exact) -> Decimal:
         raise TypeError("a network with tanh or sigmoid units cannot have irrational weights")
     fraction = Fraction(value)
     return _DIGITS.divide(Decimal(fraction.numerator), Decimal(fraction.denominator))
-
-
-def _relu(value: Number) -> Number:
-    return value if value > 0 else 0
-
-
-def _clip(value: Number) -> Number:
-    return 0 if value < 0 else 1 if value > 1 else value
-
-
-def _tanh(value: Decimal) -> Decimal:
-    if abs(value) > 60:
-        return Decimal(1).copy_sign(value)
-    grown = (2 * value).exp()
-    return (grown - 1) / (grown + 1)
-
-
-def _sigmoid(value: Decimal) -> Decimal:
-    return 1 / (1 + (-value).exp())

@@ -192,6 +192,8 @@ def _recurrence_to_json(recurrence: Recurrence) -> dict[str, Json]:
                 ],
                 "writes": [_numbers(w) for w in recurrence.writes],
             }
+            if recurrence.selector is not None:
+                data["selector"] = _affine_to_json(recurrence.selector)
         case PermutationDiagonal():
             data |= {
                 "images": [list(image) for image in recurrence.images],
@@ -226,6 +228,7 @@ def _recurrence_from_json(data: Json) -> Recurrence:
                     for letter in data["factors"]
                 ),
                 writes=tuple(_vector(w) for w in data["writes"]),
+                selector=_affine_from_json(data["selector"]) if "selector" in data else None,
             )
         case "permutation-diagonal":
             return PermutationDiagonal(

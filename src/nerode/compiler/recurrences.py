@@ -104,10 +104,15 @@ class Factor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Householder:
-    """h = (product of the letter's factors, first factor first) h + b(letter)."""
+    """h = (product of the letter's factors, first factor first) h + b(letter).
+
+    With a selector the factors and writes are not numbered by the letter but by the row of this map of what
+    the layer reads that is 1; all other rows must be 0 there.
+    """
 
     factors: tuple[tuple[Factor, ...], ...]
     writes: tuple[Vector, ...]
+    selector: Affine | None = None
     kind: str = "householder"
 
     def check(self, *, width: int, num_inputs: int) -> None:
@@ -117,11 +122,13 @@ class Householder:
                 if len(factor.vector) != width:
                     raise InputError(f"a Householder vector has {len(factor.vector)} entries, not {width}")
         _check_vectors(self.writes, len(self.factors), width, "writes")
+        if self.selector is not None:
+            _check_map(self.selector, len(self.factors), num_inputs, "selector")
 
     @property
     def num_letters(self) -> int | None:
-        """Number of letters with a transition."""
-        return len(self.factors)
+        """Number of letters with a transition; None with a selector, which reads the stream."""
+        return len(self.factors) if self.selector is None else None
 
     @property
     def most_factors(self) -> int:
@@ -133,7 +140,8 @@ class Householder:
         """Number of stored non-zero numbers."""
         vectors = sum(1 for f in self.factors for g in f for e in g.vector if e != 0)
         betas = sum(len(f) for f in self.factors)
-        return vectors + betas + sum(1 for w in self.writes for e in w if e != 0)
+        selecting = 0 if self.selector is None else self.selector.num_entries
+        return vectors + betas + selecting + sum(1 for w in self.writes for e in w if e != 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

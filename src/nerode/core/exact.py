@@ -375,7 +375,7 @@ def _real_bounds(value: Cyclotomic, digits: int) -> tuple[Fraction, Fraction]:
         if c:
             cos, error = _cosine_bounds(Fraction(2 * k, value.order), digits)
             total += c * cos
-            slack += abs(c) * error
+            slack += abs(Fraction(c)) * error
     return total - slack, total + slack
 
 
