@@ -114,12 +114,14 @@ class _Parser(Generic[T]):
         self.push_binary(self.grammar.juxtaposition, column)
 
     def push_binary(self, operator: BinaryOperator[T], column: int) -> None:
-        left = isinstance(operator, InfixOperator) and not operator.right
-        # Operators that bind at least this tightly have their operands now.
-        least = operator.precedence if left else operator.precedence + 1
+        right = isinstance(operator, InfixOperator) and operator.right
         while self.waiting:
             before = self.waiting[-1][0]
-            if before is None or before.precedence < least:
+            if before is None or before.precedence < operator.precedence:
+                break
+            # A chain of one associative operator is reduced at its end, all at once.
+            chain = before is operator and isinstance(operator, FlatOperator)
+            if chain or (right and before.precedence == operator.precedence):
                 break
             self.reduce()
         self.waiting.append((operator, column))

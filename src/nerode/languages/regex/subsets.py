@@ -145,12 +145,22 @@ class _MaskStep:
         found: list[int] = []
         for subset in subsets:
             after = self.nothing
-            for place, byte in enumerate(subset.to_bytes(self.width, "little")):
-                if byte:
-                    row = self.tables[place].get(byte) or self.look_up(place, byte)
-                    after = tuple(map(or_, after, row))
+            # Looking at every byte of a large set with few members would take longer than the members.
+            few = 8 * subset.bit_count() < self.width
+            for row in self.rows_one_by_one(subset) if few else self.rows_by_eight(subset):
+                after = tuple(map(or_, after, row))
             found += after
         return found
+
+    def rows_one_by_one(self, subset: int) -> list[tuple[int, ...]]:
+        return [self.moves[state] for state in _members(subset)]
+
+    def rows_by_eight(self, subset: int) -> list[tuple[int, ...]]:
+        return [
+            self.tables[place].get(byte) or self.look_up(place, byte)
+            for place, byte in enumerate(subset.to_bytes(self.width, "little"))
+            if byte
+        ]
 
     def look_up(self, place: int, byte: int) -> tuple[int, ...]:
         row = self.nothing
