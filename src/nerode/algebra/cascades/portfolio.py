@@ -1,0 +1,82 @@
+"""The shallowest cascade of set-reset automata that some construction finds for a star-free language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from nerode.algebra.cascades.by_components import component_cascade
+from nerode.algebra.cascades.holonomy import holonomy_cascade
+from nerode.algebra.cascades.quotients import quotient_cascade
+from nerode.algebra.cascades.records import Cascade
+from nerode.algebra.cascades.refusals import NotCounterFree
+from nerode.algebra.cascades.verification import verify_cascade
+from nerode.algebra.counters import find_counter
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded, InputError
+from nerode.languages.dfa import Dfa
+from nerode.languages.minimise import minimise
+
+Construction = Callable[[], Cascade | None]
+
+
+def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade:
+    """Returns a verified cascade of set-reset automata, of the least (depth, bits) that was found.
+
+    Tried are section-labelled holonomy of the whole automaton and of subdirect quotients, both with the
+    window, and the components one by one. `route` says which of them it is.
+
+    Args:
+        dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
+        budget: its `images` bound the images of one automaton, its `elements` the configurations of the
+            check. A construction that exceeds it is left out, unless none is left.
+        window: how many letters before the current one a network can see (by a short convolution).
+
+    Raises:
+        NotCounterFree: if the language is not star-free.
+        InputError: if the window is negative.
+        BudgetExceeded: if no construction fits the budget.
+
+    Implements: [KrohnRhodes1965], [MalerPnueli1990]
+    """
+    if window < 0:
+        raise InputError(f"a window of {window} letters; give 0 or more")
+    budget = budget or Budget()
+    minimal = minimise(dfa)
+    if (witness := find_counter(minimal, budget)) is not None:
+        raise NotCounterFree(witness, minimal.alphabet)
+    candidates, stopped = [], None
+    for construction in _constructions(minimal, budget, window):
+        try:
+            cascade = construction()
+        except BudgetExceeded as exceeded:
+            stopped = stopped or exceeded
+            continue
+        if cascade is not None:
+            candidates.append(cascade)
+            if _cannot_be_beaten(cascade):
+                break
+    for cascade in sorted(candidates, key=lambda c: (c.depth, c.bits, c.num_rows)):
+        try:
+            verify_cascade(cascade, minimal, budget)
+        except BudgetExceeded as exceeded:
+            stopped = stopped or exceeded
+            continue
+        if stopped is not None:
+            route = f"{cascade.route} (left out for want of {stopped.resource}: another construction)"
+            return replace(cascade, route=route)
+        return cascade
+    if stopped is None:
+        raise AssertionError("no construction gave a cascade")
+    raise stopped
+
+
+def _constructions(dfa: Dfa, budget: Budget, window: int) -> Iterator[Construction]:
+    yield lambda: holonomy_cascade(dfa, budget, window=window)
+    yield lambda: component_cascade(dfa, budget)
+    yield lambda: quotient_cascade(dfa, budget, window=window)
+
+
+def _cannot_be_beaten(cascade: Cascade) -> bool:
+    """Whether one layer, or none, holds no more bits than the number of states needs."""
+    return cascade.depth <= 1 and cascade.bits <= (cascade.num_states - 1).bit_length()

@@ -1,0 +1,144 @@
+"""The images of an action with their tiles: what every holonomy decomposition is made from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from nerode.algebra.components import OUTSIDE, PartialAction, strong_components
+from nerode.algebra.permutations import Permutation
+from nerode.core.budget import Budget
+
+NOWHERE = -1
+"""The image of a set whose points a letter takes outside."""
+
+_TIME_CHECK = 256
+_MANY_IMAGES = 200
+_MOST_ARRAY_POINTS = 63
+
+
+class Skeleton:
+    """The sets that words make of the whole set, the singletons, and how letters act on them.
+
+    Image 0 is the whole set. A class is a set of images that words lead to from each other. A tile of an
+    image is a greatest image properly inside it. Words take the tiles of an image to the tiles of another
+    image of its class, one to one, so the tiles of all images of a class can be numbered alike: along a tree
+    of words. A letter that disagrees with the tree permutes the numbers, which shows a group.
+
+    Attributes:
+        action: how letters act on the points.
+        masks: the images as sets of bits.
+        after: `after[j][i]` is the image to which map j takes image i, or NOWHERE.
+        classes: the members of each class; a class comes after those that it leads to and after those
+            of smaller sets.
+        class_of: the class of each image.
+    """
+
+    def __init__(self, action: PartialAction, budget: Budget | None = None) -> None:
+        self.action = action
+        self.budget = budget or Budget()
+        n = action.num_points
+        self.masks = [(1 << n) - 1]
+        self._number = {self.masks[0]: 0}
+        for point in range(n):
+            self.number(1 << point)
+        self.after: list[list[int]] = [[] for _ in action.maps]
+        self._close()
+        self.sizes = [mask.bit_count() for mask in self.masks]
+        self.classes = self._ordered_classes()
+        self.class_of = [0] * len(self.masks)
+        for number, members in enumerate(self.classes):
+            for image in members:
+                self.class_of[image] = number
+        self._tiles: dict[int, tuple[int, ...]] = {}
+
+    def number(self, mask: int) -> int:
+        """Returns the number of an image, a new one if it has none."""
+        number = self._number.get(mask)
+        if number is None:
+            number = self._number[mask] = len(self.masks)
+            self.masks.append(mask)
+        return number
+
+    def singleton(self, point: int) -> int:
+        """Returns the image that is one point."""
+        return self._number[1 << point]
+
+    def point(self, image: int) -> int:
+        """Returns the point of a singleton."""
+        return self.masks[image].bit_length() - 1
+
+    def _close(self) -> None:
+        bits = [[0 if target == OUTSIDE else 1 << target for target in row] for row in self.action.maps]
+        for image, mask in enumerate(self.masks):
+            if image % _TIME_CHECK == 0:
+                self.budget.check("images", len(self.masks), states=self.action.num_points)
+            points = _points(mask)
+            for column, row in zip(self.after, bits, strict=True):
+                target = 0
+                for point in points:
+                    target |= row[point]
+                column.append(self.number(target) if target else NOWHERE)
+        self.budget.check("images", len(self.masks), states=self.action.num_points)
+
+    def _ordered_classes(self) -> list[list[int]]:
+        rows = [[target for target in row if target != NOWHERE] for row in zip(*self.after, strict=True)]
+        components = strong_components(rows or [[] for _ in self.masks])
+        return [sorted(members) for members in sorted(components, key=lambda m: self.sizes[m[0]])]
+
+    def contains(self, image: int, other: int) -> bool:
+        """Whether the second image is a subset of the first."""
+        return not self.masks[other] & ~self.masks[image]
+
+    def tiles(self, image: int) -> tuple[int, ...]:
+        """Returns the tiles of an image, in the order that its class shares."""
+        if image not in self._tiles:
+            self._number_tiles(self.classes[self.class_of[image]])
+        return self._tiles[image]
+
+    def _number_tiles(self, members: Sequence[int]) -> None:
+        inside = set(members)
+        self._tiles[members[0]] = tuple(self._maximal_inside(members[0]))
+        for source in (order := [members[0]]):
+            tiles = self._tiles[source]
+            for column in self.after:
+                target = column[source]
+                if target in inside and target not in self._tiles:
+                    self._tiles[target] = tuple(column[tile] for tile in tiles)
+                    order.append(target)
+
+    def _maximal_inside(self, image: int) -> list[int]:
+        size = self.sizes[image]
+        outside = ~self.masks[image]
+        if len(self.masks) > _MANY_IMAGES and self.action.num_points <= _MOST_ARRAY_POINTS:
+            free = np.int64(outside & ((1 << _MOST_ARRAY_POINTS) - 1))
+            candidates = np.flatnonzero((self._mask_array & free) == 0).tolist()
+        else:
+            candidates = [i for i, mask in enumerate(self.masks) if not mask & outside]
+        maximal: list[int] = []
+        for i in sorted((i for i in candidates if self.sizes[i] < size), key=lambda i: (-self.sizes[i], i)):
+            mask = self.masks[i]
+            if not any(not mask & ~self.masks[larger] for larger in maximal):
+                maximal.append(i)
+        return maximal
+
+    @functools.cached_property
+    def _mask_array(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array(self.masks, dtype=np.int64)
+
+    def tile_permutation(self, image: int, letter: int) -> Permutation:
+        """Returns how a map that stays inside the class of an image permutes the numbers of its tiles."""
+        column = self.after[letter]
+        position = {tile: i for i, tile in enumerate(self.tiles(column[image]))}
+        return tuple(position[column[tile]] for tile in self.tiles(image))
+
+
+def _points(mask: int) -> list[int]:
+    points = []
+    while mask:
+        low = mask & -mask
+        points.append(low.bit_length() - 1)
+        mask ^= low
+    return points

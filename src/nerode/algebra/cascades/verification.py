@@ -1,0 +1,81 @@
+"""The exact check that a cascade runs an automaton, for words of every length."""
+
+from __future__ import annotations
+
+from nerode.algebra.cascades.records import Cascade, Configuration
+from nerode.algebra.cascades.sweep import LevelSweep
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded, NerodeError
+from nerode.languages.alphabet import Word
+from nerode.languages.dfa import Dfa
+
+
+FEW_CONFIGURATIONS = 1_000
+"""Configurations to look at before the proof by levels is tried."""
+
+
+class CascadeMismatch(NerodeError):
+    """A cascade that does not run its automaton; `word` is a shortest one on which they differ."""
+
+    def __init__(self, word: Word, expected: int, got: int) -> None:
+        self.word = word
+        self.expected = expected
+        self.got = got
+        shown = ", ".join(map(str, word[:40])) + (" …" if len(word) > 40 else "")
+        super().__init__(f"after the letters ({shown}) the automaton is in {expected}, the cascade says {got}")
+
+
+def verify_cascade(cascade: Cascade, dfa: Dfa, budget: Budget | None = None) -> str:
+    """Returns how it was shown that the cascade is in the automaton's state after every word.
+
+    All configurations that words reach are looked at if they are few. Otherwise the proof goes level by
+    level (see `sweep`); only if that fails all configurations are looked at.
+
+    Raises:
+        CascadeMismatch: if the cascade says a wrong state somewhere.
+        BudgetExceeded: if there are more configurations than `budget.elements`.
+    """
+    budget = budget or Budget()
+    if (reached := _explore(cascade, dfa, budget, FEW_CONFIGURATIONS)) is None:
+        if LevelSweep(cascade, dfa, budget).prove():
+            return "closed under every letter, level by level"
+        reached = _explore(cascade, dfa, budget, budget.elements)
+        if reached is None:
+            raise BudgetExceeded("elements", budget.elements)
+    return f"all {reached} configurations that words reach"
+
+
+def _explore(cascade: Cascade, dfa: Dfa, budget: Budget, limit: int) -> int | None:
+    """Returns the number of configurations that words reach, all checked; None if they are too many."""
+    rows = dfa.transitions.tolist()
+    first = cascade.initial()
+    came_from: dict[Configuration, tuple[Configuration, int]] = {}
+    states = {first: dfa.start}
+    queue = [first]
+    for position, configuration in enumerate(queue):
+        if len(queue) > limit:
+            return None
+        if position % 256 == 0:
+            budget.check_time(configurations=len(queue))
+        state = states[configuration]
+        got = cascade.state_of(configuration)
+        if got != state:
+            raise CascadeMismatch(_word(came_from, configuration), state, got)
+        for symbol, target in enumerate(rows[state]):
+            following = cascade.step(configuration, symbol)
+            if following not in states:
+                states[following] = target
+                came_from[following] = (configuration, symbol)
+                queue.append(following)
+            elif states[following] != target:
+                word = (*_word(came_from, configuration), symbol)
+                raise CascadeMismatch(word, target, states[following])
+    return len(queue)
+
+
+def _word(came_from: dict[Configuration, tuple[Configuration, int]], configuration: Configuration) -> Word:
+    letters = []
+    while configuration in came_from:
+        configuration, symbol = came_from[configuration]
+        letters.append(symbol)
+    return tuple(reversed(letters))
