@@ -1,0 +1,1 @@
+"""Classes of regular languages: one test each, with words that show a "no"."""

@@ -1,0 +1,76 @@
+"""What a class test found: the answer, and for a "no" words that were checked to violate the identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nerode.algebra.classes.subject import Subject
+from nerode.algebra.identities import evaluate, parse_identity
+from nerode.algebra.paths import distinguishing_word, run
+from nerode.languages.alphabet import Word
+
+AUTOMATON = "automaton"
+SEMIGROUP = "semigroup"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The outcome of one class test; see Membership for the meaning of the fields."""
+
+    holds: bool
+    method: str
+    parameter: int | None = None
+    witness: Mapping[str, Word] = field(default_factory=dict, hash=False)
+    explanation: str = ""
+
+
+def member(method: str = AUTOMATON, parameter: int | None = None, explanation: str = "") -> Evidence:
+    """Returns a "yes"."""
+    return Evidence(holds=True, method=method, parameter=parameter, explanation=explanation)
+
+
+def violation(
+    subject: Subject, identity: str, assignment: Mapping[str, Word], method: str = AUTOMATON
+) -> Evidence:
+    """Returns a "no", after checking that these words violate the identity.
+
+    The witness has a word for each variable, and the words `before` and `after` that make the difference
+    visible: one side of the identity between them gives a word of the language, the other side does not.
+    """
+    values = {variable: subject.action(word) for variable, word in assignment.items()}
+    n = subject.dfa.num_states
+    for (left_text, left), (right_text, right) in parse_identity(identity):
+        here, there = evaluate(left, values, n), evaluate(right, values, n)
+        state = next((q for q in subject.access.order if here[q] != there[q]), None)
+        if state is None:
+            continue
+        after = distinguishing_word(subject.dfa, subject.rows, here[state], there[state])
+        if after is None:
+            raise AssertionError(f"{subject.dfa!r} is not minimal")
+        witness = {**assignment, "before": subject.access.word(state), "after": after}
+        if subject.accepting[run(subject.rows, here[state], after)]:
+            inside, outside = left_text, right_text
+        else:
+            inside, outside = right_text, left_text
+        return Evidence(
+            holds=False,
+            method=method,
+            witness=witness,
+            explanation=f"{describe_words(subject, witness)}: {between(inside, witness)} is in L, "
+            f"{between(outside, witness)} is not",
+        )
+    raise AssertionError(f"the words {dict(assignment)} do not violate {identity} in {subject.dfa!r}")
+
+
+def describe_words(subject: Subject, words: Mapping[str, Word]) -> str:
+    """Returns the words of a witness as text, empty contexts left out."""
+    decode = subject.dfa.alphabet.decode
+    shown = {role: word for role, word in words.items() if word or role not in ("before", "after")}
+    return ", ".join(f"{role} = {decode(word)}" for role, word in shown.items())
+
+
+def between(side: str, witness: Mapping[str, Word]) -> str:
+    """Returns a side of an identity in its context as text, empty contexts left out."""
+    parts = ["before"] * bool(witness["before"]) + [side] + ["after"] * bool(witness["after"])
+    return " · ".join(parts)

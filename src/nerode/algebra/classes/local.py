@@ -1,0 +1,186 @@
+"""Strictly local and locally testable languages, decided on pairs of states."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.algebra.classes.evidence import AUTOMATON, Evidence, describe_words, member, violation
+from nerode.algebra.classes.merging import MOST_PAIR_EDGES, joined_fixed_states, joining_word, merging
+from nerode.algebra.classes.subject import Subject, remembered
+from nerode.algebra.components import PartialAction
+from nerode.algebra.pair_order import pair_labels
+from nerode.algebra.paths import distinguishing_word, loop_word, run, tuple_path, word_with_answer
+from nerode.core.errors import BudgetExceeded
+from nerode.languages.alphabet import Word
+
+STRICTLY_LOCAL = "if u x^ω v and u' x^ω v' are in L, so is u x^ω v'"
+LOCALLY_TESTABLE = "x^ω y x^ω y x^ω = x^ω y x^ω, x^ω y x^ω z x^ω = x^ω z x^ω y x^ω"
+
+Pair = tuple[int, int]
+Flags = npt.NDArray[np.bool_]
+
+
+def strictly_local(subject: Subject) -> Evidence:
+    """Decides whether the factors of some length k, with both ends marked, decide about every word.
+
+    That is so exactly when any k-1 letters merge all states that they keep alive: what may follow then
+    depends on these letters only. The least k ≥ 1 is the parameter.
+
+    Implements: [McNaughton1974], [Caron2000]
+    """
+    live = np.asarray(subject.dfa.live)
+    found = merging(subject, live[:, None] & live[None, :])
+    if found.length is not None:
+        return member(parameter=found.length + 1)
+    if found.stuck is None:
+        raise AssertionError("pairs that never merge, but none is stuck")
+    return _no_substitution(subject, found.stuck, found.loop)
+
+
+def _no_substitution(subject: Subject, pair: Pair, loop: Word) -> Evidence:
+    p, q = pair
+    last = distinguishing_word(subject.dfa, subject.rows, p, q)
+    if last is None:
+        raise AssertionError(f"{subject.dfa!r} is not minimal")
+    if subject.accepting[run(subject.rows, p, last)]:
+        p, q = q, p
+    first = word_with_answer(subject.dfa, subject.rows, p, True)
+    if first is None:
+        raise AssertionError(f"state {p} of {subject.dfa!r} is not live")
+    witness = {
+        "x": loop,
+        "u": subject.access.word(p),
+        "v": first,
+        "u'": subject.access.word(q),
+        "v'": last,
+    }
+    answers = [
+        subject.dfa.accepts(witness[before] + witness["x"] * n + witness[after])
+        for n in (1, 2)
+        for before, after in (("u", "v"), ("u'", "v'"), ("u", "v'"))
+    ]
+    if answers != [True, True, False] * 2:
+        raise AssertionError(f"the words {witness} do not show that {subject.dfa!r} is not strictly local")
+    return Evidence(
+        holds=False,
+        method=AUTOMATON,
+        witness=witness,
+        explanation=f"{describe_words(subject, witness)}: u xⁿ v and u' xⁿ v' are in L for every n, "
+        "u xⁿ v' for none",
+    )
+
+
+@remembered
+def locally_testable(subject: Subject) -> Evidence:
+    """Decides whether the set of factors of some length k, with the two ends, decides about every word.
+
+    Two conditions on pairs (p, q) of distinct states that some non-empty word fixes: p and q lie in
+    different components; and if p reaches q, then the words that keep p able to reach q are the words
+    that keep q inside its component.
+
+    Implements: [KimMcNaughtonMcCloskey1991], in the form of [Trahtman2001]
+    """
+    n = subject.dfa.num_states
+    if (fixed := joined_fixed_states(subject)) is not None:
+        x, forth, back = fixed
+        for y, z in ((forth, back), (back, forth)):
+            words = {"x": x, "y": y, "z": z}
+            if _violates(subject, words):
+                return violation(subject, LOCALLY_TESTABLE, words)
+        raise AssertionError(f"{fixed} does not show that {subject.dfa!r} is not locally testable")
+    component = np.array(subject.component)
+    if n * n * len(subject.letters) > MOST_PAIR_EDGES:
+        raise BudgetExceeded("states", n, remedy="the pairs of states are too many for this test")
+    reaches = _reachability(subject)
+    sources = _fixed_pairs(subject) & reaches & (component[:, None] != component[None, :])
+    pair = _pair_with_unequal_spans(subject, reaches, component, sources)
+    if pair is None:
+        return member()
+    return violation(subject, LOCALLY_TESTABLE, _unequal_words(subject, reaches, *pair))
+
+
+def _violates(subject: Subject, words: dict[str, Word]) -> bool:
+    try:
+        violation(subject, LOCALLY_TESTABLE, words)
+    except AssertionError:
+        return False
+    return True
+
+
+def _reachability(subject: Subject) -> Flags:
+    """Returns `reaches[p, q]`: whether some word, maybe empty, leads from p to q."""
+    labels = subject.component
+    found = np.zeros((len(subject.component_sizes),) * 2, dtype=np.bool_)
+    by_component: list[set[int]] = [set() for _ in subject.component_sizes]
+    for q, row in enumerate(subject.rows):
+        by_component[labels[q]].update(labels[target] for target in row)
+    for label, targets in enumerate(by_component):
+        for target in targets - {label}:
+            found[label] |= found[target]
+        found[label, label] = True
+    return found[np.ix_(labels, labels)]
+
+
+def _fixed_pairs(subject: Subject) -> Flags:
+    """Returns which ordered pairs of distinct states some non-empty word fixes."""
+    n = subject.dfa.num_states
+    maps = tuple(tuple(column) for column in subject.columns.tolist())
+    action = PartialAction(states=tuple(range(n)), letters=subject.letters, maps=maps)
+    labels = pair_labels(action)
+    fixed = np.bincount(labels.ravel(), minlength=n * n)[labels] > 1
+    for column in subject.columns:
+        loops = column == np.arange(n)
+        fixed |= loops[:, None] & loops[None, :]
+    np.fill_diagonal(fixed, False)
+    return fixed
+
+
+def _pair_with_unequal_spans(
+    subject: Subject, reaches: Flags, component: npt.NDArray[np.int64], sources: Flags
+) -> Pair | None:
+    """Returns a source (p, q) for which some word keeps exactly one of p and q able to reach q; or None.
+
+    All sources are followed at once: while a pair (x, y) on the way is of interest, y is still in the
+    component of its source, so that the pair itself says what has to be reached.
+    """
+    n = len(reaches)
+    origin = np.full(n * n, -1, dtype=np.int64)
+    frontier = np.flatnonzero(sources)
+    origin[frontier] = frontier
+    while len(frontier):
+        found = []
+        for column in subject.columns:
+            x, y = column[frontier // n], column[frontier % n]
+            old = frontier % n
+            first, second = reaches[x, old], component[y] == component[old]
+            if (first != second).any():
+                p, q = divmod(int(origin[frontier[np.argmax(first != second)]]), n)
+                return p, q
+            going_on = np.flatnonzero(first & (x != y))
+            target = (x * n + y)[going_on]
+            new = origin[target] < 0
+            origin[target[new]] = origin[frontier[going_on[new]]]
+            found.append(target[new])
+        frontier = np.unique(np.concatenate(found))
+    return None
+
+
+def _unequal_words(subject: Subject, reaches: Flags, p: int, q: int) -> dict[str, Word]:
+    """Returns words that violate local testability at a fixed pair with unequal spans.
+
+    A word s that takes exactly one of p and q to a place from which q can be reached is extended to a
+    return to q. If q returns, "go to q" and "go round" do not commute at p. If p does, going there once
+    and going there twice differ.
+    """
+    can_reach = reaches[:, q].tolist()
+    s = tuple_path(subject.rows, (p, q), lambda pair: can_reach[pair[0]] != can_reach[pair[1]])
+    loop = loop_word(subject.rows, (p, q))
+    if s is None or loop is None:
+        raise AssertionError(f"the states {p}, {q} of {subject.dfa!r} are no fixed pair with unequal spans")
+    end_p, end_q = run(subject.rows, p, s), run(subject.rows, q, s)
+    if can_reach[end_q]:
+        around = s + joining_word(subject, end_q, q)
+        return {"x": loop, "y": joining_word(subject, p, q), "z": around}
+    there = s + joining_word(subject, end_p, q)
+    return {"x": loop, "y": there, "z": there}

@@ -1,0 +1,228 @@
+"""Classes that are decided in the syntactic semigroup: threshold testable, two variables, dot-depth one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from nerode.algebra.classes import local, piecewise
+from nerode.algebra.classes.elements import Elements
+from nerode.algebra.classes.evidence import SEMIGROUP, Evidence, member, violation
+from nerode.algebra.classes.merging import joined_fixed_states, joining_word
+from nerode.algebra.classes.subject import Subject
+from nerode.algebra.components import Numbers
+from nerode.algebra.identities import evaluate, parse_identity
+from nerode.algebra.paths import run
+from nerode.core.errors import BudgetExceeded
+from nerode.languages.alphabet import Word
+
+APERIODIC = "x^(ω+1) = x^ω"
+LOCALLY_THRESHOLD_TESTABLE = f"{APERIODIC}, x^ω p y^ω u x^ω q y^ω = x^ω q y^ω u x^ω p y^ω"
+DA = "(xy)^ω x (xy)^ω = (xy)^ω"
+DOT_DEPTH_ONE = (
+    "(x^ω p y^ω q x^ω)^ω x^ω p y^ω s x^ω (x^ω r y^ω s x^ω)^ω = (x^ω p y^ω q x^ω)^ω (x^ω r y^ω s x^ω)^ω"
+)
+
+_MOST_WORK = 50_000_000
+"""Points of products of two elements that one test may compare."""
+
+_FEW_ELEMENTS = 50
+"""Elements and idempotents to look at first."""
+
+_MOST_DETOURS = 200
+"""Pairs of a state and a letter from which a short violation is looked for."""
+
+_PAIR_WORK = 2_000
+"""What looking at one pair of idempotents costs on top, in the same unit."""
+
+
+def da(subject: Subject) -> Evidence:
+    """Decides whether two variables of first-order logic suffice.
+
+    That is so exactly when an R-class with an idempotent has no other elements than idempotents. If s is
+    not idempotent, e is, and e = st, then (st)^ω s (st)^ω = se, and se = e would make s idempotent.
+
+    Implements: [Schutzenberger1976], [TherienWilke1998]
+    """
+    if subject.is_partially_ordered():
+        return member()
+    if subject.counter is not None:
+        loop = subject.counter.loop
+        return violation(subject, DA, {"x": loop, "y": loop})
+    if (words := _two_letter_detour(subject)) is not None:
+        return violation(subject, DA, words)
+    elements = subject.elements
+    idempotent = elements.is_idempotent
+    has_idempotent = np.zeros(len(idempotent), dtype=np.bool_)
+    has_idempotent[elements.r_class[idempotent]] = True
+    others = np.flatnonzero(has_idempotent[elements.r_class] & ~idempotent & elements.inside)
+    if not len(others):
+        return member(SEMIGROUP)
+    s = int(others[0])
+    e = int(np.flatnonzero(idempotent & (elements.r_class == elements.r_class[s]))[0])
+    return violation(subject, DA, {"x": elements.word(s), "y": _found(elements.path(s, e))}, SEMIGROUP)
+
+
+def _two_letter_detour(subject: Subject) -> dict[str, Word] | None:
+    """Returns a letter x and a word y that violate the identity, if one of some obvious choices does.
+
+    From a state p the letter x leads to r and y, a shortest way, back to p. The identity fails if going on
+    with xy from r ends elsewhere. This spares large automata the semigroup.
+    """
+    tries = 0
+    for p in subject.access.order:
+        for letter in subject.letters:
+            r = subject.rows[p][letter]
+            if r == p or subject.component[r] != subject.component[p]:
+                continue
+            tries += 1
+            if tries > _MOST_DETOURS:
+                return None
+            back = joining_word(subject, r, p)
+            while (following := run(subject.rows, r, (letter, *back))) != r:
+                r = following
+            if r != p:
+                return {"x": (letter,), "y": back}
+    return None
+
+
+def locally_threshold_testable(subject: Subject) -> Evidence:
+    """Decides whether counting factors of some length up to a threshold decides about every word.
+
+    Two states of one component that a common word fixes exclude it, and local testability implies it;
+    both are seen on the automaton.
+
+    Implements: [BeauquierPin1989], [TherienWeiss1985]
+    """
+    if subject.counter is not None:
+        return violation(subject, APERIODIC, {"x": subject.counter.loop})
+    if (words := joined_fixed_states(subject)) is not None:
+        x, p, q = words
+        return violation(subject, LOCALLY_THRESHOLD_TESTABLE, {"x": x, "y": x, "p": p, "q": q, "u": x})
+    if local.locally_testable(subject).holds:
+        return member()
+    elements = subject.elements
+    spent = 0
+    for e, f, most in _pairs(elements):
+        there = elements.between(e, f)[:most]
+        # Where e = f the condition says that eSe is commutative.
+        back = np.array([e]) if e == f else elements.between(f, e)
+        # Elements of eS are determined by what they do on the image of e.
+        points = np.unique(elements.maps[e])
+        spent += _PAIR_WORK + len(there) ** 2 * len(back) * len(points)
+        _afford(subject, spent)
+        if (found := _not_exchangeable(elements, there, back, points)) is not None:
+            words_by_role = dict(zip("xypqu", map(elements.word, (e, f, *found)), strict=True))
+            return violation(subject, LOCALLY_THRESHOLD_TESTABLE, words_by_role, SEMIGROUP)
+    return member(SEMIGROUP)
+
+
+def _pairs(elements: Elements) -> Iterator[tuple[int, int, int | None]]:
+    """Yields the pairs of representatives, with how many elements to look at; None for all.
+
+    Most violations show on short words and on equal idempotents, so these come first.
+    """
+    found = elements.representatives
+    yield from ((e, e, _FEW_ELEMENTS) for e in found[:_FEW_ELEMENTS])
+    yield from ((e, e, None) for e in found)
+    yield from ((e, f, None) for e, f in itertools.permutations(found, 2))
+
+
+def _not_exchangeable(
+    elements: Elements, there: Numbers, back: Numbers, points: Numbers
+) -> tuple[int, int, int] | None:
+    """Returns p, q, u with p u q ≠ q u p, or None."""
+    if len(there) < 2:
+        return None
+    for u in back.tolist():
+        half = elements.maps[u][elements.maps[np.ix_(there, points)]]
+        products = elements.maps[there][:, half]
+        different = (products != products.transpose(1, 0, 2)).any(axis=2)
+        if different.any():
+            i, j = np.argwhere(different)[0].tolist()
+            return int(there[i]), int(there[j]), u
+    return None
+
+
+def dot_depth_one(subject: Subject) -> Evidence:
+    """Decides whether the language has dot-depth one.
+
+    In the identity A = (epfqe)^ω and B = (erfse)^ω are idempotents of eSe, α = Ap ranges over the elements of
+    eSf in the R-class of A, and β = sB over those of fSe in the L-class of B. So the condition is αβ = AB
+    for all such α and β.
+
+    Implements: [Knast1983]
+    """
+    if subject.counter is not None:
+        return _counter_has_no_dot_depth_one(subject, subject.counter.loop)
+    if piecewise.piecewise_testable(subject).holds or local.locally_testable(subject).holds:
+        return member()
+    elements = subject.elements
+    spent = 0
+    for e, f, most in _pairs(elements):
+        idempotents = elements.between(e, e)
+        idempotents = idempotents[elements.is_idempotent[idempotents]]
+        A, alpha = _related(idempotents, elements.between(e, f)[:most], elements.r_class)
+        B, beta = _related(idempotents, elements.between(f, e)[:most], elements.l_class)
+        points = np.unique(elements.maps[e])
+        spent += _PAIR_WORK + len(A) * len(B) * len(points)
+        _afford(subject, spent)
+        start, end = elements.maps[np.ix_(alpha, points)], elements.maps[np.ix_(A, points)]
+        for j in range(len(B)):
+            different = (elements.maps[beta[j]][start] != elements.maps[B[j]][end]).any(axis=1)
+            if different.any():
+                i = int(np.argmax(different))
+                words = _knast_words(elements, e, f, (A[i], alpha[i]), (B[j], beta[j]))
+                return violation(subject, DOT_DEPTH_ONE, words, SEMIGROUP)
+    return member(SEMIGROUP)
+
+
+def _related(idempotents: Numbers, arrows: Numbers, label: Numbers) -> tuple[Numbers, Numbers]:
+    """Returns all pairs of an idempotent and an arrow with equal labels, as two columns."""
+    i, j = np.nonzero(label[idempotents][:, None] == label[arrows][None, :])
+    return idempotents[i], arrows[j]
+
+
+def _knast_words(
+    elements: Elements, e: int, f: int, first: tuple[int, int], second: tuple[int, int]
+) -> dict[str, Word]:
+    A, alpha = map(int, first)
+    B, beta = map(int, second)
+    # q leads from α to A. If they are equal then A itself does, since then Af = A.
+    q = _found(elements.path(alpha, A)) or elements.word(A)
+    r = _found(elements.path_in_front(beta, B)) or elements.word(B)
+    return {
+        "x": elements.word(e),
+        "y": elements.word(f),
+        "p": elements.word(alpha),
+        "q": q,
+        "r": r,
+        "s": elements.word(beta),
+    }
+
+
+def _counter_has_no_dot_depth_one(subject: Subject, loop: Word) -> Evidence:
+    """With x = y = p = q = r = v the sides are v^ω p s and v^ω: s = v or s = vv tells them apart."""
+    words = dict.fromkeys("xypqr", loop)
+    values = {role: subject.action(word) for role, word in words.items()}
+    ((_, left), (_, right)), *_ = parse_identity(DOT_DEPTH_ONE)
+    n = subject.dfa.num_states
+    for s in (loop, loop * 2):
+        values["s"] = subject.action(s)
+        if evaluate(left, values, n) != evaluate(right, values, n):
+            return violation(subject, DOT_DEPTH_ONE, {**words, "s": s})
+    raise AssertionError(f"{loop} is not a counter of {subject.dfa!r}")
+
+
+def _found(word: Word | None) -> Word:
+    if word is None:
+        raise AssertionError("two elements of one R-class or L-class are not joined by a word")
+    return word
+
+
+def _afford(subject: Subject, work: int) -> None:
+    subject.budget.check_time()
+    if work > _MOST_WORK:
+        raise BudgetExceeded("compared points", _MOST_WORK, remedy="the semigroup is too large for this test")

@@ -1,0 +1,152 @@
+"""One minimal automaton with everything that several class tests share, each thing computed once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.algebra.classes.elements import Elements
+from nerode.algebra.components import Rows, component_labels
+from nerode.algebra.counters import find_counter
+from nerode.algebra.groups_inside import GroupSearch, search_groups
+from nerode.algebra.identities import Map
+from nerode.algebra.monoid import transition_monoid
+from nerode.algebra.paths import AccessTree
+from nerode.algebra.records import CounterWitness
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded
+from nerode.languages.alphabet import Word
+from nerode.languages.dfa import Dfa
+
+T = TypeVar("T")
+
+
+def remembered(compute: Callable[[Subject], T]) -> Callable[[Subject], T]:
+    """Makes a function of a subject compute its value once for each subject; failures are remembered too."""
+    name = f"{compute.__module__}.{compute.__qualname__}"
+
+    @functools.wraps(compute)
+    def lookup(subject: Subject) -> T:
+        return subject.once(name, lambda: compute(subject))
+
+    return lookup
+
+
+class Subject:
+    """What the class tests ask about one language.
+
+    Args:
+        dfa: the minimal automaton.
+        budget: bounds everything; its `elements` bound the semigroup.
+    """
+
+    def __init__(self, dfa: Dfa, budget: Budget | None = None) -> None:
+        self.dfa = dfa
+        self.budget = budget or Budget()
+        self._found: dict[str, Any] = {}
+        self._exceeded: dict[str, BudgetExceeded] = {}
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """Returns what `compute` returned, or raises what it raised, when this name was first asked for."""
+        if name in self._exceeded:
+            raise self._exceeded[name]
+        if name not in self._found:
+            try:
+                self._found[name] = compute()
+            except BudgetExceeded as exceeded:
+                self._exceeded[name] = exceeded
+                raise
+        found: T = self._found[name]
+        return found
+
+    @functools.cached_property
+    def rows(self) -> Rows:
+        """The transition table as lists."""
+        rows: Rows = self.dfa.transitions.tolist()
+        return rows
+
+    @functools.cached_property
+    def accepting(self) -> list[bool]:
+        """Which states accept, as a list."""
+        accepting: list[bool] = self.dfa.accepting.tolist()
+        return accepting
+
+    @functools.cached_property
+    def letters(self) -> tuple[int, ...]:
+        """One letter for each action on the states."""
+        first: dict[bytes, int] = {}
+        for letter in range(self.dfa.num_letters):
+            first.setdefault(self.dfa.transitions[:, letter].tobytes(), letter)
+        return tuple(first.values())
+
+    @functools.cached_property
+    def columns(self) -> npt.NDArray[np.int64]:
+        """`columns[j]` is the action of letter `letters[j]`."""
+        return np.ascontiguousarray(self.dfa.transitions[:, list(self.letters)].T, dtype=np.int64)
+
+    @functools.cached_property
+    def access(self) -> AccessTree:
+        """Shortest words from the start."""
+        return AccessTree(self.rows, self.dfa.start)
+
+    @functools.cached_property
+    def component(self) -> list[int]:
+        """For each state the number of its strong component; edges lead to equal or smaller numbers."""
+        return component_labels(self.rows)
+
+    @functools.cached_property
+    def component_sizes(self) -> list[int]:
+        """How many states each component has."""
+        sizes = [0] * (max(self.component) + 1)
+        for label in self.component:
+            sizes[label] += 1
+        return sizes
+
+    def is_partially_ordered(self) -> bool:
+        """Whether no word leads from a state to another one and back."""
+        return len(self.component_sizes) == self.dfa.num_states
+
+    @functools.cached_property
+    def sink(self) -> list[bool]:
+        """Which states every letter fixes."""
+        return [all(target == q for target in row) for q, row in enumerate(self.rows)]
+
+    @functools.cached_property
+    def on_cycle(self) -> list[bool]:
+        """Which states some non-empty word fixes."""
+        return [self.component_sizes[self.component[q]] > 1 or q in row for q, row in enumerate(self.rows)]
+
+    @property
+    def counter(self) -> CounterWitness | None:
+        """A counter of the language; None if it is star-free. May raise BudgetExceeded."""
+        return self.once("counter", lambda: find_counter(self.dfa, self.budget))
+
+    @property
+    def known_counter(self) -> CounterWitness | None:
+        """A counter if one was found; None also if the budget did not suffice."""
+        try:
+            return self.counter
+        except BudgetExceeded:
+            return None
+
+    @functools.cached_property
+    def groups(self) -> GroupSearch:
+        """The groups inside the syntactic monoid, as far as the budget went."""
+        try:
+            star_free = self.counter is None
+        except BudgetExceeded as stopped:
+            return GroupSearch(groups=(), stopped_by=stopped)
+        return search_groups(self.dfa, self.budget, star_free=star_free)
+
+    @property
+    def elements(self) -> Elements:
+        """The syntactic semigroup. May raise BudgetExceeded."""
+        return self.once("elements", lambda: Elements(transition_monoid(self.dfa, self.budget)))
+
+    def action(self, word: Word) -> Map:
+        """Returns the map that a word induces on the states."""
+        return tuple(self.dfa.action(word).tolist())

@@ -1,0 +1,151 @@
+"""Strongly connected components of an automaton, and how words act inside one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.languages.alphabet import Word
+from nerode.languages.dfa import Dfa
+
+Rows = list[list[int]]
+"""`rows[q][a]` is the state after letter a in state q: a transition table as plain lists."""
+
+Numbers = npt.NDArray[np.int64]
+
+OUTSIDE = -1
+"""Where a letter leads that leaves the states of a partial action."""
+
+_PLAIN_EDGES = 60_000
+"""Above this many edges scipy is worth the time that its import takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialAction:
+    """How letters act on some states, as partial maps.
+
+    Two letters that act alike are one here. A letter that takes every state outside is left out.
+
+    Attributes:
+        states: the states, by their numbers in the automaton; point i is `states[i]`.
+        letters: one letter of the alphabet for each map.
+        maps: `maps[j][i]` is the point to which letter j takes point i, or OUTSIDE.
+    """
+
+    states: tuple[int, ...]
+    letters: tuple[int, ...]
+    maps: tuple[tuple[int, ...], ...]
+
+    @property
+    def num_points(self) -> int:
+        """Number of states acted on."""
+        return len(self.states)
+
+    def word(self, maps: Sequence[int]) -> Word:
+        """Returns the word of the alphabet for a sequence of map numbers."""
+        return tuple(self.letters[j] for j in maps)
+
+
+def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Returns the strongly connected components of a graph, those without a way out first.
+
+    Args:
+        successors: for each node the nodes that its edges lead to; repetitions do no harm.
+
+    Implements: [Tarjan1972], without recursion.
+    """
+    unvisited = -1
+    n = len(successors)
+    index = [unvisited] * n
+    low = [0] * n
+    on_stack = bytearray(n)
+    stack: list[int] = []
+    components: list[list[int]] = []
+    clock = 0
+    for root in range(n):
+        if index[root] != unvisited:
+            continue
+        index[root] = low[root] = clock
+        clock += 1
+        stack.append(root)
+        on_stack[root] = 1
+        path = [(root, iter(successors[root]))]
+        while path:
+            node, edges = path[-1]
+            for target in edges:
+                if index[target] == unvisited:
+                    index[target] = low[target] = clock
+                    clock += 1
+                    stack.append(target)
+                    on_stack[target] = 1
+                    path.append((target, iter(successors[target])))
+                    break
+                if on_stack[target] and index[target] < low[node]:
+                    low[node] = index[target]
+            else:
+                path.pop()
+                if path and low[node] < low[path[-1][0]]:
+                    low[path[-1][0]] = low[node]
+                if low[node] == index[node]:
+                    members = []
+                    while True:
+                        member = stack.pop()
+                        on_stack[member] = 0
+                        members.append(member)
+                        if member == node:
+                            break
+                    components.append(members)
+    return components
+
+
+def component_labels(successors: Sequence[Sequence[int]]) -> list[int]:
+    """Returns for each node the number of its component in the order of `strong_components`."""
+    labels = [0] * len(successors)
+    for label, members in enumerate(strong_components(successors)):
+        for node in members:
+            labels[node] = label
+    return labels
+
+
+def edge_labels(num_nodes: int, source: Numbers, target: Numbers) -> Numbers:
+    """Returns for each node the number of its component in a graph given by its edges."""
+    if len(source) > _PLAIN_EDGES:
+        # Imported here because it takes longer than everything else on the way to a small profile.
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        graph = coo_array((np.ones(len(source), dtype=np.int32), (source, target)), shape=(num_nodes,) * 2)
+        return connected_components(graph.tocsr(), connection="strong")[1].astype(np.int64)
+    successors: list[list[int]] = [[] for _ in range(num_nodes)]
+    for s, t in zip(source.tolist(), target.tolist(), strict=True):
+        successors[s].append(t)
+    return np.array(component_labels(successors), dtype=np.int64)
+
+
+def whole_action(dfa: Dfa) -> PartialAction:
+    """Returns the action of the letters on all states."""
+    return _restrict(dfa.transitions.tolist(), range(dfa.num_states))
+
+
+def component_actions(dfa: Dfa) -> list[PartialAction]:
+    """Returns the action inside each component of at least two states, smallest first.
+
+    A word that permutes some states cyclically keeps them inside one component, so every group of the
+    transition monoid shows in one of these actions.
+    """
+    rows = dfa.transitions.tolist()
+    components = [sorted(members) for members in strong_components(rows) if len(members) > 1]
+    return [_restrict(rows, members) for members in sorted(components, key=lambda m: (len(m), m))]
+
+
+def _restrict(rows: Rows, states: Sequence[int]) -> PartialAction:
+    point = {q: i for i, q in enumerate(states)}
+    inside = [[point.get(target, OUTSIDE) for target in rows[q]] for q in states]
+    first_letter: dict[tuple[int, ...], int] = {}
+    for letter, column in enumerate(zip(*inside, strict=True)):
+        first_letter.setdefault(column, letter)
+    first_letter.pop((OUTSIDE,) * len(states), None)
+    return PartialAction(states=tuple(states), letters=tuple(first_letter.values()), maps=tuple(first_letter))

@@ -1,0 +1,197 @@
+"""Star-freeness without the monoid, and short words that show a "no"."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from itertools import pairwise
+from operator import itemgetter
+
+from nerode.algebra.components import OUTSIDE, PartialAction, Rows, component_actions
+from nerode.algebra.images import ImageOrbit
+from nerode.algebra.pair_order import MOST_EDGES, is_orderly, num_pair_edges, pair_labels, swapped_pair
+from nerode.algebra.paths import AccessTree, distinguishing_word, run, tuple_path
+from nerode.algebra.records import CounterWitness
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+from nerode.languages.alphabet import Word
+from nerode.languages.dfa import Dfa
+
+_STAGES = ((64, 20_000), (4000, MOST_EDGES))
+"""Images to look at before the pair graph is tried, if it has at most so many edges."""
+
+_SHORT_WORDS = 600
+"""Distinct actions of words to look at for a counter that is shorter than the one found."""
+
+_CANDIDATES = 8
+"""Loops, cycles of one loop and pairs of one cycle among which the shortest witness is chosen."""
+
+
+def find_counter(dfa: Dfa, budget: Budget | None = None) -> CounterWitness | None:
+    """Returns words that show that the language is not star-free; None exactly when it is star-free.
+
+    A language is star-free exactly when no word permutes states of its minimal automaton in a cycle of
+    length two or more. Such a cycle stays inside one strongly connected component. There the test looks
+    at single letters, then at a few images of the component, then at pairs of states, and only then at
+    all images, whose number the budget bounds.
+
+    Args:
+        dfa: a minimal automaton.
+        budget: its `images` and `seconds` bound the search.
+
+    Raises:
+        BudgetExceeded: if the budget is used up before the question is decided.
+        InputError: if two states of the automaton are equivalent.
+
+    Implements: [Schutzenberger1965], [McNaughtonPapert1971]
+    """
+    budget = budget or Budget()
+    actions = component_actions(dfa)
+    loop = next(filter(None, map(_turning_letter, actions)), None)
+    for action in actions:
+        if loop is None:
+            loop = _turning_word(action, budget)
+    if loop is None:
+        return None
+    return _shortest_witness(dfa, loop)
+
+
+def is_counter(dfa: Dfa, witness: CounterWitness) -> bool:
+    """Whether the automaton answers along the words of a witness as the witness says, for every n."""
+    rows: Rows = dfa.transitions.tolist()
+    first = run(rows, dfa.start, witness.prefix)
+    answers, state = [], first
+    while True:
+        answers.append(bool(dfa.accepting[run(rows, state, witness.suffix)]))
+        state = run(rows, state, witness.loop)
+        if state == first:
+            break
+        if len(answers) > dfa.num_states:
+            return False
+    return len(set(answers)) == 2 and _least_period(answers) == witness.period
+
+
+def _turning_letter(action: PartialAction) -> Word | None:
+    for letter, row in zip(action.letters, action.maps, strict=True):
+        if _cycle(row):
+            return (letter,)
+    return None
+
+
+def _turning_word(action: PartialAction, budget: Budget) -> Word | None:
+    """Returns a word that permutes points of a component in a cycle, or None if there is none."""
+    orbit = ImageOrbit(action, budget)
+    pairs_done = False
+    for few_images, few_edges in _STAGES:
+        if orbit.explore(min(few_images, budget.images)):
+            break
+        if not pairs_done and num_pair_edges(action) <= few_edges:
+            pairs_done = True
+            labels = pair_labels(action)
+            if swap := swapped_pair(labels):
+                return _swapping_word(action, *swap)
+            if is_orderly(labels):
+                return None
+    orbit.explore_all()
+    for image_class in orbit.classes():
+        if edge := image_class.moving_edge():
+            # The edge and the tree disagree, so one of the circuits through its target moves a point.
+            circuits = [image_class.circuit(e) for e in image_class.edges() if e[2] == edge[2]]
+            moving = [way for way, permutation in circuits if permutation != tuple(range(len(permutation)))]
+            return action.word(min(moving, key=len))
+    return None
+
+
+def _swapping_word(action: PartialAction, p: int, q: int) -> Word:
+    n = action.num_points
+    # One more point stands for the outside, so that the maps are total.
+    rows = [[row[i] if row[i] != OUTSIDE else n for row in action.maps] for i in range(n)]
+    rows.append([n] * len(action.maps))
+    way = tuple_path(rows, (p, q), lambda pair: pair == (q, p))
+    if way is None:
+        raise AssertionError("two pairs of one component are not joined by a word")
+    return action.word(way)
+
+
+def _cycle(row: tuple[int, ...]) -> list[int]:
+    """Returns the points on cycles of length two or more of a partial map, empty if there are none."""
+    points = {p for p in row if p != OUTSIDE}
+    while True:
+        image = {row[p] for p in points}
+        image.discard(OUTSIDE)
+        if len(image) == len(points):
+            break
+        points = image
+    return sorted(p for p in points if row[p] != p)
+
+
+def _shortest_witness(dfa: Dfa, loop: Word) -> CounterWitness:
+    rows: Rows = dfa.transitions.tolist()
+    access = AccessTree(rows, dfa.start)
+    loops = [loop, *_shorter_loops(rows, len(loop))]
+    shortest = min(map(len, loops))
+    candidates = [
+        witness
+        for v in [v for v in loops if len(v) == shortest][:_CANDIDATES]
+        for witness in _witnesses(dfa, rows, access, v)
+    ]
+    best = min(candidates, key=lambda w: (len(w.prefix) + len(w.suffix), w.prefix, w.suffix), default=None)
+    if best is None:
+        raise InputError("the automaton has equivalent states; give the minimal automaton")
+    if not is_counter(dfa, best):
+        raise AssertionError(f"the counter {best} does not hold in {dfa!r}")
+    return best
+
+
+def _shorter_loops(rows: Rows, below: int) -> Iterator[Word]:
+    """Yields the shortest turning words among those that a small breadth-first search meets."""
+    columns = list(zip(*rows, strict=True))
+    identity = tuple(range(len(rows)))
+    seen = {identity}
+    level: list[tuple[Word, tuple[int, ...]]] = [((), identity)]
+    for _ in range(below):
+        following = []
+        for word, action in level:
+            pick = itemgetter(*action)
+            for letter, column in enumerate(columns):
+                image = pick(column)
+                if image not in seen:
+                    seen.add(image)
+                    following.append(((*word, letter), image))
+        turning = [word for word, action in following if _cycle(action)]
+        if turning or len(seen) > _SHORT_WORDS:
+            yield from turning
+            return
+        level = following
+
+
+def _witnesses(dfa: Dfa, rows: Rows, access: AccessTree, loop: Word) -> Iterator[CounterWitness]:
+    """Yields for each cycle of a turning word the witness with the shortest way in and out."""
+    action = tuple(run(rows, q, loop) for q in range(len(rows)))
+    for cycle in itertools.islice(_cycles(action), _CANDIDATES):
+        pairs = itertools.islice(pairwise([*cycle, cycle[0]]), _CANDIDATES)
+        known = [x for p, q in pairs if (x := distinguishing_word(dfa, rows, p, q)) is not None]
+        if not known or not any(q in access for q in cycle):
+            continue
+        suffix = min(known, key=len)
+        prefix = min((access.word(q) for q in cycle if q in access), key=len)
+        first = cycle.index(run(rows, dfa.start, prefix))
+        answers = [bool(dfa.accepting[run(rows, q, suffix)]) for q in cycle[first:] + cycle[:first]]
+        yield CounterWitness(prefix=prefix, loop=loop, suffix=suffix, period=_least_period(answers))
+
+
+def _cycles(action: tuple[int, ...]) -> Iterator[list[int]]:
+    """Yields the cycles of length two or more of a map."""
+    left = dict.fromkeys(_cycle(action))
+    while left:
+        cycle = [next(iter(left))]
+        while (q := action[cycle[-1]]) != cycle[0]:
+            cycle.append(q)
+        for q in cycle:
+            del left[q]
+        yield cycle
+
+
+def _least_period(answers: list[bool]) -> int:
+    n = len(answers)
+    return next(d for d in range(1, n + 1) if n % d == 0 and answers == answers[:d] * (n // d))
