@@ -8,7 +8,7 @@ from nerode.algebra.records import CounterWitness, GroupInside, GroupStructure, 
 from nerode.core.refs import Reference
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import RegularLanguage
-from nerode.report.eggbox import Cell, EggBox
+from nerode.report.eggbox import Box, Cell
 from nerode.verdict.architectures import ARCHITECTURES
 from nerode.verdict.records import Provenance, Sense, Size, Status, Task, Verdict
 from tests.report.specimens import parity
@@ -68,11 +68,12 @@ PARITY_PROFILE = Profile(
 )
 
 PARITY_BOXES = (
-    EggBox(
+    Box(
         level=0,
-        cells=((Cell(words=("ε", "1"), size=2, idempotent="ε"),),),
+        cells=((Cell(words=("ε", "1"), size=2, idempotent=0),),),
         num_rows=1,
         num_columns=1,
+        regular=True,
         group="Z2",
     ),
 )
@@ -137,9 +138,9 @@ def hostile_profile() -> Profile:
     )
 
 
-def hostile_boxes() -> tuple[EggBox, ...]:
-    cell = Cell(words=(EVIL,), size=1, idempotent=EVIL)
-    return (EggBox(level=0, cells=((cell,),), num_rows=1, num_columns=1, group=EVIL),)
+def hostile_boxes() -> tuple[Box, ...]:
+    cell = Cell(words=(EVIL,), size=1, idempotent=0)
+    return (Box(level=0, cells=((cell,),), num_rows=1, num_columns=1, regular=True, group=EVIL),)
 
 
 def hostile_verdicts() -> list[Verdict]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.report.notation import author_list, group_name, plural, visible
+from nerode.report.notation import author_list, group_name, plural, sentence, visible
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,11 @@ def test_authors_are_written_with_initials() -> None:
     assert author_list("A, B and C, D and E, F") == "B. A, D. C & F. E"
     assert author_list("Terzić, Aleksandar and others") == "A. Terzić et al."
     assert author_list(" and ".join(f"N{i}, X" for i in range(9))).endswith("X. N4 et al.")
+
+
+def test_conventions_become_sentences() -> None:
+    assert sentence("words over 0 and 1") == "Words over 0 and 1."
+    assert sentence("Every word. ") == "Every word."
+    assert sentence("a occurs before b") == "a occurs before b."
+    assert sentence("(ab)* and nothing else") == "(ab)* and nothing else."
+    assert sentence("") == ""

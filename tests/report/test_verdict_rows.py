@@ -1,7 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nerode.report.bibliography import Bibliography
-from nerode.report.verdict_rows import FAMILY_ORDER, SENSE_TITLES, families, family_title, witness_text
+from nerode.report.verdict_rows import (
+    FAMILY_ORDER,
+    SENSE_TITLES,
+    families,
+    family_title,
+    sense_title,
+    witness_text,
+)
 from nerode.verdict.architectures import ARCHITECTURES
 from nerode.verdict.records import Sense
 from tests.report.cases import parity_verdicts, verdict
@@ -27,6 +36,13 @@ def test_some_architectures_stand_where_readers_look_for_them() -> None:
 
 def test_every_sense_has_a_title() -> None:
     assert set(SENSE_TITLES) == set(Sense)
+    assert sense_title(Sense.IEEE, "bfloat16") == "IEEE bfloat16"
+    assert sense_title(Sense.ROBUST, "bfloat16") == "under noise"
+
+
+def test_the_float_format_is_named() -> None:
+    (family,) = families([verdict("mamba", "no", "r", sense=Sense.IEEE)], Bibliography(), dtype="float16")
+    assert family.rows[0].answer.sense == "IEEE float16"
 
 
 def test_architectures_with_equal_answers_share_a_row() -> None:
@@ -79,3 +95,11 @@ def test_witnesses_are_written_flat() -> None:
     assert (
         witness_text({"word": "ab", "list": [1, 2], "in": {"a": 1}}) == "word = ab, list = 1, 2, in = (a = 1)"
     )
+
+
+def test_rows_join_what_was_tried() -> None:
+    one = replace(verdict("mamba", "open", "r"), tried=("a", "b"))
+    two = replace(verdict("gla", "open", "r"), tried=("b", "c"))
+    (family,) = families([one, two], Bibliography())
+    (row,) = family.rows
+    assert row.answer.tried == ("a", "b", "c")

@@ -10,7 +10,7 @@ from nerode.algebra.records import Profile
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language
 from nerode.report.bibliography import Bibliography
-from nerode.report.eggbox import EggBox
+from nerode.report.eggbox import Box
 from nerode.report.language_view import LanguageView, view_language
 from nerode.report.pages import render
 from nerode.report.verdict_rows import (
@@ -21,6 +21,7 @@ from nerode.report.verdict_rows import (
     answer,
     families,
     family_title,
+    sense_title,
 )
 from nerode.verdict.architectures import ARCHITECTURES, Architecture
 from nerode.verdict.records import Sense, Verdict
@@ -38,7 +39,7 @@ class AtlasRow:
     profile: Profile
     verdicts: Sequence[Verdict]
     dfa: Dfa | None = None
-    eggboxes: Sequence[EggBox] = ()
+    eggboxes: Sequence[Box] = ()
     group: str = ""
 
 
@@ -53,12 +54,19 @@ class _Section:
     statuses: list[str]
 
 
-def atlas_page(rows: Sequence[AtlasRow], *, sense: Sense = Sense.FINITE_PRECISION, command: str = "") -> str:
+def atlas_page(
+    rows: Sequence[AtlasRow],
+    *,
+    sense: Sense = Sense.FINITE_PRECISION,
+    dtype: str = "float32",
+    command: str = "",
+) -> str:
     """Returns one HTML file with all languages; it needs no network, and a script only for comfort.
 
     Args:
         rows: the languages, in the order of the page; all about the same architectures.
         sense: the arithmetic that the matrix shows first.
+        dtype: the float format of the IEEE sense, the default of `decide`.
         command: the command line that made the page.
     """
     bibliography = Bibliography()
@@ -66,6 +74,7 @@ def atlas_page(rows: Sequence[AtlasRow], *, sense: Sense = Sense.FINITE_PRECISIO
     book = _AnswerBook(bibliography)
     cells = [_cells(row, architectures, book) for row in rows]
     senses = list(SENSE_TITLES)
+    titles = [sense_title(s, dtype) for s in senses]
     first = senses.index(sense)
     sections = [
         _Section(
@@ -74,7 +83,7 @@ def atlas_page(rows: Sequence[AtlasRow], *, sense: Sense = Sense.FINITE_PRECISIO
             view=view_language(
                 row.language, row.profile, bibliography, dfa=row.dfa, eggboxes=row.eggboxes, compact=True
             ),
-            families=families(row.verdicts, bibliography, sense=sense),
+            families=families([v for v in row.verdicts if v.sense is sense], bibliography, sense=sense),
             statuses=[book.status(answers[first]) for answers in cells[i]],
         )
         for i, row in enumerate(rows)
@@ -88,14 +97,14 @@ def atlas_page(rows: Sequence[AtlasRow], *, sense: Sense = Sense.FINITE_PRECISIO
         sections=sections,
         architectures=architectures,
         spans=_spans(architectures),
-        senses=[SENSE_TITLES[s] for s in senses],
+        senses=titles,
         first_sense=first,
         totals={status: every.count(status) for status in ("yes", "no", "open")},
         task=next((v.task.value for row in rows for v in row.verdicts), "predict"),
         data={
             "languages": [row.language.name for row in rows],
             "architectures": [[a.title, a.name, a.update] for a in architectures],
-            "senses": [SENSE_TITLES[s] for s in senses],
+            "senses": titles,
             "first": first,
             "strings": book.strings,
             "answers": book.answers,

@@ -1,13 +1,20 @@
-"""The D-classes of a syntactic monoid as egg-boxes: what is shown of them, cut to a readable size."""
+"""What a page shows of the D-classes of a syntactic monoid: egg-boxes with words, in J-order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nerode.algebra.eggbox import EggBox, EggBoxCell, eggbox
+from nerode.algebra.green import Green
+from nerode.languages.alphabet import Alphabet
+from nerode.report.lettering import shorten
+
 MAX_ROWS = 8
 MAX_COLUMNS = 8
 MAX_BOXES = 24
 MAX_WORDS = 4
+
+_LONGEST_WORD = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,12 +24,18 @@ class Cell:
     Attributes:
         words: the shortest word of some of its elements.
         size: how many elements it has.
-        idempotent: the word of its idempotent, None if it has none; an H-class with one is a group.
+        idempotent: which of the words is idempotent, None if none is; an H-class with one is a group.
     """
 
     words: tuple[str, ...]
     size: int
-    idempotent: str | None = None
+    idempotent: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.words) <= self.size:
+            raise ValueError(f"a class of {self.size} elements cannot show {len(self.words)} words")
+        if self.idempotent is not None and not 0 <= self.idempotent < len(self.words):
+            raise ValueError("the idempotent of a class must be among its words")
 
     @property
     def is_group(self) -> bool:
@@ -36,14 +49,15 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EggBox:
+class Box:
     """One D-class: rows are R-classes, columns are L-classes.
 
     Attributes:
-        level: steps below the class of the identity in the J-order.
+        level: steps below the class of the identity in the J-order, along the longest way.
         cells: the part that is shown, row by row; every H-class of one D-class has the same size.
         num_rows: how many R-classes there are in all.
         num_columns: how many L-classes.
+        regular: whether there is an idempotent, shown or not.
         group: name of its group if it has a non-trivial one.
     """
 
@@ -51,6 +65,7 @@ class EggBox:
     cells: tuple[tuple[Cell, ...], ...]
     num_rows: int
     num_columns: int
+    regular: bool
     group: str = ""
 
     def __post_init__(self) -> None:
@@ -68,17 +83,66 @@ class EggBox:
     def width(self) -> float:
         """About how wide the box is on a page, in pixels."""
         texts = [max(len(", ".join(row[i].words)) for row in self.cells) for i in range(len(self.cells[0]))]
-        return sum(max(44.0, 24.0 + 8.0 * text) for text in texts) + 18.0
-
-    @property
-    def regular(self) -> bool:
-        """Whether some idempotent is shown."""
-        return any(cell.idempotent is not None for row in self.cells for cell in row)
+        return sum(max(52.0, 30.0 + 8.2 * text) for text in texts) + 18.0
 
     @property
     def note(self) -> str:
         """What is not shown, empty if everything is."""
-        if len(self.cells) == self.num_rows and len(self.cells[0]) == self.num_columns:
-            return ""
         rows, columns = len(self.cells), len(self.cells[0])
+        if rows == self.num_rows and columns == self.num_columns:
+            return ""
         return f"{rows} of {self.num_rows} rows and {columns} of {self.num_columns} columns"
+
+
+def eggboxes_of(relations: Green, alphabet: Alphabet) -> list[Box]:
+    """Returns the egg-boxes of a monoid in J-order, the class of the identity first.
+
+    At most `MAX_BOXES` boxes, the highest ones, and of each at most `MAX_ROWS` × `MAX_COLUMNS` cells.
+    """
+    levels = j_levels(relations)
+    highest = sorted(range(len(levels)), key=lambda d: (levels[d], d))[:MAX_BOXES]
+    limits = {"max_rows": MAX_ROWS, "max_columns": MAX_COLUMNS, "max_words": MAX_WORDS}
+    return [_box(eggbox(relations, relations.d(d), **limits), levels[d], alphabet) for d in highest]
+
+
+def j_levels(relations: Green) -> list[int]:
+    """Returns for each D-class the length of the longest chain of classes above it."""
+    covers = relations.covers
+    above = [0] * len(covers)
+    for lower in covers:
+        for d in lower:
+            above[d] += 1
+    levels = [0] * len(covers)
+    ready = [d for d, count in enumerate(above) if not count]
+    for d in ready:
+        for e in covers[d]:
+            levels[e] = max(levels[e], levels[d] + 1)
+            above[e] -= 1
+            if not above[e]:
+                ready.append(e)
+    return levels
+
+
+def _box(box: EggBox, level: int, alphabet: Alphabet) -> Box:
+    d_class = box.d_class
+    group = d_class.group
+    return Box(
+        level=level,
+        cells=tuple(tuple(_cell(cell, alphabet) for cell in row) for row in box.cells),
+        num_rows=len(d_class.rows),
+        num_columns=len(d_class.columns),
+        regular=d_class.regular,
+        group=group.name if group is not None and group.order > 1 else "",
+    )
+
+
+def _cell(cell: EggBoxCell, alphabet: Alphabet) -> Cell:
+    """The words of an H-class, short ones first; its idempotent is always among them."""
+    words = list(cell.words)
+    if cell.idempotent is not None and cell.idempotent not in words:
+        words[-1] = cell.idempotent
+    return Cell(
+        words=tuple(shorten(alphabet.decode(word), _LONGEST_WORD) for word in words),
+        size=cell.size,
+        idempotent=None if cell.idempotent is None else words.index(cell.idempotent),
+    )

@@ -8,21 +8,21 @@ from nerode.algebra.records import Profile
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language
 from nerode.report.bibliography import Bibliography
-from nerode.report.eggbox import EggBox
+from nerode.report.eggbox import Box
 from nerode.report.language_view import view_language
 from nerode.report.lettering import shorten
 from nerode.report.pages import render
-from nerode.report.verdict_rows import SENSE_TITLES, families
-from nerode.verdict.records import Sense, Verdict
+from nerode.report.verdict_rows import families, sense_title
+from nerode.verdict.records import Sense, Verdict, VerdictTable
 
 
 def explain_page(
     *,
     language: Language,
     profile: Profile,
-    verdicts: Iterable[Verdict],
+    verdicts: VerdictTable | Iterable[Verdict],
     dfa: Dfa | None = None,
-    eggboxes: Sequence[EggBox] = (),
+    eggboxes: Sequence[Box] = (),
     sense: Sense = Sense.FINITE_PRECISION,
     definition: str = "",
     command: str = "",
@@ -32,7 +32,7 @@ def explain_page(
     Args:
         language: the language.
         profile: what the algebra found.
-        verdicts: for one task, any number of senses.
+        verdicts: for one task, any number of senses; a table also says which float format is meant.
         dfa: the minimal automaton, None if there is none or it was too large to build.
         eggboxes: the D-classes of the syntactic monoid, none if it was not enumerated.
         sense: the arithmetic whose verdicts are shown first.
@@ -40,6 +40,7 @@ def explain_page(
         command: the command line that made the page.
     """
     bibliography = Bibliography()
+    dtype = verdicts.dtype if isinstance(verdicts, VerdictTable) else ""
     rows = list(verdicts)
     view = view_language(language, profile, bibliography, dfa=dfa, eggboxes=eggboxes)
     return render(
@@ -49,9 +50,9 @@ def explain_page(
         language=language,
         profile=profile,
         definition=definition,
-        families=families(rows, bibliography, sense=sense),
+        families=families(rows, bibliography, sense=sense, dtype=dtype),
         task=rows[0].task.value if rows else "",
-        sense=SENSE_TITLES[sense],
+        sense=sense_title(sense, dtype),
         bibliography=bibliography,
         command=command,
     )

@@ -50,7 +50,8 @@ def place_labels(placement: Placement, routes: Sequence[Route]) -> list[Label]:
     placed: dict[int, Label] = {}
     order = sorted(range(len(routes)), key=lambda i: (np.ptp(routes[i].points, axis=0).sum().round(3), i))
     lines = [r.points for r in routes]
-    entry = np.linspace(*start_line(placement), 8)
+    begin, tip = start_line(placement)
+    entry = np.linspace(begin, tip, 8)
     for i in order:
         others = np.vstack([entry, *(line for j, line in enumerate(lines) if j != i)])
         placed[i] = _best(placement, routes[i], list(placed.values()), others)

@@ -11,7 +11,7 @@ from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language
 from nerode.report.automaton_svg import Figure, automaton_figure
 from nerode.report.bibliography import Bibliography, Citation
-from nerode.report.eggbox import EggBox
+from nerode.report.eggbox import Box
 from nerode.report.lettering import shorten
 from nerode.report.words import LengthCount, count_by_length, first_words
 
@@ -74,7 +74,7 @@ class LanguageView:
     profile: Profile
     figure: Figure | None
     memberships: tuple[MembershipView, ...]
-    eggboxes: tuple[tuple[EggBox, ...], ...]
+    eggboxes: tuple[tuple[Box, ...], ...]
     pulse: tuple[Step, ...]
     witness: dict[str, str]
     next_rows: tuple[NextRow, ...]
@@ -106,7 +106,7 @@ def view_language(
     bibliography: Bibliography,
     *,
     dfa: Dfa | None = None,
-    eggboxes: Sequence[EggBox] = (),
+    eggboxes: Sequence[Box] = (),
     compact: bool = False,
 ) -> LanguageView:
     """Returns what a page shows about a language.

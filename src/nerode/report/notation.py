@@ -39,6 +39,17 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def sentence(text: str) -> str:
+    """Returns the text with a capital letter in front and a full stop at the end."""
+    text = text.strip()
+    if not text:
+        return ""
+    # A first word that is a letter of the alphabet or a name stays as it is.
+    first = text.split(maxsplit=1)[0]
+    start = text[0].upper() if len(first) > 1 and first.islower() and first.isalpha() else text[0]
+    return start + text[1:] + ("" if text[-1] in ".!?…" else ".")
+
+
 def author_list(authors: str) -> str:
     """Returns "A. Lee, B. Kim & C. Roe" from a BibTeX author field; a long list ends in "et al."."""
     names = []

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from nerode.report.notation import author_list, group_name, plural, visible
+from nerode.report.notation import author_list, group_name, plural, sentence, visible
 
 
 @functools.cache
@@ -25,7 +25,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    env.filters.update(author_list=author_list, group_name=group_name, plural=plural)
+    env.filters.update(author_list=author_list, group_name=group_name, plural=plural, sentence=sentence)
     return env
 
 

@@ -25,7 +25,7 @@ from nerode.report.placement import LOOP_HEIGHT, Placement
 CLEARANCE = 7.0
 START_LENGTH = 40.0
 
-_PAIR_BENDS = (18, 28, 40, 55, 72)
+_PAIR_BENDS = (18, 12, 28, 40, 55, 72)
 _FREE_BENDS = (0, 14, -14, 26, -26, 40, -40, 56, -56, 74, -74)
 _LANE_BENDS = (30, -30, 42, -42, 55, -55, 70, -70)
 _LOOP_TURNS = (-90, 90, -60, -120, 60, 120, 0, 180, -30, -150, 30, 150)
@@ -109,8 +109,9 @@ def _candidates(placement: Placement, arrow: Arrow) -> Iterator[tuple[Floats, fl
     paired = placement.diagram.has_arrow(arrow.target, arrow.source)
     # A long pair needs less of an angle to stay apart.
     ease = min(1.0, 130.0 / math.dist(source[:2], target[:2])) ** 0.6 if paired else 1.0
-    for bend in (ease * angle for angle in _PAIR_BENDS) if paired else _FREE_BENDS:
-        yield _bent(source, target, straight, bend), abs(bend) / 5
+    for bend in _PAIR_BENDS if paired else _FREE_BENDS:
+        effort = abs(bend - 18) / 4 if paired else abs(bend) / 5
+        yield _bent(source, target, straight, ease * bend), effort
     if source[0] != target[0]:
         level = 0.0 if target[0] > source[0] else math.pi
         for part in (0.4, 0.7, 1.0):
@@ -182,7 +183,9 @@ class _Obstacles:
             foreign=np.array(foreign).reshape(-1, 3),
             own=np.array([circles[q] for q in sorted(ends)]),
             lines=np.vstack(lines),
-            neighbours=np.vstack([np.linspace(*entry, 6), *(r.points[2:-2] for r in others.values())]),
+            neighbours=np.vstack(
+                [np.linspace(entry[0], entry[1], 6), *(r.points[2:-2] for r in others.values())]
+            ),
             ends=np.vstack([entry[1:], *(r.points[[0, -1]] for r in others.values())]),
         )
 

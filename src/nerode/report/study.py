@@ -13,7 +13,7 @@ from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language
-from nerode.report.eggbox import EggBox, eggboxes_of
+from nerode.report.eggbox import Box, eggboxes_of
 from nerode.verdict.decide import decide
 from nerode.verdict.records import Task, VerdictTable
 
@@ -28,7 +28,7 @@ class Study:
     language: Language
     profile: Profile
     automaton: Dfa | None
-    eggboxes: tuple[EggBox, ...]
+    eggboxes: tuple[Box, ...]
     table: VerdictTable
 
 
@@ -61,7 +61,7 @@ def study_language(
     )
 
 
-def _eggboxes(automaton: Dfa | None, found: Profile) -> tuple[EggBox, ...]:
+def _eggboxes(automaton: Dfa | None, found: Profile) -> tuple[Box, ...]:
     if automaton is None or found.monoid_size is None or found.monoid_size > _EGGBOX_ELEMENTS:
         return ()
     monoid = transition_monoid(automaton, Budget(elements=_EGGBOX_ELEMENTS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nerode.report.bibliography import Bibliography, Citation
@@ -17,6 +17,12 @@ SENSE_TITLES: Mapping[Sense, str] = {
     Sense.IEEE: "IEEE floats",
     Sense.ROBUST: "under noise",
 }
+
+
+def sense_title(sense: Sense, dtype: str = "") -> str:
+    """Returns how a sense is called on a page; the float format, where it is known, names the IEEE sense."""
+    return f"IEEE {dtype}" if sense is Sense.IEEE and dtype else SENSE_TITLES[sense]
+
 
 STATUS_WORDS: Mapping[Status, str] = {Status.YES: "yes", Status.NO: "no", Status.OPEN: "open"}
 
@@ -55,12 +61,29 @@ class Family:
 
 @dataclass
 class _Group:
-    verdicts: dict[Sense, Verdict]
+    """Architectures with the same answers, and what was tried in vain for any of them."""
+
+    verdicts: Mapping[Sense, Verdict]
+    dtype: str
     architectures: list[Architecture] = field(default_factory=list)
+    tried: dict[Sense, dict[str, None]] = field(default_factory=dict)
+
+    def add(self, architecture: Architecture, answers: Mapping[Sense, Verdict]) -> None:
+        self.architectures.append(architecture)
+        for sense, verdict in answers.items():
+            self.tried.setdefault(sense, {}).update(dict.fromkeys(verdict.tried))
+
+    def answer(self, sense: Sense, bibliography: Bibliography) -> Answer:
+        shown = answer(self.verdicts[sense], bibliography)
+        return replace(shown, sense=sense_title(sense, self.dtype), tried=tuple(self.tried[sense]))
 
 
 def families(
-    verdicts: Iterable[Verdict], bibliography: Bibliography, *, sense: Sense = Sense.FINITE_PRECISION
+    verdicts: Iterable[Verdict],
+    bibliography: Bibliography,
+    *,
+    sense: Sense = Sense.FINITE_PRECISION,
+    dtype: str = "",
 ) -> list[Family]:
     """Returns the verdicts by family of architecture.
 
@@ -68,6 +91,7 @@ def families(
         verdicts: of one language and one task.
         bibliography: notes what is cited.
         sense: the one whose reason is shown first; the others follow in the details.
+        dtype: the float format of the IEEE sense.
     """
     by_architecture: dict[str, dict[Sense, Verdict]] = {}
     for verdict in verdicts:
@@ -76,8 +100,7 @@ def families(
     for name, answers in by_architecture.items():
         architecture = ARCHITECTURES[name]
         groups = grouped.setdefault(family_title(architecture), {})
-        group = groups.setdefault(_key(answers), _Group(answers))
-        group.architectures.append(architecture)
+        groups.setdefault(_key(answers), _Group(answers, dtype)).add(architecture, answers)
     order = {title: i for i, title in enumerate(FAMILY_ORDER)}
     return [
         Family(title=title, rows=tuple(_row(group, sense, bibliography) for group in groups.values()))
@@ -160,16 +183,16 @@ def _plain(value: Any) -> str:
 def _key(answers: Mapping[Sense, Verdict]) -> tuple[Any, ...]:
     """What two architectures must share to stand in one row."""
     return tuple(
-        (sense, v.status, v.reason, v.reference, str(v.size), v.assumptions, witness_text(v.witness), v.tried)
+        (sense, v.status, v.reason, v.reference, str(v.size), v.assumptions, witness_text(v.witness))
         for sense, v in sorted(answers.items())
     )
 
 
 def _row(group: _Group, sense: Sense, bibliography: Bibliography) -> Row:
-    first = group.verdicts.get(sense) or next(iter(group.verdicts.values()))
-    others = [v for s in SENSE_TITLES if (v := group.verdicts.get(s)) is not None and v is not first]
+    first = sense if sense in group.verdicts else next(iter(group.verdicts))
+    others = [s for s in SENSE_TITLES if s in group.verdicts and s is not first]
     return Row(
         architectures=tuple(group.architectures),
-        answer=answer(first, bibliography),
-        others=tuple(answer(v, bibliography) for v in others),
+        answer=group.answer(first, bibliography),
+        others=tuple(group.answer(s, bibliography) for s in others),
     )
