@@ -78,20 +78,22 @@ def _primitive_factors(group: PermutationGroup) -> Counter[str]:
     """Factors of a perfect primitive group.
 
     A normal subgroup N that is not trivial is transitive. If an element of order p has the whole group as
-    its normal closure and p divides the order of the group only once, then p does not divide the order of
-    a proper N. Once what is left cannot be the order of such an N, the group is simple.
+    its normal closure, then a proper N does not contain all elements of order p, so that it contains no
+    Sylow p-subgroup, and its order still divides that of the group after a division by p. Once what is
+    left over all such p cannot be a multiple of the order of some N, the group is simple.
     """
-    remaining = group.order
+    multiple = group.order
+    divided: set[int] = set()
     for x in _elements_of_prime_order(group):
         normal = group.normal_closure([x])
         if normal.order < group.order:
             above = _factors(pointwise_stabiliser(group, [0]))
             above.subtract(_factors(pointwise_stabiliser(normal, [0])))
             return _factors(normal) + above
-        p = permutation_order(x)
-        if remaining % p == 0 and group.order % (p * p):
-            remaining //= p
-        if not _may_be_normal(remaining, group.degree):
+        if (p := permutation_order(x)) not in divided:
+            divided.add(p)
+            multiple //= p
+        if not _may_be_normal(multiple, group.degree):
             return Counter([_simple_name(group)])
     return Counter([f"{UNRESOLVED}{group.order}"])
 

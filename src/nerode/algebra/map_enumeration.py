@@ -54,7 +54,7 @@ def enumerate_maps(letters: npt.NDArray[np.integer[Any]], budget: Budget) -> Enu
         before = index.size
         numbers, new = index.add(products.reshape(-1, layout.width))
         right = grown(right, end)
-        right[done:end] = numbers.reshape(-1, num_letters)
+        right[done:end] = numbers.reshape(end - done, num_letters)
         origin = grown(origin, index.size)
         added = origin[before : index.size]
         added[:, 0] = done + new // max(1, num_letters)

@@ -34,6 +34,7 @@ class RowLayout:
         per_word = _WORD_BYTES // self.dtype.itemsize
         self.width = -(-num_points // per_word) * per_word
         self.num_words = self.width // per_word
+        self._padding = num_points if self.width > num_points else 0
         self.keys_are_exact = num_points <= _NIBBLE_POINTS
         self.reseed(seed)
 
@@ -51,7 +52,7 @@ class RowLayout:
     def pack(self, maps: npt.ArrayLike) -> Rows:
         """Returns maps, given by their n images, as padded rows."""
         images = np.asarray(maps)
-        rows = np.full((len(images), self.width), self.num_points, dtype=self.dtype)
+        rows = np.full((len(images), self.width), self._padding, dtype=self.dtype)
         rows[:, : self.num_points] = images
         return rows
 
@@ -61,7 +62,7 @@ class RowLayout:
             table = np.arange(_BYTE_POINTS, dtype=np.uint8)
             table[: self.num_points] = letter
             return table.tobytes()
-        return np.append(letter, self.num_points).astype(self.dtype)
+        return np.append(letter, self._padding).astype(self.dtype)
 
     def times_letter(self, rows: Rows, table: bytes | Rows) -> Rows:
         """Returns each map followed by a letter; one pass over the bytes where a point fits one byte."""
@@ -74,7 +75,7 @@ class RowLayout:
     def compose(self, first: Rows, then: Rows) -> Rows:
         """Returns first[i] followed by then[i]."""
         n = self.num_points
-        product = np.full_like(first, n)
+        product = np.full_like(first, self._padding)
         product[:, :n] = np.take_along_axis(then[:, :n], first[:, :n].astype(np.intp), axis=1)
         return product
 

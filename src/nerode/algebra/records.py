@@ -20,7 +20,9 @@ class GroupStructure:
         degree: number of points of the faithful permutation representation it was found in.
         exponent: least e with g^e = 1 for every g; None if it was not computed.
         derived_length: length of the derived series if the group is solvable, else None.
+        simple: whether the group was shown to be simple.
         factors: names of the composition factors ("Z2", "Z3", "A5"), sorted; empty for the trivial group.
+            An entry "perfect group of order n" stands for factors of a large group that were not found.
     """
 
     name: str
