@@ -180,7 +180,8 @@ def green(monoid: TransitionMonoid, budget: Budget | None = None) -> Green:
         monoid: the monoid.
         budget: its bytes and seconds.
 
-    Implements: [Green1951], [FroidurePin1997]
+    Implements: [Green1951]
+    Implements: [FroidurePin1997]
     """
     budget = budget or Budget()
     known = {"elements of the monoid": len(monoid)}

@@ -27,7 +27,8 @@ class StabiliserChain:
         base: points to use first; the rest of the base is chosen as it is needed.
         budget: its seconds bound the work.
 
-    Implements: [Sims1970], [Knuth1991]
+    Implements: [Sims1970]
+    Implements: [Knuth1991]
     """
 
     def __init__(self, degree: int, base: Iterable[int] = (), budget: Budget | None = None) -> None:
