@@ -92,6 +92,17 @@ def test_groups_are_headings(page: str) -> None:
     assert re.findall(r'<tr class="group"><th colspan="6">(\w+)</th>', page) == ["first", "second"]
 
 
+def test_rows_of_one_group_stand_together() -> None:
+    page = atlas_page([parity_row("first"), parity_row("second"), parity_row("first")])
+    assert re.findall(r'<tr (?:class="group"><th colspan="6">(\w+)|data-language="(\d)")', page) == [
+        ("first", ""),
+        ("", "0"),
+        ("", "1"),
+        ("second", ""),
+        ("", "2"),
+    ]
+
+
 def test_only_the_first_cell_is_a_tab_stop(page: str) -> None:
     assert page.count('tabindex="0" title=') == 1
 

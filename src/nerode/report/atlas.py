@@ -64,11 +64,13 @@ def atlas_page(
     """Returns one HTML file with all languages; it needs no network, and a script only for comfort.
 
     Args:
-        rows: the languages, in the order of the page; all about the same architectures.
+        rows: the languages; those of one group are put together, else the order is kept.
         sense: the arithmetic that the matrix shows first.
         dtype: the float format of the IEEE sense, the default of `decide`.
         command: the command line that made the page.
     """
+    groups = list(dict.fromkeys(row.group for row in rows))
+    rows = sorted(rows, key=lambda row: groups.index(row.group))
     bibliography = Bibliography()
     architectures = _architectures(rows)
     book = _AnswerBook(bibliography)

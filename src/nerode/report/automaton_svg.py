@@ -20,8 +20,10 @@ from nerode.report.routing import Route, start_line
 MAX_STATES = 40
 MAX_ARROWS = 90
 
-# Drawings below the first width are enlarged a little, those above the second scroll.
-_NARROW = 460.0
+# Drawings below the first width are enlarged a little, those below the second fit half a page, those above
+# the third scroll.
+_SMALL = 460.0
+NARROW = 560.0
 _LONG = 1500.0
 _LARGEST = 1.35
 
@@ -35,6 +37,11 @@ class Figure:
 
     markup: Markup
     width: float
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether half a page is too narrow for it."""
+        return self.width > NARROW
 
 
 def automaton_figure(dfa: Dfa, *, name: str = "", show_dead: bool = False) -> Figure:
@@ -80,8 +87,8 @@ def drawing_svg(drawing: Drawing, *, name: str = "") -> Markup:
         *(_state(drawing, q) for q in drawing.placement.diagram.states),
         *(_label(drawing, label) for label in drawing.labels),
     ]
-    reach = "narrow" if width <= _NARROW else "long" if width > _LONG else "middle"
-    scale = max(1.0, min(_LARGEST, _NARROW / width))
+    reach = "narrow" if width <= NARROW else "long" if width > _LONG else "middle"
+    scale = max(1.0, min(_LARGEST, _SMALL / width))
     numbers = [_number(v) for v in (x, y, width, height, width * scale, height * scale)]
     svg = Markup(
         '<svg class="dfa {}" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="{} {} {} {}" '

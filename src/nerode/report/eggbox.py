@@ -9,8 +9,8 @@ from nerode.algebra.green import Green
 from nerode.languages.alphabet import Alphabet
 from nerode.report.lettering import shorten
 
-MAX_ROWS = 8
-MAX_COLUMNS = 8
+MAX_ROWS = 7
+MAX_COLUMNS = 7
 MAX_BOXES = 24
 MAX_WORDS = 4
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.records import CounterWitness, Membership, Profile
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
@@ -19,12 +20,25 @@ _MAX_TABLE_STATES = 16
 _MAX_SYMBOLS = 24
 _MAX_WORD = 40
 
+_CLASS_TITLES = {
+    "star-free": "star-free",
+    "r-trivial": "ℛ-trivial",
+    "l-trivial": "ℒ-trivial",
+    "j-trivial": "𝒥-trivial",
+    "da": "DA",
+    "dot-depth-one": "dot-depth one",
+    "quasi-aperiodic": "quasi-aperiodic",
+    "r-infinity": "ℛ-infinity",
+    "r-of-groups": "ℛ of groups",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipView:
     """One class of languages as a chip."""
 
     title: str
+    about: str
     status: str
     parameter: int | None
     identity: str
@@ -37,6 +51,7 @@ class MembershipView:
     def summary(self) -> str:
         """One line for the mouse."""
         told = f"{self.title}: {self.status}"
+        told = f"{told} — {self.about}" if self.about else told
         return f"{told} ({self.witness})" if self.witness else told
 
 
@@ -150,7 +165,8 @@ def _memberships(
 def _membership(alphabet: Alphabet, m: Membership, bibliography: Bibliography) -> MembershipView:
     words = ", ".join(f"{role} = {_word(alphabet, word)}" for role, word in m.witness.items())
     return MembershipView(
-        title=m.name.replace("-", " "),
+        title=class_title(m.name),
+        about=CLASSES[m.name].about if m.name in CLASSES else "",
         status="open" if m.holds is None else "yes" if m.holds else "no",
         parameter=m.parameter,
         identity=m.identity,
@@ -159,6 +175,11 @@ def _membership(alphabet: Alphabet, m: Membership, bibliography: Bibliography) -
         explanation=m.explanation,
         citation=bibliography.cite(m.reference),
     )
+
+
+def class_title(name: str) -> str:
+    """Returns how a class of languages is written: "r-trivial" becomes "ℛ-trivial"."""
+    return _CLASS_TITLES.get(name, name.replace("-", " "))
 
 
 def _pulse(language: Language, counter: CounterWitness | None) -> tuple[Step, ...]:
