@@ -111,3 +111,17 @@ def test_bad_text_is_refused(text):
 def test_a_complex_number_has_no_sign():
     with pytest.raises(InputError, match="real"):
         sign(root_of_unity(1, 4))
+
+
+@given(numbers, st.sampled_from([2, 3, 4, 5, 12]))
+def test_equal_numbers_are_written_alike(x, m):
+    """A number that went through a larger field is written as it was."""
+    visitor = root_of_unity(1, m)
+    assert write_exact((x + visitor) - visitor) == write_exact(x)
+    assert write_exact(read_exact(write_exact(x))) == write_exact(x)
+
+
+def test_written_forms_use_the_smallest_order():
+    assert write_exact(cosine(1, 5) * 2 + 1) == write_exact(square_root(5) * Fraction(1, 2) + Fraction(1, 2))
+    assert "/60)" not in write_exact(root_of_unity(12, 60) + root_of_unity(1, 60) - root_of_unity(1, 60))
+    assert write_exact(root_of_unity(1, 6)) == "1+e(1/3)"

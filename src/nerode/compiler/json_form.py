@@ -22,7 +22,7 @@ from nerode.compiler.recurrences import (
     TimeInvariant,
 )
 from nerode.core.errors import InputError
-from nerode.core.exact import Exact, read_exact, write_exact
+from nerode.core.exact import Exact, read_exact, simplify, write_exact
 from nerode.core.refs import Reference
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.language import Legal
@@ -106,6 +106,7 @@ def _numbers(values: tuple[Exact, ...]) -> list[str | int]:
 
 
 def _number(value: Exact) -> str | int:
+    value = simplify(value)
     return value if isinstance(value, int) else write_exact(value)
 
 

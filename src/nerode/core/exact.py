@@ -8,13 +8,13 @@ is the root of unity exp(2πi k/m).
 
 from __future__ import annotations
 
-import cmath
-import functools
 import math
 import re
 from collections.abc import Iterable
 from fractions import Fraction
 
+from nerode.core.cosine_bounds import cosine_bounds
+from nerode.core.cyclotomic_polynomials import float_roots, prime_factors, reduce_modulo
 from nerode.core.errors import InputError
 
 _TERM = re.compile(r"([+-]?)(?:(\d+(?:/\d+)?)(?:\*(e)\((\d+)/(\d+)\))?|(e)\((\d+)/(\d+)\))")
@@ -70,7 +70,7 @@ class Cyclotomic:
             if x:
                 for j, y in sparse:
                     product[i + j] += x * y
-        return _normal(m, _reduce(product, m), a * b)
+        return _normal(m, reduce_modulo(product, m), a * b)
 
     __rmul__ = __mul__
 
@@ -85,7 +85,7 @@ class Cyclotomic:
         turned = [0] * self.order
         for k, n in enumerate(self.numerators):
             turned[-k] = n
-        return _normal(self.order, _reduce(turned, self.order), self.denominator)
+        return _normal(self.order, reduce_modulo(turned, self.order), self.denominator)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Cyclotomic):
@@ -99,7 +99,7 @@ class Cyclotomic:
         return hash((round(value.real, 6), round(value.imag, 6)))
 
     def __complex__(self) -> complex:
-        roots = _float_roots(self.order)
+        roots = float_roots(self.order)
         return sum([n * roots[k] for k, n in enumerate(self.numerators) if n], 0j) / self.denominator
 
     def __lt__(self, other: Exact) -> bool:
@@ -134,17 +134,17 @@ def root_of_unity(k: int, m: int) -> Exact:
         return -1
     power = [0] * (k + 1)
     power[k] = 1
-    return _normal(m, _reduce(power, m), 1)
+    return _normal(m, reduce_modulo(power, m), 1)
 
 
 def cosine(k: int, m: int) -> Exact:
     """Returns cos(2π k/m)."""
-    return (root_of_unity(k, m) + root_of_unity(-k, m)) * Fraction(1, 2)
+    return simplify((root_of_unity(k, m) + root_of_unity(-k, m)) * Fraction(1, 2))
 
 
 def sine(k: int, m: int) -> Exact:
     """Returns sin(2π k/m)."""
-    return (root_of_unity(k, m) - root_of_unity(-k, m)) * root_of_unity(-1, 4) * Fraction(1, 2)
+    return simplify((root_of_unity(k, m) - root_of_unity(-k, m)) * root_of_unity(-1, 4) * Fraction(1, 2))
 
 
 def square_root(n: int) -> Exact:
@@ -159,7 +159,7 @@ def square_root(n: int) -> Exact:
     if n == 0:
         return 0
     result: Exact = whole
-    for p in _prime_factors(rest):
+    for p in prime_factors(rest):
         result = result * _prime_root(p)
     return result
 
@@ -261,9 +261,13 @@ def to_complex(value: Exact) -> complex:
 
 
 def write_exact(value: Exact) -> str:
-    """Returns the written form of a number; `read_exact` reads it back."""
+    """Returns the written form of a number; `read_exact` reads it back.
+
+    Equal numbers have the same written form, in whatever field they were computed.
+    """
     if isinstance(value, int | Fraction):
         return str(simplify(Fraction(value)))
+    value = _in_smallest_field(value)
     terms: list[str] = []
     for k, c in enumerate(value.coefficients):
         if not c:
@@ -309,52 +313,6 @@ def exact_sum(values: Iterable[Exact]) -> Exact:
     return total
 
 
-@functools.cache
-def _cyclotomic_polynomial(m: int) -> tuple[int, ...]:
-    """Coefficients of Φ_m, constant term first."""
-    polynomial = [-1] + [0] * (m - 1) + [1]
-    for d in range(1, m):
-        if m % d == 0:
-            polynomial = _divide(polynomial, _cyclotomic_polynomial(d))
-    return tuple(polynomial)
-
-
-def _divide(dividend: list[int], divisor: tuple[int, ...]) -> list[int]:
-    rest = list(dividend)
-    quotient = [0] * (len(dividend) - len(divisor) + 1)
-    for i in range(len(quotient) - 1, -1, -1):
-        quotient[i] = rest[i + len(divisor) - 1]
-        if quotient[i]:
-            for j, c in enumerate(divisor):
-                rest[i + j] -= quotient[i] * c
-    return quotient
-
-
-def _reduce(numbers: list[int], m: int) -> list[int]:
-    """Reduces a polynomial modulo Φ_m (monic)."""
-    degree, terms = _low_terms(m)
-    rest = list(numbers)
-    for i in range(len(rest) - 1, degree - 1, -1):
-        top = rest[i]
-        if top:
-            for j, c in terms:
-                rest[i - degree + j] -= top * c
-    rest = rest[:degree]
-    return rest + [0] * (degree - len(rest))
-
-
-@functools.cache
-def _low_terms(m: int) -> tuple[int, list[tuple[int, int]]]:
-    """The degree of Φ_m and its non-zero terms below the leading one."""
-    phi = _cyclotomic_polynomial(m)
-    return len(phi) - 1, [(j, c) for j, c in enumerate(phi[:-1]) if c]
-
-
-@functools.cache
-def _float_roots(m: int) -> list[complex]:
-    return [cmath.exp(2j * math.pi * k / m) for k in range(m)]
-
-
 def _common(left: Cyclotomic, right: Exact) -> tuple[int, list[int], int, list[int], int]:
     """Both numbers in one field: its order, then numerators and denominator of each."""
     if isinstance(right, int | Fraction):
@@ -372,7 +330,42 @@ def _lift(value: Cyclotomic, m: int) -> list[int]:
     step = m // value.order
     spread = [0] * ((len(value.numerators) - 1) * step + 1)
     spread[::step] = value.numerators
-    return _reduce(spread, m)
+    return reduce_modulo(spread, m)
+
+
+def _in_smallest_field(value: Cyclotomic) -> Cyclotomic:
+    """Returns the same number over the smallest order of roots of unity that has it."""
+    for p in sorted(set(prime_factors(value.order))):
+        while value.order % p == 0:
+            smaller = _in_subfield(value, p)
+            if smaller is None:
+                break
+            value = smaller
+    return value
+
+
+def _in_subfield(value: Cyclotomic, p: int) -> Cyclotomic | None:
+    """Returns the number over roots of unity of order m/p, None if it is not there; p is a prime factor of m.
+
+    Where p² divides m, the powers of ζ that p divides span the subfield. Otherwise a number of the subfield
+    is its trace divided by p - 1, and ζ_m^k = ζ_p^u · ζ_{m/p}^w has the trace p - 1 (for u = 0) or -1 times
+    ζ_{m/p}^w.
+    """
+    m = value.order
+    rest = m // p
+    if rest % p == 0:
+        if any(n for k, n in enumerate(value.numerators) if k % p):
+            return None
+        found = _normal(rest, list(value.numerators[::p]), value.denominator)
+    else:
+        trace = [0] * rest
+        for k, n in enumerate(value.numerators):
+            w = k * pow(p, -1, rest) % rest if rest > 1 else 0
+            trace[w] += n * (p - 1 if k % p == 0 else -1)
+        found = _normal(rest, reduce_modulo(trace, rest), value.denominator * (p - 1))
+    if not isinstance(found, Cyclotomic) or found != value:
+        return None
+    return found
 
 
 def _normal(m: int, numerators: list[int], denominator: int) -> Exact:
@@ -390,52 +383,7 @@ def _real_bounds(value: Cyclotomic, digits: int) -> tuple[Fraction, Fraction]:
     total, slack = Fraction(0), Fraction(0)
     for k, c in enumerate(value.coefficients):
         if c:
-            cos, error = _cosine_bounds(Fraction(2 * k, value.order), digits)
+            cos, error = cosine_bounds(Fraction(2 * k, value.order), digits)
             total += c * cos
             slack += abs(c) * error
     return total - slack, total + slack
-
-
-def _cosine_bounds(turns_of_pi: Fraction, digits: int) -> tuple[Fraction, Fraction]:
-    """Returns cos(π x) for 0 ≤ x < 2 with a bound of the error, by its Taylor series."""
-    scale = 10 ** (digits + 10)
-    x = turns_of_pi * Fraction(_pi_times(scale), scale)
-    square = x * x
-    term, total, n = Fraction(1), Fraction(1), 0
-    tiny = Fraction(1, 10**digits)
-    while abs(term) > tiny or n < 8:
-        n += 2
-        term = -term * square / (n * (n - 1))
-        term = Fraction(round(term * scale), scale)
-        total += term
-    return total, 4 * (n + 4) * tiny
-
-
-@functools.cache
-def _pi_times(scale: int) -> int:
-    """Returns π·scale up to a few units, by Machin's formula."""
-
-    def arctan_of_inverse(x: int) -> int:
-        term = scale // x
-        total, n, alternating = term, 3, -1
-        while term:
-            term //= x * x
-            total += alternating * (term // n)
-            n += 2
-            alternating = -alternating
-        return total
-
-    return 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
-
-
-def _prime_factors(n: int) -> list[int]:
-    factors = []
-    p = 2
-    while p * p <= n:
-        while n % p == 0:
-            factors.append(p)
-            n //= p
-        p += 1
-    if n > 1:
-        factors.append(n)
-    return factors
