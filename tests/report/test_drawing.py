@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from nerode.languages.bestiary import BESTIARY
 from nerode.languages.dfa import Dfa
 from nerode.languages.minimise import minimise
+from nerode.report.automaton_svg import MAX_STATES, is_drawable
 from nerode.report.curves import sample
+from nerode.report.diagram import Diagram
 from nerode.report.drawing import Drawing, draw
 from nerode.report.labelling import Label, states_under
 from tests.report.specimens import SPECIMENS
@@ -116,6 +119,28 @@ def test_random_automata_keep_the_geometry(dfa: Dfa) -> None:
     assert_inside_box(drawing)
     assert_arrows_touch_borders(drawing)
     assert drawing.clashes == 0
+
+
+def drawable(name: str) -> Dfa | None:
+    """The automaton of a named language if a page draws it."""
+    language = BESTIARY[name].language()
+    states = language.num_states()
+    if not language.regular or (states is not None and states > MAX_STATES):
+        return None
+    dfa = language.dfa()
+    return dfa if is_drawable(Diagram.of(dfa)) else None
+
+
+@pytest.mark.parametrize("name", list(BESTIARY))
+def test_named_languages_are_drawn_without_clashes(name: str) -> None:
+    dfa = drawable(name)
+    if dfa is None:
+        assert name not in ("parity", "tomita-4", "flip-flop", "s3", "dyck-2-3")
+        return
+    drawing = draw(dfa)
+    assert drawing.clashes == 0
+    assert_states_apart(drawing)
+    assert_inside_box(drawing)
 
 
 def test_a_label_knows_what_it_meets() -> None:

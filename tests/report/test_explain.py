@@ -6,8 +6,11 @@ from html.parser import HTMLParser
 import pytest
 
 from nerode.algebra.records import Profile
+from nerode.languages.bestiary import find_language
 from nerode.languages.language import RegularLanguage
 from nerode.report.explain import explain_page
+from nerode.report.study import study_language
+from nerode.verdict.architectures import ARCHITECTURES
 from tests.report.cases import (
     EVIL,
     PARITY,
@@ -199,3 +202,23 @@ def test_a_typical_page_is_small_and_always_the_same() -> None:
     assert page == make()
     assert len(page.encode()) < 300_000
     read(page)
+
+
+@pytest.mark.parametrize("name", ["parity", "ab-star", "dyck-2-3", "contains-abaab", "t3", "dyck-1", "z60"])
+def test_named_languages_have_whole_pages(name: str) -> None:
+    study = study_language(find_language(name))
+    page = explain_page(
+        language=study.language,
+        profile=study.profile,
+        verdicts=study.table,
+        dfa=study.automaton,
+        eggboxes=study.eggboxes,
+    )
+    assert_offline(page)
+    assert len(page.encode()) < 300_000
+    text = words(page)
+    assert "IEEE float32" in text
+    assert ("not regular (counter language)" in text) == (name == "dyck-1")
+    assert ("The egg-box" in text or "the egg-box" in text) == bool(study.eggboxes)
+    for architecture in study.table.architectures():
+        assert ARCHITECTURES[architecture].title in text

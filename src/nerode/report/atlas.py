@@ -75,45 +75,44 @@ def atlas_page(
     architectures = _architectures(rows)
     book = _AnswerBook(bibliography)
     cells = [_cells(row, architectures, book) for row in rows]
-    senses = list(SENSE_TITLES)
-    titles = [sense_title(s, dtype) for s in senses]
-    first = senses.index(sense)
-    sections = [
-        _Section(
-            number=i,
-            group=row.group,
-            view=view_language(
-                row.language, row.profile, bibliography, dfa=row.dfa, eggboxes=row.eggboxes, compact=True
-            ),
-            families=families([v for v in row.verdicts if v.sense is sense], bibliography, sense=sense),
-            statuses=[book.status(answers[first]) for answers in cells[i]],
-        )
-        for i, row in enumerate(rows)
-    ]
-    every = [status for section in sections for status in section.statuses]
+    first = list(SENSE_TITLES).index(sense)
+    statuses = [[book.status(answers[first]) for answers in row] for row in cells]
+    data = {
+        "languages": [row.language.name for row in rows],
+        "architectures": [[a.title, a.name, a.update] for a in architectures],
+        "senses": [sense_title(s, dtype) for s in SENSE_TITLES],
+        "first": first,
+        "strings": book.strings,
+        "answers": book.answers,
+        "cells": cells,
+    }
     return render(
         "atlas.html.j2",
         styles=("atlas.css",),
         script="atlas.js",
         title=f"Atlas of {len(rows)} languages · nerode",
-        sections=sections,
+        sections=[_section(i, row, sense, statuses[i], bibliography) for i, row in enumerate(rows)],
         architectures=architectures,
         spans=_spans(architectures),
-        senses=titles,
-        first_sense=first,
-        totals={status: every.count(status) for status in ("yes", "no", "open")},
+        totals={status: sum(row.count(status) for row in statuses) for status in ("yes", "no", "open")},
         task=next((v.task.value for row in rows for v in row.verdicts), "predict"),
-        data={
-            "languages": [row.language.name for row in rows],
-            "architectures": [[a.title, a.name, a.update] for a in architectures],
-            "senses": titles,
-            "first": first,
-            "strings": book.strings,
-            "answers": book.answers,
-            "cells": cells,
-        },
+        data=data,
         bibliography=bibliography,
         command=command,
+    )
+
+
+def _section(
+    number: int, row: AtlasRow, sense: Sense, statuses: list[str], bibliography: Bibliography
+) -> _Section:
+    return _Section(
+        number=number,
+        group=row.group,
+        view=view_language(
+            row.language, row.profile, bibliography, dfa=row.dfa, eggboxes=row.eggboxes, compact=True
+        ),
+        families=families([v for v in row.verdicts if v.sense is sense], bibliography, sense=sense),
+        statuses=statuses,
     )
 
 

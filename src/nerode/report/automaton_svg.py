@@ -18,7 +18,7 @@ from nerode.report.notation import visible
 from nerode.report.routing import Route, start_line
 
 MAX_STATES = 40
-MAX_ARROWS = 90
+MAX_ARROWS = 80
 
 # Drawings below the first width are enlarged a little, those below the second fit half a page, those above
 # the third scroll.
@@ -53,7 +53,7 @@ def automaton_figure(dfa: Dfa, *, name: str = "", show_dead: bool = False) -> Fi
         show_dead: whether to draw the dead state, faint, instead of mentioning it.
     """
     diagram = Diagram.of(dfa, show_dead=show_dead)
-    if len(diagram.states) > MAX_STATES or len(diagram.arrows) > MAX_ARROWS:
+    if not is_drawable(diagram):
         words = Markup('<p class="too-large">{}</p>').format(too_large_note(diagram))
         return Figure(markup=Markup('<figure class="automaton">{}</figure>').format(words), width=0.0)
     drawing = draw_diagram(diagram)
@@ -63,6 +63,11 @@ def automaton_figure(dfa: Dfa, *, name: str = "", show_dead: bool = False) -> Fi
     return Figure(
         markup=Markup('<figure class="automaton">{}{}</figure>').format(svg, caption), width=drawing.box[2]
     )
+
+
+def is_drawable(diagram: Diagram) -> bool:
+    """Whether a drawing of the diagram can be read."""
+    return len(diagram.states) <= MAX_STATES and len(diagram.arrows) <= MAX_ARROWS
 
 
 def too_large_note(diagram: Diagram) -> str:
