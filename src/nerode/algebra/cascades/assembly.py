@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
-from nerode.algebra.cascades.chains import Context, Stage
 from nerode.algebra.cascades.lookups import Lookup, Row, Source, lookup, new, old
 from nerode.algebra.cascades.records import Cascade, Level
+from nerode.algebra.cascades.stages import Block, Choice, Component, Context, Node, Reading
 
 Leaf = tuple[tuple[tuple[Source, int], ...], int]
 """Literals (source, value) and the result where all of them hold."""
 
 Tree = list[Leaf]
 """Leaves of a decision tree: one and only one of them holds; their first literals read one source."""
+
+
+Place = tuple[int, int, int]
+"""A level of a chain: number of the block, of the stage in it, of the component in it."""
+
+Decision = int | tuple[Place, tuple["Decision | None", ...]]
+"""A result, or the level whose label decides and what follows by label (None if it cannot occur)."""
 
 
 class Carrier(NamedTuple):
@@ -123,73 +131,77 @@ class CascadeBuilder:
 
 
 class ChainAssembly:
-    """Puts the stages of one chain into a builder.
+    """Puts the blocks of one chain into a builder.
 
-    Contexts that command the same now and at all later stages are one value of a context lookup.
+    Leaders that command the same now and in all later blocks are one value of a context lookup.
 
     Args:
         builder: what to add to.
-        stages: top first.
+        blocks: top first.
         name: what to call the chain in the names of its levels.
     """
 
-    def __init__(self, builder: CascadeBuilder, stages: Sequence[Stage], name: str = "") -> None:
+    def __init__(self, builder: CascadeBuilder, blocks: Sequence[Block], name: str = "") -> None:
         self.builder = builder
-        self.stages = stages
+        self.blocks = blocks
         self.name = name
-        self._kinds = _merge_contexts(stages)
-        self.level_of: dict[tuple[int, int], int] = {}
+        self.level_of: dict[Place, int] = {}
+        self._kinds, self._moves = _merge_leaders(blocks)
 
     def kind(self, context: Context) -> int:
         """Returns a number that contexts at the top share if they are alike."""
-        return self._kinds[0][context] if self.stages else 0
+        return self._kinds[0][self.blocks[0].leaders.index(context)] if self.blocks else 0
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether there is a level at all."""
+        return any(
+            c.num_labels > 1 for block in self.blocks for stage in block.stages for c in stage.components
+        )
 
     def add_levels(self, carrier: Carrier) -> None:
         """Adds the levels and their contexts; the carrier means kinds of contexts at the top."""
-        for s, stage in enumerate(self.stages):
-            example: dict[int, int] = {}
-            for i, context in enumerate(stage.contexts):
-                example.setdefault(self._kinds[s][context], i)
-            for c, component in enumerate(stage.components):
-                if component.num_labels > 1:
-                    self.level_of[s, c] = self._add_level(s, c, carrier, example)
-            if s + 1 < len(self.stages):
-                carrier = self._next_contexts(s, carrier, example)
+        for b, block in enumerate(self.blocks):
+            leader = {kind: i for i, kind in reversed(list(enumerate(self._kinds[b])))}
+            leaders = [leader[kind] for kind in carrier.meanings]
+            for s, stage in enumerate(block.stages):
+                for c, component in enumerate(stage.components):
+                    if component.num_labels > 1:
+                        self.level_of[b, s, c] = self._add_level(component, carrier, leaders)
+            if b + 1 < len(self.blocks):
+                trees = [self._leaves(self._moves[b][i], old) for i in leaders]
+                carrier = self.builder.follow(
+                    f"context after {self.name}{len(self.level_of)}", carrier, trees
+                )
 
-    def _add_level(self, s: int, c: int, carrier: Carrier, example: Mapping[int, int]) -> int:
+    def _add_level(self, component: Component, carrier: Carrier, leaders: Sequence[int]) -> int:
         if carrier.number is None:
             raise AssertionError("a level without a context")
-        component = self.stages[s].components[c]
         return self.builder.add_level(
             Level(
                 name=f"{self.name}{len(self.level_of) + 1}",
                 num_labels=component.num_labels,
                 start=component.start,
                 context=carrier.number,
-                commands=tuple(component.commands[example[kind]] for kind in carrier.meanings),
+                commands=tuple(component.commands[i] for i in leaders),
             )
         )
 
-    def _next_contexts(self, s: int, carrier: Carrier, example: Mapping[int, int]) -> Carrier:
-        stage, kinds = self.stages[s], self._kinds[s + 1]
-        trees = []
-        for kind in carrier.meanings:
-            c, following = stage.moves[example[kind]]
-            results = [None if context is None else kinds[context] for context in following]
-            trees.append(self._tree(s, c, results, old))
-        return self.builder.follow(f"context after {self.name}{len(self.level_of)}", carrier, trees)
-
-    def _tree(
-        self, s: int, c: int | None, results: Sequence[int | None], source: Callable[[int], Source]
-    ) -> Tree:
-        """Returns the decision by the label of a component; a single leaf if the label does not matter."""
-        known = [(label, result) for label, result in enumerate(results) if result is not None]
-        if len({result for _, result in known}) == 1:
-            return [((), known[0][1])]
-        if c is None or (s, c) not in self.level_of:
-            raise AssertionError("a choice without a level that decides it")
-        level = source(self.level_of[s, c])
-        return [(((level, label),), result) for label, result in known]
+    def _leaves(self, decision: Decision, source: Callable[[int], Source]) -> Tree:
+        """Returns a decision as leaves with literals on levels of the cascade."""
+        leaves: Tree = []
+        pending: list[tuple[tuple[tuple[Source, int], ...], Decision]] = [((), decision)]
+        while pending:
+            literals, current = pending.pop()
+            if isinstance(current, int):
+                leaves.append((literals, current))
+                continue
+            place, options = current
+            level = source(self.level_of[place])
+            for label, option in reversed(list(enumerate(options))):
+                if option is not None:
+                    pending.append(((*literals, (level, label)), option))
+        return leaves
 
     def add_reading(self, carrier: Carrier, source: Callable[[int], Source] = new) -> Carrier:
         """Adds the lookups that follow the labels from image to image; returns where the last image is said.
@@ -204,43 +216,75 @@ class ChainAssembly:
     def add_most_of_reading(
         self, carrier: Carrier, source: Callable[[int], Source]
     ) -> tuple[Carrier, list[Tree]]:
-        """Adds all lookups of a reading but the last; returns what the last one would follow.
-
-        Stages whose levels have one depth share a lookup.
-        """
+        """Adds all lookups of a reading but the last; returns what the last one would follow."""
         trees: list[Tree] = [[((), image)] for image in carrier.meanings]
         depth = 0
-        for s, stage in enumerate(self.stages):
-            reached = [self.builder.level_depths[level] for (t, _), level in self.level_of.items() if t == s]
-            if max(reached, default=0) > depth:
-                carrier = self.builder.follow(f"image before {self.name}{s + 1}", carrier, trees)
+        for b, block in enumerate(self.blocks):
+            depths = [
+                self.builder.level_depths[level] for place, level in self.level_of.items() if place[0] == b
+            ]
+            if max(depths, default=0) > depth:
+                carrier = self.builder.follow(f"image before block {self.name}{b + 1}", carrier, trees)
                 trees = [[((), image)] for image in carrier.meanings]
-                depth = max(reached)
-            position = {image: i for i, image in enumerate(stage.images)}
-            for i, tree in enumerate(trees):
-                trees[i] = []
-                for literals, image in tree:
-                    c, following = stage.readings[position[image]]
-                    for more, result in self._tree(s, c, following, source):
-                        trees[i].append(((*literals, *more), result))
+                depth = max(depths)
+            leaves = self._reading_leaves(b, block, source)
+            trees = [
+                [((*literals, *more), result) for literals, image in tree for more, result in leaves[image]]
+                for tree in trees
+            ]
         return carrier, trees
 
+    def _reading_leaves(self, b: int, block: Block, source: Callable[[int], Source]) -> dict[int, Tree]:
+        """Returns for each image at the beginning of a block the images at its end."""
+        decisions: dict[int, Decision | None] = {}
+        for s, stage in reversed(list(enumerate(block.stages))):
+            result = decisions.__getitem__ if decisions else int
+            decisions = {image: _decide((b, s), reading, result) for image, reading in stage.readings.items()}
+        return {image: self._leaves(d, source) for image, d in decisions.items() if d is not None}
 
-def _merge_contexts(stages: Sequence[Stage]) -> list[dict[Context, int]]:
-    """Returns for each stage a number for each context, equal where all commands from there on are."""
-    kinds: list[dict[Context, int]] = [{} for _ in stages]
-    below: dict[Context, int] = {}
-    for s in range(len(stages) - 1, -1, -1):
-        stage = stages[s]
+
+def _decide(
+    place: tuple[int, int], choice: Choice | Reading, result: Callable[[Any], Decision | None]
+) -> Decision | None:
+    """Returns the decision by the label of a component at a place; what cannot occur is left out.
+
+    If all labels that can occur lead to one result, there is nothing to decide.
+    """
+    options = [None if f is None else result(f) for f in choice.following]
+    known = {option for option in options if option is not None}
+    if len(known) == 1:
+        return known.pop()
+    if not known:
+        return None
+    if choice.component is None:
+        raise AssertionError("a choice without a level that decides it")
+    return (*place, choice.component), tuple(options)
+
+
+def _merge_leaders(blocks: Sequence[Block]) -> tuple[list[list[int]], list[list[Decision]]]:
+    """Returns for each block the kinds of its leaders, and the decisions to which kinds they lead.
+
+    Two leaders are of one kind if all commands from there on are the same.
+    """
+    kinds: list[list[int]] = [[] for _ in blocks]
+    moves: list[list[Decision]] = [[] for _ in blocks]
+    following: list[int] = []
+    for b in range(len(blocks) - 1, -1, -1):
+        block = blocks[b]
+        decisions: dict[Node, Decision | None] = {}
+        for s, stage in reversed(list(enumerate(block.stages))):
+            result = decisions.__getitem__ if s + 1 < len(block.stages) else partial(_leader_kind, following)
+            decisions = {node: _decide((b, s), choice, result) for node, choice in stage.moves.items()}
+        levels = [c for stage in block.stages for c in stage.components if c.num_labels > 1]
         numbers: dict[Hashable, int] = {}
-        for i, context in enumerate(stage.contexts):
-            commands = tuple(component.commands[i] for component in stage.components if component.num_labels > 1)
-            c, following = stage.moves[i]
-            after = [None if f is None else below.get(f, 0) for f in following]
-            known = [kind for kind in after if kind is not None]
-            common = Counter(known).most_common(1)[0][0]
-            filled = tuple(common if kind is None else kind for kind in after)
-            move = (None, common) if len(set(filled)) == 1 else (c, filled)
-            kinds[s][context] = numbers.setdefault((commands, move), len(numbers))
-        below = kinds[s]
-    return kinds
+        for i, context in enumerate(block.leaders):
+            move = decisions.get(Node(i, context))
+            commands = tuple(level.commands[i] for level in levels)
+            kinds[b].append(numbers.setdefault((commands, move), len(numbers)))
+            moves[b].append(0 if move is None else move)
+        following = kinds[b]
+    return kinds, moves
+
+
+def _leader_kind(kinds: Sequence[int], node: Node) -> int:
+    return kinds[node.leader] if kinds else 0

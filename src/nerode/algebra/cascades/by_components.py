@@ -12,21 +12,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nerode.algebra.cascades.assembly import Carrier, CascadeBuilder, ChainAssembly
-from nerode.algebra.cascades.chains import ENTER, LEFT, ChainBuilder, Component, Context, Stage
+from nerode.algebra.cascades.chains import build_chain
 from nerode.algebra.cascades.commands import HOLD, Command, Reset
 from nerode.algebra.cascades.lookups import Lookup, Row, Source, letter, lookup, new, old
 from nerode.algebra.cascades.records import Cascade, Level
 from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Skeleton
+from nerode.algebra.cascades.stages import (
+    ENTER,
+    LEFT,
+    Block,
+    Choice,
+    Component,
+    Context,
+    Node,
+    Reading,
+    Stage,
+)
 from nerode.algebra.components import OUTSIDE, PartialAction, Rows, strong_components
 from nerode.core.budget import Budget
 from nerode.languages.dfa import Dfa
 
 Literals = tuple[tuple[Source, int], ...]
 
+MOST_SINKS = 3
+"""How many states are tried as the one that needs no level because it is told by the others."""
+
 
 def component_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade:
-    """Returns the cascade that follows the components, with the least depth over the state left without a level.
+    """Returns the cascade that follows the components, as shallow as the choice of a silent state allows.
 
     Args:
         dfa: a counter-free automaton all of whose states are reachable.
@@ -39,7 +53,8 @@ def component_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     """
     rows = dfa.transitions.tolist()
     sinks = [q for q, row in enumerate(rows) if all(target == q for target in row)]
-    found = [_Assembly(dfa, budget or Budget(), silent).build() for silent in sinks[:3] or [None]]
+    silent: list[int | None] = [*sinks[:MOST_SINKS]]
+    found = [_Assembly(dfa, budget or Budget(), q).build() for q in silent or [None]]
     return min(found, key=lambda cascade: (cascade.depth, cascade.bits))
 
 
@@ -114,7 +129,7 @@ class _Assembly:
         return max((self.builder.level_depths[self.inside[s].level[0]] for s in part.sources), default=0)
 
     def _groups(self, wave: Sequence[int]) -> Iterator[list[int]]:
-        """Yields the larger components one by one, and single states together if the same letters leave them."""
+        """Yields the larger components one by one, and single states together that the same letters leave."""
         alike: dict[tuple[bool, ...], list[int]] = {}
         for n in wave:
             if len(self.parts[n].states) > 1:
@@ -149,7 +164,7 @@ class _Assembly:
 
     def _add_states(self, group: Sequence[int]) -> None:
         """Adds one level for single states that the same letters leave; label 0 means none of them."""
-        commands: list[Command] = [Reset(label) for label in range(len(group) + 1)] + [HOLD]
+        commands: list[Command] = [*map(Reset, range(len(group) + 1)), HOLD]
         states = [self.parts[n].states[0] for n in group]
         hold = len(group) + 1
         otherwise = [hold if target == states[0] else 0 for target in self.rows[states[0]]]
@@ -160,7 +175,9 @@ class _Assembly:
         context = self._front(f"context of {name}", entries, otherwise)
         commands = commands[: self.builder.lookups[context].num_values]
         start = states.index(self.dfa.start) + 1 if self.dfa.start in states else 0
-        level = Level(name=name, num_labels=len(group) + 1, start=start, context=context, commands=tuple(commands))
+        level = Level(
+            name=name, num_labels=len(group) + 1, start=start, context=context, commands=tuple(commands)
+        )
         number = self.builder.add_level(level)
         for label, n in enumerate(group, 1):
             (q,) = self.parts[n].states
@@ -173,22 +190,20 @@ class _Assembly:
         levels = Levels(Skeleton(action, self.budget))
         point = {q: i for i, q in enumerate(part.states)}
         roots = [LEFT if j is None else Context(j, 0, 0) for j in map_of]
-        enter = {target: Context(ENTER, levels.skeleton.singleton(point[target]), 0) for _, _, target in part.entries}
+        enter = {
+            target: Context(ENTER, levels.skeleton.singleton(point[target]), 0)
+            for _, _, target in part.entries
+        }
         begins = self.dfa.start in point
-        chain = ChainBuilder(
-            levels,
-            contexts=[*roots, *enter.values()],
-            images=[0],
-            start=(point[self.dfa.start] if begins else 0, 0),
-        )
-        stages = chain.build()
-        stages.append(_flag_stage(stages, begins))
+        start = (point[self.dfa.start] if begins else 0, 0)
+        blocks = build_chain(levels, contexts=[*roots, *enter.values()], images=[0], start=start)
+        add_flag(blocks, begins)
         name = f"{{{','.join(map(str, part.states[:4]))}{',…' * (len(part.states) > 4)}}}."
-        assembly = ChainAssembly(self.builder, stages, name)
+        assembly = ChainAssembly(self.builder, blocks, name)
         entries = {(q, symbol): assembly.kind(enter[target]) for q, symbol, target in part.entries}
         front = self._front(f"{name}front", entries, [assembly.kind(root) for root in roots])
         assembly.add_levels(Carrier(front, tuple(range(self.builder.lookups[front].num_values))))
-        flag = assembly.level_of[len(stages) - 1, 0]
+        flag = assembly.level_of[len(blocks) - 1, 0, 0]
         state_of = {levels.skeleton.singleton(i): q for i, q in enumerate(part.states)}
         before = self._alternatives(assembly, flag, state_of)
         reading = assembly.add_reading(Carrier(None, (0,)), new)
@@ -241,7 +256,7 @@ class _Assembly:
 
 
 def restricted_action(rows: Rows, states: Sequence[int]) -> tuple[PartialAction, list[int | None]]:
-    """Returns how letters act inside some states, and the map of each letter (None if all states are left)."""
+    """Returns how letters act inside some states, and the map of each letter (None if it leaves all)."""
     point = {q: i for i, q in enumerate(states)}
     maps: dict[tuple[int, ...], int] = {}
     letters: list[int] = []
@@ -258,20 +273,26 @@ def restricted_action(rows: Rows, states: Sequence[int]) -> tuple[PartialAction,
     return PartialAction(states=tuple(states), letters=tuple(letters), maps=tuple(maps)), map_of
 
 
-def _flag_stage(stages: Sequence[Stage], begins: bool) -> Stage:
-    """Returns the last stage of a component: entering sets its level, leaving clears it."""
-    last = stages[-1]
-    contexts = list(dict.fromkeys(c for _, following in last.moves for c in following if c is not None))
-    images = list(dict.fromkeys(i for _, following in last.readings for i in following if i is not None))
+def add_flag(blocks: list[Block], begins: bool) -> None:
+    """Adds the last level of a component as a block: entering sets it, leaving clears it."""
+    last = blocks[-1].stages[-1]
+    contexts = list(
+        dict.fromkeys(f.context for c in last.moves.values() for f in c.following if f is not None)
+    )
+    number = {context: i for i, context in enumerate(contexts)}
+    for choice in last.moves.values():
+        choice.following = [f and Node(number[f.context], f.context) for f in choice.following]
+    images = dict.fromkeys(
+        f for reading in last.readings.values() for f in reading.following if f is not None
+    )
     commands: list[Command] = [
         Reset(0) if context is LEFT else Reset(1) if context.letter == ENTER else HOLD for context in contexts
     ]
     flag = Component(tile={}, num_labels=2, start=int(begins), commands=commands)
-    return Stage(
-        level=0,
-        contexts=contexts,
+    nodes = [Node(i, context) for i, context in enumerate(contexts)]
+    stage = Stage(
         components=[flag],
-        moves=[(None, [context]) for context in contexts],
-        images=images,
-        readings=[(None, [image]) for image in images],
+        moves={node: Choice(component=None, following=[node]) for node in nodes},
+        readings={image: Reading(component=None, following=[image]) for image in images},
     )
+    blocks.append(Block(leaders=contexts, stages=[stage]))

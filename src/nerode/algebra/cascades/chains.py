@@ -1,131 +1,99 @@
-"""From levels of images to stages of labels: the contexts of a holonomy cascade and what they command.
+"""From levels of images to blocks of stages: the contexts of a holonomy cascade and what they command.
 
-A context at a stage is a letter with a set x of states before it and a set y after it, x·a inside y; both
-start as the whole set and each stage may replace them by one of their tiles: x by the old label of the stage,
-y by the new one. When all stages are passed both are single states, so y is the state after the letter.
+A context is a letter with a set x of states before it and a set y after it, x·a inside y. Both start as the
+whole set, and each stage may replace them by one of their tiles: x by the old label of the stage, y by the
+new one. When all stages are passed both are single states, so y is the state after the letter.
+
+A stage must tell its level what to do only while y has the level of the stage; otherwise any command will do.
+A stage joins the block of the stages above it if its commands can be told from the context at the beginning
+of the block, whatever the labels in between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TypeVar
 
 from nerode.algebra.cascades.commands import HOLD, Command, Permute, Reset
 from nerode.algebra.cascades.sections import Levels, Section, join_sections
 from nerode.algebra.cascades.skeleton import NOWHERE
+from nerode.algebra.cascades.stages import (
+    ENTER,
+    LEFT,
+    Block,
+    Choice,
+    Component,
+    Context,
+    Node,
+    Reading,
+    Stage,
+    drop_impossible,
+)
 
-ENTER = -1
-"""In place of the letter: the set before it is not known, the set of a context is where the letter leads."""
-
-
-class Context(NamedTuple):
-    """A letter (a map of the skeleton, or ENTER), the image before it and the image after it.
-
-    `before` is NOWHERE when the letter leaves the points of the skeleton; nothing matters then.
-    """
-
-    letter: int
-    before: int
-    after: int
-
-
-LEFT = Context(ENTER, NOWHERE, NOWHERE)
+_T = TypeVar("_T")
 
 
-@dataclass(kw_only=True)
-class Component:
-    """The labels of one level.
-
-    Attributes:
-        tile: (class, label) → number of the tile that the label means in images of the class.
-        num_labels: how many labels there are.
-        start: the label at the start.
-        commands: for each context of the stage.
-    """
-
-    tile: dict[tuple[int, int], int]
-    num_labels: int
-    start: int
-    commands: list[Command]
-
-
-@dataclass(kw_only=True)
-class Stage:
-    """What happens at one level of the images.
-
-    Attributes:
-        level: the level of the images that it splits.
-        contexts: the contexts that come from the stage above.
-        components: the levels of the cascade at this stage; they do not read each other.
-        moves: for each context the component whose old label decides how it goes on (None if none does) and
-            the contexts that follow, by label (None for a label that cannot occur), or the only one.
-        images: the images that decoding meets at this stage.
-        readings: for each of these images the component whose new label says the tile, and the images that
-            follow, as in `moves`.
-    """
-
-    level: int
-    contexts: list[Context]
-    components: list[Component]
-    moves: list[tuple[int | None, list[Context | None]]]
-    images: list[int]
-    readings: list[tuple[int | None, list[int | None]]]
-
-
-class ChainBuilder:
-    """Makes the stages of a cascade from the levels of its images.
+def build_chain(
+    levels: Levels, *, contexts: Iterable[Context], images: Iterable[int], start: tuple[int, int]
+) -> list[Block]:
+    """Returns the blocks of the cascade that splits all images down to single points.
 
     Args:
         levels: of the images.
         contexts: those at the top.
         images: where decoding can begin.
-        start: the state at the start, and the image where decoding begins then.
+        start: the point at the start, and the image where decoding begins then.
     """
+    builder = _ChainBuilder(levels, list(dict.fromkeys(contexts)), list(dict.fromkeys(images)), start)
+    for level in range(levels.top, 0, -1):
+        builder.add_stage(level)
+    drop_impossible(builder.blocks)
+    return builder.blocks
 
+
+class _ChainBuilder:
     def __init__(
-        self,
-        levels: Levels,
-        *,
-        contexts: Iterable[Context],
-        images: Iterable[int],
-        start: tuple[int, int],
+        self, levels: Levels, contexts: list[Context], images: list[int], start: tuple[int, int]
     ) -> None:
         self.levels = levels
         self.skeleton = levels.skeleton
-        self._contexts = list(dict.fromkeys(contexts))
-        self._images = list(dict.fromkeys(images))
-        self._start_state, self._start_image = start
+        self.blocks: list[Block] = []
+        self.nodes = [Node(i, context) for i, context in enumerate(contexts)]
+        self.images = images
+        self.start_point, self.start_image = start
 
-    def build(self) -> list[Stage]:
-        """Returns the stages, top first."""
-        stages = [self._stage(level) for level in range(self.levels.top, 0, -1)]
-        _drop_impossible(stages)
-        return stages
-
-    def _stage(self, level: int) -> Stage:
-        self.skeleton.budget.check_time(contexts=len(self._contexts))
+    def add_stage(self, level: int) -> None:
+        """Adds the stage of a level, to the last block if its commands can be told there."""
+        self.skeleton.budget.check_time(contexts=len(self.nodes))
         components, owner = self._components(level)
-        for component in components:
-            component.commands = [HOLD] * len(self._contexts)
-        for number, context in enumerate(self._contexts):
-            for c, component in enumerate(components):
-                component.commands[number] = self._command(context, component, owner, c)
-        moves = [self._move(context, components, owner) for context in self._contexts]
-        readings = [self._reading(image, components, owner) for image in self._images]
-        stage = Stage(
-            level=level,
-            contexts=self._contexts,
-            components=components,
-            moves=moves,
-            images=self._images,
-            readings=readings,
-        )
-        self._contexts = list(dict.fromkeys(c for _, following in moves for c in following if c is not None))
-        self._images = list(dict.fromkeys(i for _, following in readings for i in following if i is not None))
-        if (c := owner.get(self.skeleton.class_of[self._start_image])) is not None:
-            self._start_image = self._tile(components[c], self._start_image, components[c].start)
-        return stage
+        commands = self._commands(components, owner) if self.blocks else None
+        if commands is None:
+            leaders = list(dict.fromkeys(node.context for node in self.nodes))
+            number = {context: i for i, context in enumerate(leaders)}
+            if self.blocks:
+                self._renumber(number)
+            self.blocks.append(Block(leaders=leaders, stages=[]))
+            self.nodes = [Node(i, context) for i, context in enumerate(leaders)]
+            commands = self._commands(components, owner)
+            if commands is None:
+                raise AssertionError("a context with two commands")
+        for component, column in zip(components, commands, strict=True):
+            component.commands = column
+        moves = {node: self._choice(node, components, owner) for node in self.nodes}
+        readings = {image: self._reading(image, components, owner) for image in self.images}
+        self.blocks[-1].stages.append(Stage(components=components, moves=moves, readings=readings))
+        self.nodes = _distinct(f for choice in moves.values() for f in choice.following)
+        self.images = _distinct(f for reading in readings.values() for f in reading.following)
+        if (c := owner.get(self.skeleton.class_of[self.start_image])) is not None:
+            self.start_image = self._tile(components[c], self.start_image, components[c].start)
+
+    def _renumber(self, number: dict[Context, int]) -> None:
+        """Makes the last stage lead to the leaders of a new block."""
+        for choice in self.blocks[-1].stages[-1].moves.values():
+            choice.following = [
+                None if node is None else Node(number[node.context], node.context)
+                for node in choice.following
+            ]
 
     def _target(self, context: Context) -> int:
         """Returns the image that is known to contain the state after the letter: x·a."""
@@ -135,135 +103,164 @@ class ChainBuilder:
 
     def _components(self, level: int) -> tuple[list[Component], dict[int, int]]:
         """Returns the components of a level and for each class of the level which one it belongs to."""
+        wanted = self._wanted(level)
         class_of, has_group = self.skeleton.class_of, self.levels.has_group
-        demands: dict[int, list[int]] = {}
-        for context in self._contexts:
-            if context is not LEFT and self.levels.of(context.after) == level:
-                demands.setdefault(class_of[context.after], [])
-                if (target := self._target(context)) != context.after:
-                    demands[class_of[context.after]].append(self._covering(context.after, target))
-        for image in self._images:
-            if self.levels.of(image) == level:
-                demands.setdefault(class_of[image], [])
-        if self.levels.of(self._start_image) == level:
-            singleton = self.skeleton.singleton(self._start_state)
-            demands[class_of[self._start_image]].append(self._covering(self._start_image, singleton))
-        plain = {number: _hit(sets) for number, sets in demands.items() if not has_group[number]}
-        components = []
+        plain = {number: _hit(sets) for number, sets in wanted.items() if not has_group[number]}
+        components: list[Component] = []
         owner: dict[int, int] = {}
         if plain:
-            sections = join_sections(self.levels, plain)
             owner.update(dict.fromkeys(plain, len(components)))
-            components.append(_section_component(sections))
-        for number in sorted(demands):
+            components.append(_section_component(join_sections(self.levels, plain)))
+        for number in sorted(wanted):
             if has_group[number]:
                 owner[number] = len(components)
                 tiles = len(self.skeleton.tiles(self.skeleton.classes[number][0]))
                 tile = {(number, label): label for label in range(tiles)}
-                components.append(Component(tile=tile, num_labels=tiles, start=0, commands=[]))
-        if (c := owner.get(class_of[self._start_image])) is not None:
-            singleton = self.skeleton.singleton(self._start_state)
-            components[c].start = self._label(components[c], self._start_image, singleton)
+                components.append(Component(tile=tile, num_labels=tiles))
+        if (c := owner.get(class_of[self.start_image])) is not None:
+            singleton = self.skeleton.singleton(self.start_point)
+            components[c].start = self._labels(components[c], self.start_image, singleton)[0]
         return components, owner
+
+    def _wanted(self, level: int) -> dict[int, list[int]]:
+        """Returns for each class of a level the sets of tiles (as bits) of which one must have a label."""
+        class_of = self.skeleton.class_of
+        wanted: dict[int, list[int]] = {}
+        for node in self.nodes:
+            context = node.context
+            if context is not LEFT and self.levels.of(context.after) == level:
+                sets = wanted.setdefault(class_of[context.after], [])
+                if (target := self._target(context)) != context.after:
+                    sets.append(self._covering(context.after, target))
+        for image in self.images:
+            if self.levels.of(image) == level:
+                wanted.setdefault(class_of[image], [])
+        if self.levels.of(self.start_image) == level:
+            singleton = self.skeleton.singleton(self.start_point)
+            wanted[class_of[self.start_image]].append(self._covering(self.start_image, singleton))
+        return wanted
 
     def _covering(self, image: int, inside: int) -> int:
         """Returns the tiles of an image that contain a smaller image, as bits."""
         mask, masks = self.skeleton.masks[inside], self.skeleton.masks
         return sum(1 << i for i, tile in enumerate(self.skeleton.tiles(image)) if not mask & ~masks[tile])
 
-    def _label(self, component: Component, image: int, inside: int) -> int:
-        """Returns the first label that means a tile of the image around a smaller image."""
+    def _labels(self, component: Component, image: int, inside: int) -> list[int]:
+        """Returns the labels that mean a tile of the image around a smaller image."""
         covering = self._covering(image, inside)
         number = self.skeleton.class_of[image]
-        for label in range(component.num_labels):
-            tile = component.tile.get((number, label))
-            if tile is not None and covering >> tile & 1:
-                return label
-        raise AssertionError("no label means a tile that is wanted")
+        tiles = [component.tile.get((number, label)) for label in range(component.num_labels)]
+        return [label for label, tile in enumerate(tiles) if tile is not None and covering >> tile & 1]
 
     def _tile(self, component: Component, image: int, label: int) -> int:
-        tile = component.tile[self.skeleton.class_of[image], label]
-        return self.skeleton.tiles(image)[tile]
+        return self.skeleton.tiles(image)[component.tile[self.skeleton.class_of[image], label]]
 
-    def _command(self, context: Context, component: Component, owner: dict[int, int], c: int) -> Command:
-        if context is LEFT or owner.get(self.skeleton.class_of[context.after]) != c:
-            return Reset(0)
-        target = self._target(context)
-        if target != context.after:
-            return Reset(self._label(component, context.after, target))
-        number = self.skeleton.class_of[context.after]
-        if not self.levels.has_group[number]:
-            return HOLD
-        images = self.skeleton.tile_permutation(context.before, context.letter)
-        return HOLD if images == tuple(range(len(images))) else Permute(images)
-
-    def _move(
-        self, context: Context, components: list[Component], owner: dict[int, int]
-    ) -> tuple[int | None, list[Context | None]]:
-        if context is LEFT:
-            return None, [LEFT]
-        class_of = self.skeleton.class_of
-        c_after = owner.get(class_of[context.after])
-        c_before = None if context.letter == ENTER else owner.get(class_of[context.before])
-        if c_before is None:
-            after = context.after
-            if c_after is not None:
-                target = self._target(context)
-                after = self._tile(components[c_after], after, self._label(components[c_after], after, target))
-            return None, [context._replace(after=after)]
-        following: list[Context | None] = []
-        component = components[c_before]
-        for label in range(component.num_labels):
-            if (class_of[context.before], label) not in component.tile:
-                following.append(None)
+    def _commands(self, components: list[Component], owner: dict[int, int]) -> list[list[Command]] | None:
+        """Returns the commands of each component by leader; None if some leader does not say enough."""
+        num_leaders = 1 + max((node.leader for node in self.nodes), default=-1)
+        allowed: list[list[list[Command] | None]] = [[None] * num_leaders for _ in components]
+        for node in self.nodes:
+            c = None if node.context is LEFT else owner.get(self.skeleton.class_of[node.context.after])
+            if c is None or components[c].num_labels == 1:
                 continue
-            before = self._tile(component, context.before, label)
-            after = context.after
-            if c_after is not None:
-                command = self._command(context, components[c_after], owner, c_after)
-                changed = command.apply(label, components[c_after].num_labels)
-                after = self._tile(components[c_after], after, changed)
-            gone = self.skeleton.after[context.letter][before] == NOWHERE
-            following.append(LEFT if gone else Context(context.letter, before, after))
-        return c_before, following
+            options = self._options(
+                node.context, components[c], owner.get(self._class_before(node.context)) == c
+            )
+            known = allowed[c][node.leader]
+            both = options if known is None else [command for command in known if command in options]
+            if not both:
+                return None
+            allowed[c][node.leader] = both
+        return [[Reset(0) if options is None else options[0] for options in column] for column in allowed]
 
-    def _reading(
-        self, image: int, components: list[Component], owner: dict[int, int]
-    ) -> tuple[int | None, list[int | None]]:
-        c = owner.get(self.skeleton.class_of[image])
-        if c is None:
-            return None, [image]
-        number = self.skeleton.class_of[image]
-        return c, [
-            self._tile(components[c], image, label) if (number, label) in components[c].tile else None
-            for label in range(components[c].num_labels)
+    def _class_before(self, context: Context) -> int:
+        return NOWHERE if context.letter == ENTER else self.skeleton.class_of[context.before]
+
+    def _options(self, context: Context, component: Component, same: bool) -> list[Command]:
+        """Returns what may be commanded when the image after the letter belongs to a component.
+
+        Args:
+            context: the context.
+            component: whose labels mean tiles of the image after the letter.
+            same: whether its labels also mean tiles of the image before the letter.
+        """
+        target = self._target(context)
+        if target == context.after:
+            if not self.levels.has_group[self.skeleton.class_of[target]]:
+                return [HOLD]
+            images = self.skeleton.tile_permutation(context.before, context.letter)
+            return [HOLD if images == tuple(range(len(images))) else Permute(images)]
+        options: list[Command] = [Reset(label) for label in self._labels(component, context.after, target)]
+        if same and self._may_hold(context, component):
+            options.append(HOLD)
+        return options
+
+    def _may_hold(self, context: Context, component: Component) -> bool:
+        """Whether every label means a tile before whose image lies in the tile that it means after."""
+        before, after = (self.skeleton.class_of[i] for i in (context.before, context.after))
+        column, masks = self.skeleton.after[context.letter], self.skeleton.masks
+        for label in range(component.num_labels):
+            if (before, label) not in component.tile:
+                continue
+            if (after, label) not in component.tile:
+                return False
+            moved = column[self._tile(component, context.before, label)]
+            if moved != NOWHERE and masks[moved] & ~masks[self._tile(component, context.after, label)]:
+                return False
+        return True
+
+    def _choice(self, node: Node, components: list[Component], owner: dict[int, int]) -> Choice:
+        context = node.context
+        if context is LEFT:
+            return Choice(component=None, following=[node])
+        before = owner.get(self._class_before(context))
+        if before is None:
+            return Choice(component=None, following=[self._follow(node, None, components, owner)])
+        number = self._class_before(context)
+        following = [
+            self._follow(node, label, components, owner)
+            if (number, label) in components[before].tile
+            else None
+            for label in range(components[before].num_labels)
         ]
+        return Choice(component=before, following=following)
+
+    def _follow(
+        self, node: Node, label: int | None, components: list[Component], owner: dict[int, int]
+    ) -> Node:
+        """Returns the node that follows, given the old label if the image before the letter has one."""
+        letter, before, after = node.context
+        if (c := owner.get(self.skeleton.class_of[after])) is not None:
+            command = components[c].commands[node.leader]
+            if label is None and not isinstance(command, Reset):
+                raise AssertionError("a label is kept that nothing is known about")
+            after = self._tile(components[c], after, command.apply(label or 0, components[c].num_labels))
+        if label is None:
+            return Node(node.leader, Context(letter, before, after))
+        before = self._tile(components[owner[self.skeleton.class_of[before]]], before, label)
+        gone = self.skeleton.after[letter][before] == NOWHERE
+        return Node(node.leader, LEFT if gone else Context(letter, before, after))
+
+    def _reading(self, image: int, components: list[Component], owner: dict[int, int]) -> Reading:
+        number = self.skeleton.class_of[image]
+        c = owner.get(number)
+        if c is None:
+            return Reading(component=None, following=[image])
+        component = components[c]
+        following = [
+            self._tile(component, image, label) if (number, label) in component.tile else None
+            for label in range(component.num_labels)
+        ]
+        return Reading(component=c, following=following)
 
 
 def _section_component(sections: Sequence[Section]) -> Component:
     tile = {(number, s): t for s, section in enumerate(sections) for number, t in section.items()}
-    return Component(tile=tile, num_labels=max(1, len(sections)), start=0, commands=[])
+    return Component(tile=tile, num_labels=max(1, len(sections)))
 
 
-def _drop_impossible(stages: Sequence[Stage]) -> None:
-    """Removes contexts and images after which no label can occur, from the last stage upwards."""
-    contexts: set[Context] | None = None
-    images: set[int] | None = None
-    for stage in reversed(stages):
-        if contexts is not None and images is not None:
-            for _, following in stage.moves:
-                following[:] = [f if f in contexts else None for f in following]
-            for _, results in stage.readings:
-                results[:] = [r if r in images else None for r in results]
-        kept = [i for i, (_, following) in enumerate(stage.moves) if any(f is not None for f in following)]
-        stage.contexts = [stage.contexts[i] for i in kept]
-        stage.moves = [stage.moves[i] for i in kept]
-        for component in stage.components:
-            component.commands = [component.commands[i] for i in kept]
-        kept = [i for i, (_, results) in enumerate(stage.readings) if any(r is not None for r in results)]
-        stage.images = [stage.images[i] for i in kept]
-        stage.readings = [stage.readings[i] for i in kept]
-        contexts, images = set(stage.contexts), set(stage.images)
+def _distinct(items: Iterable[_T | None]) -> list[_T]:
+    return list(dict.fromkeys(item for item in items if item is not None))
 
 
 def _hit(sets: list[int]) -> list[int]:
@@ -280,5 +277,3 @@ def _hit(sets: list[int]) -> list[int]:
         chosen.append(best)
         left = [bits for bits in left if not bits >> best & 1]
     return chosen
-
-

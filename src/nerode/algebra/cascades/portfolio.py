@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from nerode.algebra.cascades.by_components import component_cascade
@@ -39,42 +39,62 @@ def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cas
 
     Implements: [KrohnRhodes1965], [MalerPnueli1990]
     """
-    if window < 0:
-        raise InputError(f"a window of {window} letters; give 0 or more")
     budget = budget or Budget()
     minimal = minimise(dfa)
     if (witness := find_counter(minimal, budget)) is not None:
         raise NotCounterFree(witness, minimal.alphabet)
-    candidates, stopped = [], None
-    for construction in _constructions(minimal, budget, window):
-        try:
-            cascade = construction()
-        except BudgetExceeded as exceeded:
-            stopped = stopped or exceeded
-            continue
-        if cascade is not None:
-            candidates.append(cascade)
-            if _cannot_be_beaten(cascade):
-                break
-    for cascade in sorted(candidates, key=lambda c: (c.depth, c.bits, c.num_rows)):
-        try:
-            verify_cascade(cascade, minimal, budget)
-        except BudgetExceeded as exceeded:
-            stopped = stopped or exceeded
-            continue
-        if stopped is not None:
-            route = f"{cascade.route} (left out for want of {stopped.resource}: another construction)"
-            return replace(cascade, route=route)
-        return cascade
-    if stopped is None:
-        raise AssertionError("no construction gave a cascade")
-    raise stopped
+    return best_verified(minimal, budget, constructions(minimal, budget, window))
 
 
-def _constructions(dfa: Dfa, budget: Budget, window: int) -> Iterator[Construction]:
+def constructions(dfa: Dfa, budget: Budget, window: int) -> Iterator[Construction]:
+    """Yields what can be tried for a minimal automaton, with or without groups.
+
+    Raises:
+        InputError: if the window is negative.
+    """
+    if window < 0:
+        raise InputError(f"a window of {window} letters; give 0 or more")
     yield lambda: holonomy_cascade(dfa, budget, window=window)
     yield lambda: component_cascade(dfa, budget)
     yield lambda: quotient_cascade(dfa, budget, window=window)
+
+
+def best_verified(
+    dfa: Dfa,
+    budget: Budget,
+    candidates: Iterable[Construction],
+    finish: Callable[[Cascade], Cascade] = lambda cascade: cascade,
+) -> Cascade:
+    """Returns the cascade of least (depth, bits, rows) among those that fit the budget, verified.
+
+    Args:
+        dfa: the automaton that all of them run.
+        budget: for the check.
+        candidates: constructions; None stands for "does not apply".
+        finish: what to do with each result before it is compared.
+    """
+    found: list[Cascade] = []
+    stopped: list[BudgetExceeded] = []
+    for construction in candidates:
+        try:
+            cascade = construction()
+            if cascade is not None:
+                found.append(finish(cascade))
+                if _cannot_be_beaten(found[-1]):
+                    break
+        except BudgetExceeded as exceeded:
+            stopped.append(exceeded)
+    for cascade in sorted(found, key=lambda c: (c.depth, c.bits, c.num_rows)):
+        try:
+            verify_cascade(cascade, dfa, budget)
+        except BudgetExceeded as exceeded:
+            stopped.append(exceeded)
+            continue
+        if stopped:
+            why = f"another construction or its check exceeded the budget of {stopped[0].resource}"
+            return replace(cascade, route=f"{cascade.route} ({why})")
+        return cascade
+    raise stopped[0]
 
 
 def _cannot_be_beaten(cascade: Cascade) -> bool:

@@ -14,6 +14,7 @@ from nerode.algebra.cascades.lookups import Lookup, Row, lookup
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Skeleton
+from nerode.algebra.cascades.window_front import describe_window
 from nerode.algebra.components import whole_action
 from nerode.core.budget import Budget
 from nerode.languages.dfa import Dfa
@@ -42,9 +43,9 @@ def quotient_cascade(dfa: Dfa, budget: Budget | None = None, *, window: int = 0)
         levels = Levels(Skeleton(whole_action(factor), budget))
         carriers.append(add_holonomy(builder, factor, levels, name=f"{number + 1}."))
     state = join_classes(builder, congruences, carriers)
-    front = f" behind a window of {window} letter{'s' * (window > 1)}" if window else ""
     sizes = ", ".join(str(max(labels) + 1) for labels in congruences)
-    route = f"section-labelled holonomy of {len(congruences)} quotients with {sizes} states side by side{front}"
+    route = f"holonomy of {len(congruences)} quotients with {sizes} states side by side"
+    route += describe_window(window)
     return builder.build(state=state, num_states=dfa.num_states, route=route)
 
 
@@ -60,7 +61,9 @@ def quotient(dfa: Dfa, labels: Labels) -> Dfa:
     )
 
 
-def join_classes(builder: CascadeBuilder, congruences: Sequence[Labels], carriers: Sequence[Carrier]) -> Carrier:
+def join_classes(
+    builder: CascadeBuilder, congruences: Sequence[Labels], carriers: Sequence[Carrier]
+) -> Carrier:
     """Adds the lookup from the classes of a state to the state; returns where the state is said."""
     num_states = len(congruences[0])
     order = sorted(range(len(carriers)), key=lambda i: -max(congruences[i]))
@@ -73,13 +76,12 @@ def join_classes(builder: CascadeBuilder, congruences: Sequence[Labels], carrier
             reads.append(lookup(number))
             values.append([value_of.get(label) for label in congruences[i]])
     table = list(zip(*values, strict=True))
-    otherwise = []
-    rows = []
+    otherwise: list[int] = []
+    rows: list[Row] = []
     for first in range(len(carriers[order[0]].meanings)):
         states = [q for q in range(num_states) if table[q][0] == first]
         otherwise.append(states[0])
-        for q in states[1:]:
-            rows.append(Row(_distinguish(table, q, states), q))
+        rows.extend(Row(_distinguish(table, q, states), q) for q in states[1:])
     joined = Lookup(
         name="state",
         num_values=num_states,

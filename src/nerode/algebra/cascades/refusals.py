@@ -32,6 +32,6 @@ class NotSolvable(InputError):
     def __init__(self, group: GroupStructure) -> None:
         self.group = group
         super().__init__(
-            f"the automaton contains the group {group.name} of order {group.order}, which is not solvable, so "
-            "no cascade of cyclic counters runs it; decompose_general keeps it as a permutation component"
+            f"the automaton contains the group {group.name} of order {group.order}, which is not solvable, "
+            "so no cascade of cyclic counters runs it; decompose_general keeps it as a permutation component"
         )

@@ -189,7 +189,7 @@ def join_sections(levels: Levels, wanted: Mapping[int, Iterable[int]]) -> list[S
 
 
 def _match(options: list[list[int]]) -> list[int | None]:
-    """Returns a largest matching: for each row one of its options, no option twice, None where none is left."""
+    """Returns a largest matching: for each row one of its options or None, no option twice."""
     owner: dict[int, int] = {}
     for row in range(len(options)):
         seen: set[int] = set()

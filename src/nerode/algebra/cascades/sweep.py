@@ -19,8 +19,7 @@ from nerode.languages.dfa import Dfa
 
 Values = dict[Source, int]
 Key = tuple[int, ...]
-
-LETTER = Source("letter", 0)
+Frozen = tuple[tuple[Source, int], ...]
 
 
 class LevelSweep:
@@ -86,13 +85,13 @@ class LevelSweep:
                     )
             current = following
             self.budget.check("elements", len(current))
-        for symbol, _, before, after in current:
-            state = self._decoding.value(dict(before))
-            if self._decoding.value(dict(after)) != self.rows[state][symbol]:
+        for symbol, _, first, last in current:
+            state = self._decoding.value(dict(first))
+            if self._decoding.value(dict(last)) != self.rows[state][symbol]:
                 return False
         return True
 
-    def _beginnings(self) -> Iterator[tuple[int, object, object, object]]:
+    def _beginnings(self) -> Iterator[tuple[int, Frozen, Frozen, Frozen]]:
         missing, window = self.cascade.num_letters, self.cascade.window
         for known in range(1, window + 2):
             for seen in itertools.product(range(missing), repeat=known):
@@ -173,5 +172,5 @@ class _Plan:
         return values[Source("lookup", goal)]
 
 
-def _freeze(values: Values) -> tuple[tuple[Source, int], ...]:
+def _freeze(values: Values) -> Frozen:
     return tuple(sorted(values.items()))

@@ -9,7 +9,6 @@ from nerode.core.errors import BudgetExceeded, NerodeError
 from nerode.languages.alphabet import Word
 from nerode.languages.dfa import Dfa
 
-
 FEW_CONFIGURATIONS = 1_000
 """Configurations to look at before the proof by levels is tried."""
 
@@ -22,7 +21,9 @@ class CascadeMismatch(NerodeError):
         self.expected = expected
         self.got = got
         shown = ", ".join(map(str, word[:40])) + (" …" if len(word) > 40 else "")
-        super().__init__(f"after the letters ({shown}) the automaton is in {expected}, the cascade says {got}")
+        super().__init__(
+            f"after the letters ({shown}) the automaton is in {expected}, the cascade says {got}"
+        )
 
 
 def verify_cascade(cascade: Cascade, dfa: Dfa, budget: Budget | None = None) -> str:
