@@ -1,0 +1,145 @@
+"""The flip-flop language: the instruction before a bit, the bit that was written last, an error flag.
+
+Layer 1 (width 3) holds the instruction of the current step and shows the one before; layer 2 (width 2) holds
+the stored bit, one-hot, and is overwritten when the instruction before was w. These two layers predict, on
+prefixes of words of the language. A third layer of width 1 remembers the first error, so that the network is
+right on every word.
+"""
+
+from __future__ import annotations
+
+from nerode.compiler.assembly import DEAD, Assembly
+from nerode.compiler.construction import Construction, Request, construction
+from nerode.compiler.forms import Form, constant, direction, total
+from nerode.compiler.layer_builder import Relu
+from nerode.compiler.network import Network
+from nerode.compiler.piecewise import RETAIN, conjunction, second_digit
+from nerode.core.errors import NotCompilable
+from nerode.core.refs import Reference
+from nerode.verdict.classes import can_hold, diagonal, input_dependent, linear
+from nerode.verdict.facts import of_family
+
+INSTRUCTIONS = ("w", "r", "i")
+BITS = ("0", "1")
+
+_flip_flop = of_family({"flip-flop"}, "the flip-flop language")
+
+
+def compile_flip_flop(request: Request) -> Network:
+    """Returns the network of three layers that is right on every word.
+
+    Implements: [Sarrof2024]
+    """
+    assembly = _two_layers(request)
+    builder = assembly.layer("errors")
+    assembly.add_dead_flag(builder, _error(builder.relu))
+    return _finish(
+        assembly,
+        alive=1 - direction(DEAD),
+        construction="flip-flop",
+        route="layer 1 holds the instruction, layer 2 the written bit, layer 3 whether an error occurred",
+    )
+
+
+def compile_flip_flop_predictor(request: Request) -> Network:
+    """Returns the network of two layers, of width 3 and 2, that predicts on prefixes of valid words.
+
+    Implements: [Sarrof2024]
+    """
+    return _finish(
+        _two_layers(request),
+        alive=constant(1),
+        construction="flip-flop-predictor",
+        route="layer 1 holds the instruction, layer 2 the written bit; only for prefixes of valid words",
+    )
+
+
+def _two_layers(request: Request) -> Assembly:
+    assembly = Assembly(request)
+    if frozenset(assembly.alphabet) != {*INSTRUCTIONS, *BITS}:
+        raise NotCompilable(
+            request.target.name, ["the letters of the flip-flop language are w, r, i, 0 and 1"]
+        )
+    exclusive = request.options.exclusive_scan
+    builder = assembly.layer("instruction", exposes_previous=exclusive)
+    for name in INSTRUCTIONS:
+        state = builder.coordinate(name, gate=0 if exclusive else RETAIN, write=direction(f"x={name}"))
+        before = builder.previous(name) if exclusive else second_digit(state, builder.readout_relu)
+        builder.output(f"after {name}", before)
+    assembly.add(builder)
+    builder = assembly.layer("bit")
+    written = [conjunction([direction("after w"), direction(f"x={bit}")], builder.relu) for bit in BITS]
+    for bit, write in zip(BITS, written, strict=True):
+        stored = builder.coordinate(f"stored {bit}", gate=1 - total(written), write=write)
+        builder.output(f"stored {bit}", stored)
+    assembly.add(builder)
+    return assembly
+
+
+def _error(relu: Relu) -> Form:
+    """Returns 1 where the letter is an error and none came before, 0 or 1 elsewhere.
+
+    A bit needs an instruction just before it, and after r it must be the stored one. An instruction must not
+    follow an instruction, and r and i need a stored bit. What the second layer stores is the same before and
+    after every letter that is looked at here.
+    """
+    after = total(direction(f"after {name}") for name in INSTRUCTIONS)
+    stored = total(direction(f"stored {bit}") for bit in BITS)
+    is_bit = total(direction(f"x={bit}") for bit in BITS)
+    is_instruction = total(direction(f"x={name}") for name in INSTRUCTIONS)
+    wrong = [
+        conjunction([direction("after r"), direction(f"x={bit}"), 1 - direction(f"stored {bit}")], relu)
+        for bit in BITS
+    ]
+    needs = direction("x=r") + direction("x=i")
+    return total(
+        (
+            conjunction([is_bit, 1 - after], relu),
+            *wrong,
+            conjunction([is_instruction, after], relu),
+            conjunction([needs, 1 - after, 1 - stored], relu),
+        )
+    )
+
+
+def _finish(assembly: Assembly, *, alive: Form, construction: str, route: str) -> Network:
+    decoder = assembly.decoder()
+    letter = assembly.alphabet.index
+    is_bit = total(direction(f"x={bit}") for bit in BITS)
+    between = conjunction([is_bit, alive], decoder.relu)
+    for name in INSTRUCTIONS:
+        decoder.add(letter(name), between)
+    decoder.add(len(assembly.alphabet), between)
+    free = conjunction([direction("x=w") + direction("x=i"), alive], decoder.relu)
+    for bit in BITS:
+        read = conjunction([direction("x=r"), direction(f"stored {bit}"), alive], decoder.relu)
+        decoder.add(letter(bit), free + read)
+    return assembly.network(
+        decoder.build(assembly.empty()),
+        construction=construction,
+        route=route,
+        reference=Reference("Sarrof2024"),
+    )
+
+
+construction(
+    Construction(
+        name="flip-flop",
+        title="instruction, bit and error flag",
+        theorem="flip-flop-two-layers",
+        language=_flip_flop,
+        architecture=linear & diagonal & input_dependent & can_hold,
+        build=compile_flip_flop,
+    )
+)
+
+construction(
+    Construction(
+        name="flip-flop-predictor",
+        title="instruction and bit, on valid prefixes",
+        theorem="flip-flop-two-layers",
+        language=_flip_flop,
+        architecture=linear & diagonal & input_dependent & can_hold,
+        build=compile_flip_flop_predictor,
+    )
+)

@@ -1,0 +1,206 @@
+"""Writing layers and decoders by the names of their directions.
+
+A builder collects affine forms; what is read from the stream, the order of columns and the shape of every
+map follow from the forms. The same ReLU asked for twice is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from nerode.compiler.affine import Affine, AffineBuilder, Row
+from nerode.compiler.decoders import ScoreDecoder
+from nerode.compiler.forms import Form, constant, direction
+from nerode.compiler.network import Layer
+from nerode.compiler.recurrences import Diagonal, Recurrence, TimeInvariant
+from nerode.core.errors import InputError
+from nerode.core.exact import Exact
+from nerode.languages.language import Legal
+
+Relu = Callable[[Form], Form]
+"""Makes a ReLU unit of a form and returns its value as a form."""
+
+
+class _Units:
+    """ReLU units of one hidden layer; their values are named by a prefix and a number."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._number: dict[Form, int] = {}
+
+    def add(self, form: Form) -> Form:
+        """Returns the ReLU of a form."""
+        if form.is_constant:
+            return constant(form.bias if form.bias > 0 else 0)
+        number = self._number.setdefault(form, len(self._number))
+        return direction(f"{self._prefix}{number}")
+
+    @property
+    def forms(self) -> list[Form]:
+        """The arguments of the units, in order."""
+        return list(self._number)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the units' values, in order."""
+        return [f"{self._prefix}{i}" for i in range(len(self._number))]
+
+
+class LayerBuilder:
+    """Collects one layer.
+
+    The units of `relu` and the gates and writes read the stream; the units of `readout_relu` and the outputs
+    also read the state, and the state before the letter where the layer exposes it.
+
+    Args:
+        name: what the layer is for.
+        stream: all directions that exist before the layer.
+        exposes_previous: whether the readout may see the state before the letter.
+    """
+
+    def __init__(self, name: str, stream: Sequence[str], *, exposes_previous: bool = False) -> None:
+        self.name = name
+        self._stream = tuple(stream)
+        self._exposes_previous = exposes_previous
+        self._units = _Units("unit ")
+        self._readout_units = _Units("readout unit ")
+        self._gates: dict[str, Form] = {}
+        self._writes: dict[str, Form] = {}
+        self._start: list[Exact] = []
+        self._outputs: dict[str, Form] = {}
+
+    def relu(self, form: Form) -> Form:
+        """Returns the ReLU of a form of the stream, for gates and writes."""
+        return self._units.add(form)
+
+    def coordinate(self, name: str, *, gate: Form | Exact, write: Form | Exact, start: Exact = 0) -> Form:
+        """Adds a state coordinate and returns its value after the letter, for the readout."""
+        if name in self._gates:
+            raise InputError(f"layer {self.name} has two coordinates called {name!r}")
+        self._gates[name] = gate if isinstance(gate, Form) else constant(gate)
+        self._writes[name] = write if isinstance(write, Form) else constant(write)
+        self._start.append(start)
+        return direction(f"state {name}")
+
+    def previous(self, name: str) -> Form:
+        """Returns the value of a coordinate before the letter, for the readout."""
+        if not self._exposes_previous:
+            raise InputError(f"layer {self.name} does not expose its state before the letter")
+        return direction(f"previous {name}")
+
+    def readout_relu(self, form: Form) -> Form:
+        """Returns the ReLU of a form of the stream and the state, for outputs."""
+        return self._readout_units.add(form)
+
+    def output(self, name: str, form: Form) -> Form:
+        """Appends a direction to the stream and returns its value, for later layers."""
+        if name in self._outputs:
+            raise InputError(f"layer {self.name} has two outputs called {name!r}")
+        self._outputs[name] = form
+        return direction(name)
+
+    @property
+    def stream(self) -> tuple[str, ...]:
+        """All directions that exist after the layer."""
+        return (*self._stream, *self._outputs)
+
+    def build(
+        self,
+        *,
+        time_invariant: bool = False,
+        matrix: Sequence[Row] | None = None,
+        recurrence: Recurrence | None = None,
+    ) -> Layer:
+        """Returns the layer.
+
+        Args:
+            time_invariant: whether to store the gates as a fixed diagonal matrix.
+            matrix: a fixed matrix that moves the state in place of the gates.
+            recurrence: a recurrence in place of the gates and the writes.
+
+        Raises:
+            InputError: if a form reads what it may not, or a gate varies in a time-invariant layer.
+        """
+        before = (*self._units.forms, *self._gates.values(), *self._writes.values())
+        after = (*self._readout_units.forms, *self._outputs.values())
+        reads = _used(self._stream, (*before, *after))
+        seen = [*reads, *(f"state {name}" for name in self._gates)]
+        if self._exposes_previous:
+            seen += [f"previous {name}" for name in self._gates]
+        inner = [*reads, *self._units.names]
+        if recurrence is None and matrix is not None:
+            recurrence = TimeInvariant(matrix=tuple(matrix), write=_affine(inner, self._writes.values()))
+        return Layer(
+            name=self.name,
+            reads=reads,
+            state=tuple(self._gates),
+            start=tuple(self._start),
+            units=_affine(reads, self._units.forms),
+            recurrence=recurrence or self._recurrence(inner, time_invariant=time_invariant),
+            readout_units=_affine(seen, self._readout_units.forms),
+            outputs=tuple(self._outputs),
+            readout=_affine([*seen, *self._readout_units.names], self._outputs.values()),
+            exposes_previous=self._exposes_previous,
+        )
+
+    def _recurrence(self, inner: list[str], *, time_invariant: bool) -> Recurrence:
+        write = _affine(inner, self._writes.values())
+        if not time_invariant:
+            return Diagonal(gate=_affine(inner, self._gates.values()), write=write)
+        varying = [name for name, gate in self._gates.items() if not gate.is_constant]
+        if varying:
+            raise InputError(f"layer {self.name}: the gate of {varying[0]!r} depends on the input")
+        fixed = [gate.bias for gate in self._gates.values()]
+        matrix = tuple(((i, gate),) if gate != 0 else () for i, gate in enumerate(fixed))
+        return TimeInvariant(matrix=matrix, write=write)
+
+
+class DecoderBuilder:
+    """Collects a decoder with one score for each letter and one for the end.
+
+    Args:
+        stream: all directions that exist after the last layer.
+        num_letters: letters of the alphabet; the score of the end has this number.
+    """
+
+    def __init__(self, stream: Sequence[str], num_letters: int) -> None:
+        self._stream = tuple(stream)
+        self._units = _Units("unit ")
+        self._scores = [constant(0)] * (num_letters + 1)
+
+    def relu(self, form: Form) -> Form:
+        """Returns the ReLU of a form of the stream."""
+        return self._units.add(form)
+
+    def add(self, output: int, form: Form) -> None:
+        """Adds a form to the score of a letter, or of the end."""
+        self._scores[output] = self._scores[output] + form
+
+    def add_legal(self, legal: Legal, form: Form) -> None:
+        """Adds a form to the score of everything that is legal."""
+        for symbol in sorted(legal.symbols):
+            self.add(symbol, form)
+        if legal.end:
+            self.add(len(self._scores) - 1, form)
+
+    def build(self, empty: Legal) -> ScoreDecoder:
+        """Returns the decoder."""
+        reads = _used(self._stream, (*self._units.forms, *self._scores))
+        return ScoreDecoder(
+            reads=reads,
+            units=_affine(reads, self._units.forms),
+            scores=_affine([*reads, *self._units.names], self._scores),
+            empty=empty,
+        )
+
+
+def _used(stream: Sequence[str], forms: Iterable[Form]) -> tuple[str, ...]:
+    mentioned = {name for form in forms for name in form.terms}
+    return tuple(name for name in stream if name in mentioned)
+
+
+def _affine(inputs: Sequence[str], forms: Iterable[Form]) -> Affine:
+    builder = AffineBuilder(inputs)
+    for number, form in enumerate(forms):
+        builder.row(str(number), form.terms, form.bias)
+    return builder.build()
