@@ -1,0 +1,127 @@
+"""Offset counting as one complex number with a fixed gate: it foretells the end of bursts of fixed length.
+
+The number is 1 while the signal rests and turns once around during a burst of n counted symbols, so that it
+is 1 again where the burst must end. Nothing sets it back: after a burst that was cut short its angle is wrong
+for ever, and a burst that goes on after n symbols looks like the next one. The network is therefore right
+after every prefix of a word of the language, and after no other prefix is anything claimed.
+"""
+
+from __future__ import annotations
+
+from nerode.compiler.affine import Affine
+from nerode.compiler.answers import automaton_of
+from nerode.compiler.assembly import legal_sets
+from nerode.compiler.construction import Construction, Request, construction
+from nerode.compiler.constructions.cyclic import MOST_TURNS
+from nerode.compiler.decoders import PointDecoder
+from nerode.compiler.network import Embedding, Network
+from nerode.compiler.recurrences import TimeInvariant
+from nerode.compiler.state_layers import one_layer_network, state_layer
+from nerode.core.errors import NotCompilable
+from nerode.core.exact import cosine, root_of_unity, sine
+from nerode.core.refs import Reference
+from nerode.languages.dfa import Dfa
+from nerode.verdict.classes import can_hold, complex_gates, diagonal, linear, time_invariant
+from nerode.verdict.facts import Facts, LanguageCondition
+
+NAME = "offset-counting"
+
+REST, COUNTED = 0, 1
+
+
+def burst_length(dfa: Dfa) -> int | None:
+    """Returns n if the automaton is that of bursts of exactly n counted symbols, each after a rest.
+
+    The first letter is the resting symbol, the second the counted one.
+    """
+    if dfa.num_letters != 2:
+        return None
+    dead = dfa.run([COUNTED])
+    resting = dfa.run([REST])
+    n = 1
+    state = dfa.run([COUNTED], state=resting)
+    while state != dfa.start and n < dfa.num_states:
+        if dfa.run([REST], state=state) != dead or dfa.accepting[state]:
+            return None
+        state = dfa.run([COUNTED], state=state)
+        n += 1
+    shape = (
+        state == dfa.start
+        and dfa.accepting[dfa.start]
+        and dfa.accepting[resting]
+        and dfa.run([REST], state=resting) == resting
+        and not dfa.live[dead]
+        and dfa.num_states == n + 2
+    )
+    return n if shape else None
+
+
+def compile_offset_counting(request: Request) -> Network:
+    """Returns the complex scalar h = e(1/n) h + (1 - e(1/n)) [rest], read together with the letter.
+
+    Right after every prefix of a word of the language; see the top of the file for the others.
+
+    Implements: [MemoryGeneralization, Appendix I]
+    """
+    dfa = automaton_of(request)
+    n = burst_length(dfa)
+    if n is None or n > MOST_TURNS:
+        raise NotCompilable(
+            request.target.name, [f"the language is not one of bursts of fixed length up to {MOST_TURNS}"]
+        )
+    gate = root_of_unity(1, n)
+    letters = Embedding.one_hot(dfa.alphabet).directions
+    write = 1 - gate
+    layer = state_layer(
+        "burst",
+        ["turn"],
+        start=(1,),
+        reads=letters[REST : REST + 1],
+        recurrence=TimeInvariant(
+            matrix=(((0, gate),),),
+            write=Affine(num_inputs=1, bias=(0,), rows=(((0, write),) if write != 0 else (),)),
+        ),
+        complex_state=True,
+    )
+    return one_layer_network(
+        request,
+        layer,
+        _decoder(dfa, n, (*letters, *layer.outputs)),
+        construction=NAME,
+        route=f"predicts only: one complex number turns once during a burst of {n}; right after every prefix "
+        "of a word of the language, wrong for ever after an interrupted burst, and an over-long burst looks "
+        "like the next one",
+        reference=Reference("MemoryGeneralization", "Appendix I"),
+    )
+
+
+def _decoder(dfa: Dfa, n: int, reads: tuple[str, ...]) -> PointDecoder:
+    """A point for rest, and one for each symbol of a burst: letters one-hot, then the number."""
+    legal = legal_sets(dfa)
+    resting = dfa.run([REST])
+    burst = [dfa.run([COUNTED] * k, state=resting) for k in range(1, n + 1)]
+    points = [(1, 0, 1, 0), *((0, 1, cosine(k, n), sine(k, n)) for k in range(1, n + 1))]
+    return PointDecoder(
+        reads=reads,
+        points=tuple(points),
+        answers=(legal[resting], *(legal[q] for q in burst)),
+        empty=legal[dfa.start],
+    )
+
+
+def _has_bursts(facts: Facts) -> bool | None:
+    return None if facts.automaton is None else burst_length(facts.automaton) is not None
+
+
+bursts = LanguageCondition("bursts of fixed length after a rest", _has_bursts)
+
+construction(
+    Construction(
+        name=NAME,
+        title="bursts by one complex number",
+        theorem="offset-counting-one-scalar",
+        language=bursts,
+        architecture=linear & time_invariant & diagonal & complex_gates & can_hold,
+        build=compile_offset_counting,
+    )
+)

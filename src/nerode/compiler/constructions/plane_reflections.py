@@ -1,0 +1,234 @@
+"""Cyclic and dihedral groups by two layers of single reflections: a parity, then mirrors of the plane.
+
+A mirror is given by a whole number j: it takes the angle x to j - x, angles in units of π/m. A letter that
+turns the plane by 2k units is no mirror, but together with the fixed mirror F of j = 1 it is one. So the
+second layer holds the vector of the group element, mirrored by F after an odd number of turning letters, and
+the first layer counts these modulo two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nerode.compiler.affine import Affine
+from nerode.compiler.answers import automaton_of, point_decoder
+from nerode.compiler.assembly import Assembly
+from nerode.compiler.construction import Construction, Request, construction
+from nerode.compiler.constructions.cyclic import MOST_TURNS, turns_of
+from nerode.compiler.network import Layer, Network
+from nerode.compiler.recurrences import Factor, Householder
+from nerode.compiler.representations.pieces import LanguageGroup
+from nerode.compiler.representations.rotations import dihedral_turns
+from nerode.compiler.state_layers import state_layer
+from nerode.core.errors import BudgetExceeded, NotCompilable
+from nerode.core.exact import Exact, cosine, sine
+from nerode.core.refs import Reference
+from nerode.languages.dfa import Dfa
+from nerode.verdict.classes import has_minus_one, householder, linear
+from nerode.verdict.facts import Facts, LanguageCondition
+from nerode.verdict.theorems.groups import cyclic_group
+
+ADDITION = "plane-reflections"
+DIHEDRAL = "polygon-reflections"
+
+Element = tuple[int, bool]
+"""(k, False): the turn by k/m. (k, True): the mirror that takes the angle 0 to k/m of a turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polygon:
+    """Letters as symmetries of a regular polygon with m corners.
+
+    Attributes:
+        m: number of corners.
+        letters: what each letter does.
+        start_angle: angle of the start vector, in units of π/(4m).
+    """
+
+    m: int
+    letters: tuple[Element, ...]
+    start_angle: int
+
+    def times(self, before: Element, letter: Element) -> Element:
+        """Returns what first `before` and then `letter` do."""
+        (k, mirrored), (step, mirror) = before, letter
+        return ((step - k) % self.m, not mirrored) if mirror else ((step + k) % self.m, mirrored)
+
+    def angle(self, element: Element, *, hidden: bool) -> int:
+        """Returns where the start vector is taken, then mirrored by F if `hidden`; in units of π/(4m)."""
+        k, mirrored = element
+        angle = 8 * k + (-self.start_angle if mirrored else self.start_angle)
+        return 4 - angle if hidden else angle
+
+    def mirror(self, letter: int, *, turned: bool) -> int:
+        """Returns the mirror, in units of π/m, for a letter after which `turned` is the parity."""
+        k, is_mirror = self.letters[letter]
+        if is_mirror:
+            return (2 - 2 * k if turned else 2 * k) % (2 * self.m)
+        return (1 - 2 * k if turned else 1 + 2 * k) % (2 * self.m)
+
+
+def compile_addition(request: Request) -> Network:
+    """Returns the two layers of single reflections that add modulo m.
+
+    The first layer is h = 1 - h, the parity of the position; the second holds the sum as an angle. The cases
+    of odd and even positions are those of the theorem's statement; its proof has them exchanged.
+
+    Implements: [Grazzi2025, Theorem 6]
+    """
+    dfa = automaton_of(request)
+    action = turns_of(dfa, request)
+    letters = tuple((step, False) for step in action.steps)
+    polygon = Polygon(m=action.order, letters=letters, start_angle=0)
+    return _network(
+        request,
+        dfa,
+        polygon,
+        construction=ADDITION,
+        route=f"addition modulo {action.order}: the parity of the position, then reflections of the plane",
+        reference=Reference("Grazzi2025", "Theorem 6"),
+    )
+
+
+def compile_polygon(request: Request) -> Network:
+    """Returns the two layers of single reflections for the symmetries of a regular polygon.
+
+    Implements: [Siems2025]
+    """
+    dfa = automaton_of(request)
+    polygon = _dihedral(dfa)
+    if polygon is None:
+        raise NotCompilable(request.target.name, ["the letters are not the symmetries of a regular polygon"])
+    return _network(
+        request,
+        dfa,
+        polygon,
+        construction=DIHEDRAL,
+        route=f"the symmetries of a polygon with {polygon.m} corners: the parity of the turning letters, "
+        "then reflections of the plane",
+        reference=Reference("Siems2025"),
+    )
+
+
+def _dihedral(dfa: Dfa) -> Polygon | None:
+    try:
+        group = LanguageGroup(dfa)
+    except BudgetExceeded:
+        return None
+    found = dihedral_turns(group.table.cosets(group.table.generate(())))
+    if found is None or group.table.order > 2 * MOST_TURNS:
+        return None
+    turns, mirrored = (np.asarray(part)[group.letters].tolist() for part in found)
+    # Half-way between two mirrors, so that the images of the start vector are all different.
+    return Polygon(m=group.table.order // 2, letters=tuple(zip(turns, mirrored, strict=True)), start_angle=1)
+
+
+def _network(
+    request: Request, dfa: Dfa, polygon: Polygon, *, construction: str, route: str, reference: Reference
+) -> Network:
+    assembly = Assembly(request)
+    for layer in (_parity_layer(polygon), _mirror_layer(polygon, assembly.stream)):
+        assembly.append(layer, (*assembly.stream, *layer.outputs))
+    states = _states(dfa, polygon)
+    angles = {polygon.angle(e, hidden=hidden): q for e, q in states.items() for hidden in (False, True)}
+    points = [_unit(angle, 8 * polygon.m) for angle in angles]
+    decoder = point_decoder(dfa, ("h1", "h2"), points, list(angles.values()))
+    return assembly.network(decoder, construction=construction, route=route, reference=reference)
+
+
+def _states(dfa: Dfa, polygon: Polygon) -> dict[Element, int]:
+    """The state to which the words of each symmetry lead."""
+    found: dict[Element, int] = {(0, False): dfa.start}
+    queue = list(found)
+    for element in queue:
+        for letter, target in enumerate(dfa.transitions[found[element]].tolist()):
+            product = polygon.times(element, polygon.letters[letter])
+            if product not in found:
+                found[product] = target
+                queue.append(product)
+    return found
+
+
+def _parity_layer(polygon: Polygon) -> Layer:
+    flip, hold = (Factor(beta=2, vector=(1,)),), ()
+    return state_layer(
+        "parity of turns",
+        ["turned"],
+        start=(0,),
+        recurrence=Householder(
+            factors=tuple(hold if mirror else flip for _, mirror in polygon.letters),
+            writes=tuple((0 if mirror else 1,) for _, mirror in polygon.letters),
+        ),
+    )
+
+
+def _mirror_layer(polygon: Polygon, letters: tuple[str, ...]) -> Layer:
+    """One reflection for each letter and parity, chosen by the units relu(letter + parity - 1) and so on."""
+    n = len(letters)
+    odd = tuple(((i, 1), (n, 1)) for i in range(n))
+    even = tuple(((i, 1), (n, -1)) for i in range(n))
+    units = Affine(num_inputs=n + 1, bias=(-1,) * n + (0,) * n, rows=odd + even)
+    chosen = Affine(
+        num_inputs=3 * n + 1, bias=(0,) * (2 * n), rows=tuple(((n + 1 + i, 1),) for i in range(2 * n))
+    )
+    mirrors = [polygon.mirror(letter, turned=turned) for turned in (True, False) for letter in range(n)]
+    return state_layer(
+        "mirrors",
+        ["h1", "h2"],
+        start=_unit(polygon.start_angle, 8 * polygon.m),
+        reads=(*letters, "turned"),
+        units=units,
+        recurrence=Householder(
+            factors=tuple((_mirror_factor(j, polygon.m),) for j in mirrors),
+            writes=((0, 0),) * len(mirrors),
+            selector=chosen,
+        ),
+    )
+
+
+def _mirror_factor(j: int, m: int) -> Factor:
+    """The reflection that takes the angle 0 to j·π/m: along (sin, -1 - cos), or along (1, 0) for j = m."""
+    if j % (2 * m) == m:
+        return Factor(beta=2, vector=(1, 0))
+    return Factor(beta=2, vector=(sine(j, 2 * m), -1 - cosine(j, 2 * m)))
+
+
+def _unit(k: int, n: int) -> tuple[Exact, Exact]:
+    return cosine(k, n), sine(k, n)
+
+
+def _is_polygon(facts: Facts) -> bool | None:
+    if facts.automaton is None:
+        return None
+    group = facts.group_of_language
+    if group is None:
+        return False
+    name = group.structure.name
+    return name == "S3" or (name[0] == "D" and name[1:].isdigit())
+
+
+dihedral_group = LanguageCondition("a dihedral group language", _is_polygon)
+
+construction(
+    Construction(
+        name=ADDITION,
+        title="addition by two layers of reflections",
+        theorem="addition-by-two-reflection-layers",
+        language=cyclic_group,
+        architecture=linear & householder & has_minus_one,
+        build=compile_addition,
+    )
+)
+
+construction(
+    Construction(
+        name=DIHEDRAL,
+        title="polygons by two layers of reflections",
+        theorem="regular-by-single-reflections",
+        language=dihedral_group,
+        architecture=linear & householder & has_minus_one,
+        build=compile_polygon,
+    )
+)

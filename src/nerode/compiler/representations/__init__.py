@@ -1,0 +1,1 @@
+"""Orthogonal matrices for the letters of a group language: few reflections, little room."""

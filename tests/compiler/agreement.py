@@ -1,0 +1,99 @@
+"""Building networks for tests, and comparing them with their languages."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from nerode.compiler.construction import CONSTRUCTIONS, Options, Request
+from nerode.compiler.constructions import TABLE
+from nerode.compiler.decoders import PointDecoder
+from nerode.compiler.interpreter import Interpreter
+from nerode.compiler.json_form import network_from_json, network_text, network_to_json
+from nerode.compiler.network import Network
+from nerode.core.exact import Exact, exact_sum
+from nerode.languages.alphabet import Word
+from nerode.languages.bestiary import find_language
+from nerode.languages.language import Language
+from nerode.verdict.architectures import find_architecture
+from nerode.verdict.decide import collect_facts
+from nerode.verdict.records import Task
+
+assert TABLE is CONSTRUCTIONS
+
+
+def named(language: Language | str) -> Language:
+    """The language of a name."""
+    return find_language(language) if isinstance(language, str) else language
+
+
+def request_for(language: Language | str, target: str, options: Options | None = None) -> Request:
+    """What the pipeline asks a construction."""
+    return Request(
+        facts=collect_facts(named(language), task=Task.RECOGNISE),
+        target=find_architecture(target),
+        options=options or Options(),
+    )
+
+
+def build(
+    construction: str, language: Language | str, target: str, options: Options | None = None
+) -> Network:
+    """The network that one construction makes, after checking that its hypotheses hold."""
+    row = CONSTRUCTIONS[construction]
+    request = request_for(language, target, options)
+    assert row.architecture(request.target.properties) is True
+    assert row.language(request.facts) is True
+    return row.build(request)
+
+
+def first_disagreement(
+    network: Network,
+    language: Language,
+    *,
+    short: int = 6,
+    long: int = 10_000,
+    seed: int = 0,
+    most: int = 1500,
+) -> Word | None:
+    """The first word after some prefix of which the network and the language differ.
+
+    All words up to a length are tried (as far as there are no more than `most` of one length), then one
+    random word.
+    """
+    letters = range(len(language.alphabet))
+    lengths = [n for n in range(short + 1) if len(letters) ** n <= most]
+    words = itertools.chain.from_iterable(itertools.product(letters, repeat=n) for n in lengths)
+    random = tuple(np.random.default_rng(seed).integers(0, len(letters), long).tolist())
+    interpreter = Interpreter(network)
+    for word in itertools.chain(words, [random]):
+        if [answer.legal for answer in interpreter.run(word)] != language.legal_along(word):
+            return word
+    return None
+
+
+def assert_does(network: Network, language: Language | str, *, short: int = 6, long: int = 10_000) -> None:
+    """Asserts that a network agrees with its language, survives JSON and is what it says it is."""
+    language = named(language)
+    assert first_disagreement(network, language, short=short, long=long) is None
+    again = network_from_json(network_to_json(network))
+    assert again == network
+    assert network_text(again) == network_text(network)
+    assert network.origin.language == language.name
+    assert network.origin.construction in CONSTRUCTIONS
+    assert network.origin.route
+
+
+def squared_distance(left: tuple[Exact, ...], right: tuple[Exact, ...]) -> Exact:
+    """The exact squared distance of two real points."""
+    return exact_sum((a - b) * (a - b) for a, b in zip(left, right, strict=True))
+
+
+def assert_points_apart(decoder: PointDecoder, at_least: Exact) -> None:
+    """Asserts that all points have one norm and that any two are apart by this squared distance."""
+    zero = (0,) * len(decoder.reads)
+    norms = {squared_distance(point, zero) for point in decoder.points}
+    assert len(norms) == 1
+    for left, right in itertools.combinations(decoder.points, 2):
+        assert squared_distance(left, right) >= at_least
