@@ -80,7 +80,7 @@ def best_verified(
             cascade = construction()
             if cascade is not None:
                 found.append(finish(cascade))
-                if _cannot_be_beaten(found[-1]):
+                if _is_good_enough(found[-1]):
                     break
         except BudgetExceeded as exceeded:
             stopped.append(exceeded)
@@ -97,6 +97,6 @@ def best_verified(
     raise stopped[0]
 
 
-def _cannot_be_beaten(cascade: Cascade) -> bool:
-    """Whether one layer, or none, holds no more bits than the number of states needs."""
-    return cascade.depth <= 1 and cascade.bits <= (cascade.num_states - 1).bit_length()
+def _is_good_enough(cascade: Cascade) -> bool:
+    """Whether one layer, or none, holds at most one bit more than the number of states needs."""
+    return cascade.depth <= 1 and cascade.bits <= 1 + (cascade.num_states - 1).bit_length()

@@ -116,10 +116,7 @@ class Cascade:
             self._check_level(number, level)
         if not 0 <= self.state < len(self.lookups):
             raise InputError(f"the lookup {self.state} that says the state does not exist")
-        if self.lookups[self.state].num_values > self.num_states or "old" in self._kinds[self.state]:
-            raise InputError(
-                "the lookup that says the state has other values than states or reads old labels"
-            )
+        self._check_state()
         self._check_depths()
 
     def _check_lookup(self, number: int, table: Lookup) -> None:

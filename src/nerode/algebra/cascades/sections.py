@@ -176,7 +176,7 @@ def join_sections(levels: Levels, wanted: Mapping[int, Iterable[int]]) -> list[S
             }
             for tile in missing
         ]
-        matching = _match([sorted(option) for option in options])
+        matching = largest_matching([sorted(option) for option in options])
         for tile, option, match in zip(missing, options, matching, strict=True):
             if match is not None:
                 sections[match] = option[match]
@@ -188,7 +188,7 @@ def join_sections(levels: Levels, wanted: Mapping[int, Iterable[int]]) -> list[S
     return sections
 
 
-def _match(options: list[list[int]]) -> list[int | None]:
+def largest_matching(options: list[list[int]]) -> list[int | None]:
     """Returns a largest matching: for each row one of its options or None, no option twice."""
     owner: dict[int, int] = {}
     for row in range(len(options)):

@@ -1,0 +1,60 @@
+"""Congruences that separate states, against all partitions of a small state set."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nerode.algebra.cascades.congruences import generated_congruence, separating_congruences
+from nerode.algebra.components import Rows
+from nerode.languages.bestiary import find_language
+from nerode.languages.dfa import Dfa
+from tests.strategies import dfas
+
+
+def is_congruence(rows: Rows, labels: tuple[int, ...]) -> bool:
+    pairs = itertools.combinations(range(len(rows)), 2)
+    alike = [(p, q) for p, q in pairs if labels[p] == labels[q]]
+    return all(labels[r] == labels[s] for p, q in alike for r, s in zip(rows[p], rows[q], strict=True))
+
+
+def partitions(n: int) -> list[tuple[int, ...]]:
+    found = [(0,)]
+    for _ in range(n - 1):
+        found = [(*labels, new) for labels in found for new in range(max(labels) + 2)]
+    return found
+
+
+@settings(max_examples=60)
+@given(dfas(max_states=5, max_letters=2), st.data())
+def test_the_generated_congruence_is_the_least_one(dfa: Dfa, data: st.DataObject) -> None:
+    rows = dfa.transitions.tolist()
+    state = st.integers(0, len(rows) - 1)
+    pairs = data.draw(st.lists(st.tuples(state, state), max_size=3))
+    found = generated_congruence(rows, range(len(rows)), pairs)
+    assert is_congruence(rows, found)
+    for labels in partitions(len(rows)):
+        if is_congruence(rows, labels) and all(labels[p] == labels[q] for p, q in pairs):
+            assert all(labels[p] == labels[q] for p, q in itertools.product(range(len(rows)), repeat=2) if found[p] == found[q])
+
+
+@given(dfas(max_states=6, max_letters=3))
+def test_separating_congruences_are_congruences_and_keep_all_states_apart(dfa: Dfa) -> None:
+    rows = dfa.transitions.tolist()
+    found = separating_congruences(rows)
+    assert all(is_congruence(rows, labels) for labels in found)
+    assert len(set(zip(*found, strict=True))) == dfa.num_states
+    if len(found) > 1:
+        assert all(max(labels) + 1 < dfa.num_states for labels in found)
+
+
+def test_two_parities_are_two_quotients() -> None:
+    found = separating_congruences(find_language("tomita-5").dfa().transitions.tolist())
+    assert [max(labels) + 1 for labels in found] == [2, 2]
+
+
+def test_a_language_with_a_dead_state_is_not_split() -> None:
+    rows = find_language("d-4").dfa().transitions.tolist()
+    assert separating_congruences(rows) == [tuple(range(6))]
