@@ -20,6 +20,8 @@ MONOID_LIMIT = 20_000
 _MOST_MONOID_WORK = 1_000_000_000
 """Points moved (elements × states × letters) that the monoid may cost."""
 
+_MOST_MONOID_BYTES = 1 << 28
+
 _COMPUTED_STATES = 2_000
 """States above which a family with a theorem is not computed."""
 
@@ -41,7 +43,8 @@ def profile(language: Language, budget: Budget | None = None, *, monoid_limit: i
         )
     budget = budget or Budget()
     states = language.num_states()
-    if states is not None and states > min(_COMPUTED_STATES, budget.states):
+    size = states or language.parameters.get("contexts", 0)
+    if size > min(_COMPUTED_STATES, budget.states):
         known = family_profile(language)
         if known is not None:
             return known
@@ -59,7 +62,8 @@ def profile_automaton(dfa: Dfa, budget: Budget | None = None, *, monoid_limit: i
     budget = budget or Budget()
     affordable = _MOST_MONOID_WORK // (dfa.num_states * max(1, dfa.num_letters))
     elements = max(1, min(monoid_limit, budget.elements, affordable))
-    subject = Subject(dfa, replace(budget, elements=elements))
+    modest = replace(budget, elements=elements, bytes=min(budget.bytes, _MOST_MONOID_BYTES))
+    subject = Subject(dfa, modest)
     classes = infer({name: row.membership(subject) for name, row in CLASSES.items()})
     incomplete = {name: found.explanation for name, found in classes.items() if found.holds is None}
     star_free = classes["star-free"].holds

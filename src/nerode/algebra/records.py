@@ -9,6 +9,9 @@ from typing import Any
 from nerode.core.refs import Reference
 from nerode.languages.alphabet import Alphabet, Word
 
+COMPUTED = "computed"
+"""The source of a profile that was computed from the automaton."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStructure:
@@ -145,7 +148,7 @@ class Profile:
     monoid_size: int | None = None
     d_classes: int | None = None
     incomplete: Mapping[str, str] = field(default_factory=dict, hash=False)
-    source: str = "computed"
+    source: str = COMPUTED
 
     def holds(self, name: str) -> bool | None:
         """Membership in a class, None when it is not known."""

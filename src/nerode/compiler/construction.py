@@ -23,9 +23,11 @@ class Options:
 
     Attributes:
         eps: for distributions, the largest L1 distance to the model; above 0 for a softmax.
-        embedding_width: for n-gram models, the dimension of the word embedding.
+        embedding_width: for n-gram models, the dimension of the word embedding; None chooses one.
         normaliser: for distributions, "softmax", "sparsemax" or "hardmax".
-        variant: for n-gram models, "structural" (nilpotent exactly) or "conditioned".
+        variant: for n-gram models, "structural" (nilpotent by its shape) or "conditioned" (hidden matrix 1).
+        unknown_contexts: for n-gram models, one more neuron so that contexts outside the model give the
+            end, as Definition 3.4 of Nandakumar et al. says.
         exclusive_scan: whether a layer may see its state before the letter; without it cascades use
             retentive overwrites.
         construction: a construction to use instead of the first that applies.
@@ -33,9 +35,10 @@ class Options:
     """
 
     eps: Fraction = Fraction(1, 1000)
-    embedding_width: int = 2
+    embedding_width: int | None = None
     normaliser: str = "softmax"
     variant: str = "structural"
+    unknown_contexts: bool = False
     exclusive_scan: bool = True
     construction: str | None = None
     budget: Budget = field(default_factory=Budget)
@@ -43,7 +46,7 @@ class Options:
     def __post_init__(self) -> None:
         if not 0 < self.eps < 2 and self.normaliser == "softmax":
             raise InputError(f"eps = {self.eps} is not between 0 and 2; a softmax needs a distance above 0")
-        if self.embedding_width < 1:
+        if self.embedding_width is not None and self.embedding_width < 1:
             raise InputError(f"an embedding of width {self.embedding_width} is not possible; give 1 or more")
         if self.normaliser not in ("softmax", "sparsemax", "hardmax"):
             raise InputError(

@@ -7,6 +7,7 @@ with margins, not from here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
@@ -23,6 +24,7 @@ from nerode.languages.language import Legal
 Configuration = tuple[Vector, ...]
 
 _DIGITS = Context(prec=50)
+_LARGEST_EXPONENT = 64
 _MEMORY = 200_000
 """Steps that are remembered; networks with finitely many states then run at the speed of a table."""
 
@@ -189,12 +191,14 @@ def _score(decoder: LogitDecoder, row: Sequence[tuple[int, LogSum]], reads: list
     if decoder.normaliser != "softmax":
         return sum(exponents.values(), Fraction(0))
     score = Fraction(1)
+    rest = 0.0
     for ratio, exponent in exponents.items():
-        if exponent.denominator == 1:
+        if exponent.denominator == 1 and abs(exponent.numerator) <= _LARGEST_EXPONENT:
             score *= ratio**exponent.numerator
         else:
-            score *= Fraction(float(ratio) ** float(exponent))
-    return score
+            rest += float(exponent) * (math.log(ratio.numerator) - math.log(ratio.denominator))
+    # Off the contexts that the weights were made for the score is irrational; a float will do there.
+    return score * Fraction(math.exp(max(-700.0, min(700.0, rest)))) if rest else score
 
 
 def _sparsemax(values: list[Fraction]) -> list[Fraction]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from nerode.algebra.profile import profile as algebra_profile
 from nerode.algebra.records import Profile
 from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core.errors import InputError
 from nerode.languages.language import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture
 from nerode.verdict.classes import Recurrence
@@ -71,14 +71,9 @@ def collect_facts(
         raise InputError(f"unknown task {task!r}; allowed are {', '.join(Task)}")
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}; allowed are {', '.join(DTYPES)}")
+    budget = budget or Budget()
     found = profile if profile is not None else algebra_profile(language, budget)
-    automaton = None
-    if found.regular:
-        try:
-            automaton = language.dfa(budget)
-        except BudgetExceeded:
-            automaton = None
-    return Facts(language=language, profile=found, automaton=automaton, task=Task(task), dtype=dtype)
+    return Facts(language=language, profile=found, task=Task(task), dtype=dtype, budget=budget)
 
 
 def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdict:

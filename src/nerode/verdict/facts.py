@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nerode.algebra.records import GroupInside, Profile
+from nerode.algebra.records import COMPUTED, GroupInside, Profile
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded
 from nerode.languages.counters import CounterLanguage
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language
@@ -27,16 +29,26 @@ class Facts:
     Attributes:
         language: the language.
         profile: what the algebra found within the budget.
-        automaton: the minimal automaton, None if the language is not regular or too large to build.
         task: what the network is asked to do.
         dtype: the float format for the IEEE sense.
+        budget: limits for building the automaton.
     """
 
     language: Language
     profile: Profile
-    automaton: Dfa | None
     task: Task
     dtype: str
+    budget: Budget
+
+    @functools.cached_property
+    def automaton(self) -> Dfa | None:
+        """The minimal automaton, None if the language is not regular or too large to build."""
+        if not self.profile.regular or self.profile.source != COMPUTED:
+            return None
+        try:
+            return self.language.dfa(self.budget)
+        except BudgetExceeded:
+            return None
 
     @property
     def regular(self) -> bool:
