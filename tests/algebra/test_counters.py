@@ -19,6 +19,7 @@ from nerode.core.errors import BudgetExceeded, InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.minimise import minimise
+from nerode.languages.regex import regex_to_dfa
 from tests.algebra.semigroups import random_dfa
 from tests.strategies import dfas
 
@@ -155,9 +156,20 @@ def test_an_automaton_that_is_not_minimal_is_refused() -> None:
 
 
 def test_a_small_budget_raises() -> None:
-    dfa = Dfa.build("ab", {0: {"a": 1}, 1: {"b": 0}}, start=0, accept=[0])
+    dfa = regex_to_dfa("(a|b)*abaab(a|b)*")
     with pytest.raises(BudgetExceeded, match="seconds"):
         find_counter(dfa, Budget(seconds=1e-9))
+
+
+def test_a_long_chain_is_seen_to_keep_the_order_of_its_states() -> None:
+    depth = 3000
+    dfa = Dfa.build(
+        "ab",
+        lambda d, s: d + 1 if s == "a" and d < depth else d - 1 if s == "b" and d > 0 else None,
+        start=0,
+        accept=[0],
+    )
+    assert find_counter(minimise(dfa), Budget(images=10)) is None
 
 
 @settings(max_examples=200)

@@ -32,8 +32,8 @@ def find_counter(dfa: Dfa, budget: Budget | None = None) -> CounterWitness | Non
 
     A language is star-free exactly when no word permutes states of its minimal automaton in a cycle of
     length two or more. Such a cycle stays inside one strongly connected component. There the test looks
-    at single letters, then at a few images of the component, then at pairs of states, and only then at
-    all images, whose number the budget bounds.
+    at single letters and whether they keep the order of the states, then at a few images of the
+    component, then at pairs of states, and only then at all images, whose number the budget bounds.
 
     Args:
         dfa: a minimal automaton.
@@ -80,6 +80,8 @@ def _turning_letter(action: PartialAction) -> Word | None:
 
 def _turning_word(action: PartialAction, budget: Budget) -> Word | None:
     """Returns a word that permutes points of a component in a cycle, or None if there is none."""
+    if _keeps_order(action):
+        return None
     orbit = ImageOrbit(action, budget)
     pairs_done = False
     for few_images, few_edges in _STAGES:
@@ -100,6 +102,15 @@ def _turning_word(action: PartialAction, budget: Budget) -> Word | None:
             moving = [way for way, permutation in circuits if permutation != tuple(range(len(permutation)))]
             return action.word(min(moving, key=len))
     return None
+
+
+def _keeps_order(action: PartialAction) -> bool:
+    """Whether no map takes two points to points in the other order; then none permutes points in a cycle."""
+    for row in action.maps:
+        images = [target for target in row if target != OUTSIDE]
+        if any(p > q for p, q in pairwise(images)):
+            return False
+    return True
 
 
 def _swapping_word(action: PartialAction, p: int, q: int) -> Word:
@@ -171,11 +182,12 @@ def _witnesses(dfa: Dfa, rows: Rows, access: AccessTree, loop: Word) -> Iterator
     for cycle in itertools.islice(_cycles(action), _CANDIDATES):
         pairs = itertools.islice(pairwise([*cycle, cycle[0]]), _CANDIDATES)
         known = [x for p, q in pairs if (x := distinguishing_word(dfa, rows, p, q)) is not None]
-        if not known or not any(q in access for q in cycle):
+        reached = [i for i, q in enumerate(cycle) if q in access.rank]
+        if not known or not reached:
             continue
         suffix = min(known, key=len)
-        prefix = min((access.word(q) for q in cycle if q in access), key=len)
-        first = cycle.index(run(rows, dfa.start, prefix))
+        first = min(reached, key=lambda i: access.rank[cycle[i]])
+        prefix = access.word(cycle[first])
         answers = [bool(dfa.accepting[run(rows, q, suffix)]) for q in cycle[first:] + cycle[:first]]
         yield CounterWitness(prefix=prefix, loop=loop, suffix=suffix, period=_least_period(answers))
 

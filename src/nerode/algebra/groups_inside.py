@@ -82,7 +82,7 @@ def search_groups(dfa: Dfa, budget: Budget | None = None, *, star_free: bool | N
         else:
             for action in component_actions(dfa):
                 orbit = ImageOrbit(action, budget)
-                orbit.explore_all()
+                orbit.explore_affordable()
                 _collect(orbit, "component", found, budget)
     except BudgetExceeded as stopped:
         return GroupSearch(groups=_largest_first(found.values()), stopped_by=stopped)

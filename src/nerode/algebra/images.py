@@ -16,12 +16,16 @@ from operator import itemgetter
 from nerode.algebra.components import OUTSIDE, PartialAction, strong_components
 from nerode.algebra.permutations import Permutation, compose
 from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded
 
 Points = tuple[int, ...]
 Edge = tuple[int, int, int]
 """Source image, number of the map, target image."""
 
-_TIME_CHECK = 256
+_TIME_CHECK = 16
+_POINT_BYTES = 8
+_MOST_POINTS_MOVED = 100_000_000
+_FEWEST_IMAGES = 1000
 
 
 class ImageOrbit:
@@ -43,6 +47,7 @@ class ImageOrbit:
         self.sets: list[Points] = [tuple(range(n))] if n > 1 else []
         self.edges: list[list[tuple[int, int]]] = []
         self._number = {(1 << n) - 1: 0}
+        self._points_kept = n
 
     def explore(self, limit: int) -> bool:
         """Finds images until there are no more (True) or until more than `limit` are known (False)."""
@@ -51,7 +56,7 @@ class ImageOrbit:
             if len(sets) > limit:
                 return False
             if len(self.edges) % _TIME_CHECK == 0:
-                self.budget.check_time(images=len(sets))
+                self.budget.check("bytes", _POINT_BYTES * self._points_kept, images=len(sets))
             points = sets[len(self.edges)]
             pick = itemgetter(*points)
             injective = []
@@ -66,6 +71,7 @@ class ImageOrbit:
                 if target is None:
                     target = number[mask] = len(sets)
                     sets.append(tuple(bit.bit_length() - 1 for bit in sorted(image)))
+                    self._points_kept += len(image)
                 if len(image) == len(points):
                     injective.append((j, target))
             self.edges.append(injective)
@@ -75,6 +81,13 @@ class ImageOrbit:
         """Finds all images or raises BudgetExceeded."""
         if not self.explore(self.budget.images):
             self.budget.check("images", len(self.sets), states=self.action.num_points)
+
+    def explore_affordable(self) -> None:
+        """Finds all images or raises BudgetExceeded, sooner where each image is large."""
+        work = self.action.num_points * max(1, len(self.action.maps))
+        limit = min(self.budget.images, max(_FEWEST_IMAGES, _MOST_POINTS_MOVED // work))
+        if not self.explore(limit):
+            raise BudgetExceeded("images", limit, known_so_far={"states": self.action.num_points})
 
     def classes(self) -> Iterator[ImageClass]:
         """Yields the classes of images that words lead back to, once the orbit is complete."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from nerode.algebra.components import OUTSIDE, Numbers, PartialAction, edge_labels
 
-MOST_EDGES = 8_000_000
+MOST_EDGES = 10_000_000
 """Above this many edges the pair graph is not built."""
 
 

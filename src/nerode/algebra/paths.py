@@ -10,7 +10,13 @@ from nerode.languages.dfa import Dfa
 
 
 class AccessTree:
-    """Shortest words from one state, kept as a tree so that long chains stay cheap."""
+    """Shortest words from one state, kept as a tree so that long chains stay cheap.
+
+    Attributes:
+        root: the state they start from.
+        order: the states that can be reached, nearest first.
+        rank: their places in `order`.
+    """
 
     def __init__(self, rows: Rows, root: int) -> None:
         self.root = root
@@ -24,9 +30,7 @@ class AccessTree:
                     self._came_from[target] = (q, letter)
                     order.append(target)
         self.order = tuple(order)
-
-    def __contains__(self, state: int) -> bool:
-        return state == self.root or state in self._came_from
+        self.rank = {q: i for i, q in enumerate(order)}
 
     def word(self, state: int) -> Word:
         """Returns the shortest word from the root to a state that can be reached."""

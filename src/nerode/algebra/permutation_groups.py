@@ -152,7 +152,7 @@ class PermutationGroup:
         Implements: [Jordan1873]
         """
         n = len(self.moved)
-        if n < _GIANT_DEGREE or len(self.moved_orbits) != 1:
+        if n < _GIANT_DEGREE or len(self.moved_orbits) != 1 or self.is_abelian:
             return None
         wanted = {p for p in range(n // 2 + 1, n - 2) if all(p % d for d in range(2, math.isqrt(p) + 1))}
         for g in itertools.islice(random_elements(self.generators, n), _GIANT_TRIALS_PER_POINT * n):

@@ -8,6 +8,7 @@ from nerode.algebra.classes.inference import infer
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.families import family_profile
+from nerode.algebra.groups_inside import GroupSearch
 from nerode.algebra.records import Profile
 from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded
@@ -67,9 +68,10 @@ def profile_automaton(dfa: Dfa, budget: Budget | None = None, *, monoid_limit: i
     classes = infer({name: row.membership(subject) for name, row in CLASSES.items()})
     incomplete = {name: found.explanation for name, found in classes.items() if found.holds is None}
     star_free = classes["star-free"].holds
-    groups, groups_complete = subject.groups.groups, subject.groups.complete
-    if subject.groups.stopped_by is not None:
-        incomplete["groups"] = str(subject.groups.stopped_by)
+    # Star-freeness may follow from a smaller class although the search for groups stopped.
+    search = GroupSearch(groups=()) if star_free else subject.groups
+    if search.stopped_by is not None:
+        incomplete["groups"] = str(search.stopped_by)
     monoid_size = d_classes = None
     try:
         monoid_size = len(subject.elements.maps)
@@ -81,8 +83,8 @@ def profile_automaton(dfa: Dfa, budget: Budget | None = None, *, monoid_limit: i
         num_states=dfa.num_states,
         star_free=star_free,
         counter=subject.counter if star_free is False else None,
-        groups=groups,
-        groups_complete=groups_complete,
+        groups=search.groups,
+        groups_complete=search.complete,
         classes=classes,
         monoid_size=monoid_size,
         d_classes=d_classes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nerode.algebra.classes.evidence import AUTOMATON, Evidence, between, describe_words, member, violation
-from nerode.algebra.classes.merging import joined_fixed_states, merging
+from nerode.algebra.classes.merging import Numbers, joined_fixed_states, row_classes
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.identities import omega_power
 from nerode.algebra.paths import loop_word, run, word_with_answer
@@ -22,16 +22,34 @@ def definite(subject: Subject) -> Evidence:
     """Decides whether the last k letters decide about every word of at least k letters.
 
     That is so exactly when all words of length k take all states to one; the least k is the parameter.
+    States that all words of length i merge form the classes of a partition, and the partition for i + 1
+    is read off from that for i.
 
     Implements: [PerlesRabinShamir1963]
     """
-    n = subject.dfa.num_states
-    found = merging(subject, np.ones((n, n), dtype=np.bool_))
-    if found.stuck is None:
-        return member(parameter=found.length)
-    home = omega_power(subject.action(found.loop))[subject.dfa.start]
-    apart = next(q for q in found.stuck if q != home)
-    return violation(subject, DEFINITE, {"x": found.loop, "y": subject.access.word(apart)})
+    labels = np.arange(subject.dfa.num_states)
+    length = 0
+    while labels.max() > 0:
+        coarser = row_classes(labels[subject.columns])
+        if coarser.max() == labels.max():
+            return _never_merged(subject, labels)
+        labels, length = coarser, length + 1
+    return member(parameter=length)
+
+
+def _never_merged(subject: Subject, labels: Numbers) -> Evidence:
+    """Returns the words that fix two states, found by walking along pairs of different classes."""
+    other = int(np.flatnonzero(labels != labels[0])[0])
+    pair: tuple[int, int] = (0, other)
+    seen = set()
+    while pair not in seen:
+        seen.add(pair)
+        targets = zip(subject.rows[pair[0]], subject.rows[pair[1]], strict=True)
+        pair = next((p, q) for p, q in targets if labels[p] != labels[q])
+    loop = _loop(subject, *pair)
+    home = omega_power(subject.action(loop))[subject.dfa.start]
+    apart = next(q for q in pair if q != home)
+    return violation(subject, DEFINITE, {"x": loop, "y": subject.access.word(apart)})
 
 
 def reverse_definite(subject: Subject) -> Evidence:
@@ -105,8 +123,8 @@ def _bounded(subject: Subject, *, accepted: bool) -> Evidence:
     return member()
 
 
-def _loop(subject: Subject, state: int) -> Word:
-    loop = loop_word(subject.rows, (state,))
+def _loop(subject: Subject, *states: int) -> Word:
+    loop = loop_word(subject.rows, states)
     if loop is None:
-        raise AssertionError(f"no word fixes state {state} of {subject.dfa!r}")
+        raise AssertionError(f"no word fixes the states {states} of {subject.dfa!r}")
     return loop

@@ -17,7 +17,7 @@ class Elements:
 
     def __init__(self, monoid: TransitionMonoid) -> None:
         self.monoid = monoid
-        self.maps = np.asarray(monoid.elements, dtype=np.int64)
+        self.maps = monoid.elements
         self.right = monoid.distinct_right.astype(np.int64)
         self.inside = monoid.in_semigroup
 

@@ -6,12 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.algebra.classes.evidence import AUTOMATON, Evidence, describe_words, member, violation
-from nerode.algebra.classes.merging import MOST_PAIR_EDGES, joined_fixed_states, joining_word, merging
+from nerode.algebra.classes.merging import (
+    IGNORED,
+    check_pairs,
+    joined_fixed_states,
+    joining_word,
+    merging,
+)
 from nerode.algebra.classes.subject import Subject, remembered
 from nerode.algebra.components import PartialAction
 from nerode.algebra.pair_order import pair_labels
 from nerode.algebra.paths import distinguishing_word, loop_word, run, tuple_path, word_with_answer
-from nerode.core.errors import BudgetExceeded
 from nerode.languages.alphabet import Word
 
 STRICTLY_LOCAL = "if u x^ω v and u' x^ω v' are in L, so is u x^ω v'"
@@ -29,8 +34,7 @@ def strictly_local(subject: Subject) -> Evidence:
 
     Implements: [McNaughton1974], [Caron2000]
     """
-    live = np.asarray(subject.dfa.live)
-    found = merging(subject, live[:, None] & live[None, :])
+    found = merging(subject, np.where(subject.dfa.live, 0, IGNORED))
     if found.length is not None:
         return member(parameter=found.length + 1)
     if found.stuck is None:
@@ -90,8 +94,7 @@ def locally_testable(subject: Subject) -> Evidence:
                 return violation(subject, LOCALLY_TESTABLE, words)
         raise AssertionError(f"{fixed} does not show that {subject.dfa!r} is not locally testable")
     component = np.array(subject.component)
-    if n * n * len(subject.letters) > MOST_PAIR_EDGES:
-        raise BudgetExceeded("states", n, remedy="the pairs of states are too many for this test")
+    check_pairs(subject, n * n)
     reaches = _reachability(subject)
     sources = _fixed_pairs(subject) & reaches & (component[:, None] != component[None, :])
     pair = _pair_with_unequal_spans(subject, reaches, component, sources)

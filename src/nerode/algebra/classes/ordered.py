@@ -81,7 +81,7 @@ def _accepted_from(subject: Subject) -> tuple[list[int], list[list[int]]]:
                 "states", limit, known_so_far={"states of the reversed automaton": len(sets)}
             )
         subject.budget.check_time()
-        members = [q for q in range(n) if mask >> q & 1]
+        members = [q for q, bit in enumerate(reversed(f"{mask:b}")) if bit == "1"]
         row = []
         for table in before:
             # Preimages of distinct states are disjoint: their sum is their union.

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.algebra.classes.evidence import AUTOMATON, Evidence, describe_words, member, violation
-from nerode.algebra.classes.merging import MOST_PAIR_EDGES
+from nerode.algebra.classes.merging import check_pairs
 from nerode.algebra.classes.ordered import joined_states
 from nerode.algebra.classes.subject import Subject, remembered
 from nerode.algebra.paths import tuple_path
-from nerode.core.errors import BudgetExceeded
 from nerode.languages.alphabet import Word
 
 PIECEWISE_TESTABLE = "(xy)^ω x = (xy)^ω = y (xy)^ω, x (xy)^ω = (xy)^ω"
@@ -84,8 +83,7 @@ def _failing_deletion(subject: Subject) -> tuple[int, int] | None:
     """Returns a state q and a letter a such that L(qa) is not inside L(q), or None."""
     n = subject.dfa.num_states
     columns = subject.columns
-    if n * n * len(columns) > MOST_PAIR_EDGES:
-        raise BudgetExceeded("states", n, remedy="the pairs of states are too many for this test")
+    check_pairs(subject, n * n)
     accepting, live = np.asarray(subject.dfa.accepting), np.asarray(subject.dfa.live)
     origin: npt.NDArray[np.int64] = np.full(n * n, -1, dtype=np.int64)
     for j, column in enumerate(columns):

@@ -32,7 +32,7 @@ def quasi_aperiodic(subject: Subject) -> Evidence:
         return member()
     for action in component_actions(subject.dfa):
         orbit = ImageOrbit(action, subject.budget)
-        orbit.explore_all()
+        orbit.explore_affordable()
         for image_class in orbit.classes():
             if image_class.moving_edge() is not None and not _is_cyclic(image_class):
                 x, y = _equal_lengths(image_class)
