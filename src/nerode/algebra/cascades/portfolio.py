@@ -65,7 +65,9 @@ def best_verified(
     candidates: Iterable[Construction],
     finish: Callable[[Cascade], Cascade] = lambda cascade: cascade,
 ) -> Cascade:
-    """Returns the cascade of least (depth, bits, rows) among those that fit the budget, verified.
+    """Returns the cascade of least size among those that fit the budget, verified.
+
+    Smaller is: fewer labels in permutation levels, then less depth, then fewer bits, then fewer rows.
 
     Args:
         dfa: the automaton that all of them run.
@@ -84,7 +86,7 @@ def best_verified(
                     break
         except BudgetExceeded as exceeded:
             stopped.append(exceeded)
-    for cascade in sorted(found, key=lambda c: (c.depth, c.bits, c.num_rows)):
+    for cascade in sorted(found, key=_size):
         try:
             verify_cascade(cascade, dfa, budget)
         except BudgetExceeded as exceeded:
@@ -97,6 +99,13 @@ def best_verified(
     raise stopped[0]
 
 
+def _size(cascade: Cascade) -> tuple[int, int, int, int]:
+    permuted = sum(level.num_labels for level in cascade.levels if level.kind == "permutation")
+    return permuted, cascade.depth, cascade.bits, cascade.num_rows
+
+
 def _is_good_enough(cascade: Cascade) -> bool:
     """Whether one layer, or none, holds at most one bit more than the number of states needs."""
+    if "permutation" in cascade.kinds:
+        return False
     return cascade.depth <= 1 and cascade.bits <= 1 + (cascade.num_states - 1).bit_length()

@@ -247,13 +247,21 @@ class Cascade:
 
     def step(self, configuration: Configuration, letter: int) -> Configuration:
         """Returns the configuration after one more letter."""
+        commands = self.commands(configuration, letter)
+        labels = tuple(
+            command.apply(label, level.num_labels)
+            for command, label, level in zip(commands, configuration.labels, self.levels, strict=True)
+        )
+        return Configuration((letter, *configuration.recent)[: self.window], labels)
+
+    def commands(self, configuration: Configuration, letter: int) -> tuple[Command, ...]:
+        """Returns what a letter tells each level to do."""
         letters = (letter, *configuration.recent)
         known: dict[int, int] = {}
-        labels = list(configuration.labels)
-        for number, level in enumerate(self.levels):
-            context = self._value(level.context, letters, configuration.labels, (), known)
-            labels[number] = level.commands[context].apply(labels[number], level.num_labels)
-        return Configuration(letters[: self.window], tuple(labels))
+        contexts = [
+            self._value(level.context, letters, configuration.labels, (), known) for level in self.levels
+        ]
+        return tuple(level.commands[context] for level, context in zip(self.levels, contexts, strict=True))
 
     def state_of(self, configuration: Configuration) -> int:
         """Returns the state of the automaton in a configuration."""

@@ -68,9 +68,8 @@ def _explore(cascade: Cascade, dfa: Dfa, budget: Budget, limit: int) -> int | No
                 states[following] = target
                 came_from[following] = (configuration, symbol)
                 queue.append(following)
-            elif states[following] != target:
-                word = (*_word(came_from, configuration), symbol)
-                raise CascadeMismatch(word, target, states[following])
+            elif states[following] != target and (got := cascade.state_of(following)) != target:
+                raise CascadeMismatch((*_word(came_from, configuration), symbol), target, got)
     return len(queue)
 
 
