@@ -14,8 +14,8 @@ from nerode.core.errors import InputError
 from nerode.core.rng import stream
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.counter_machine import START, CounterMachine, CounterRule
-from nerode.languages.counter_sampling import first_return
 from nerode.languages.counters import CounterLanguage, boolean_expressions, counting_blocks, majority
+from nerode.languages.sampling.counters import first_return
 from tests.languages.brute_force import assert_language_is, members_of_length
 
 ARITY = {"~": 1, "+": 2, ">": 3, "*": 4, "^": 5}

@@ -16,9 +16,9 @@ from nerode.core.budget import Budget
 from nerode.core.errors import InputError
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.counter_machine import START, CounterMachine, CounterRule
-from nerode.languages.counter_sampling import sample_blocks, sample_expression, sample_majority
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal
+from nerode.languages.sampling.counters import sample_blocks, sample_expression, sample_majority
 
 
 class Sampler(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from functools import partial
 
-from nerode.languages.finite_monoid import FiniteMonoid
+from nerode.languages.groups.monoid import FiniteMonoid
 
 Images = tuple[int, ...]
 Quaternion = tuple[int, int, int, int]

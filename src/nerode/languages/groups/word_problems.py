@@ -20,9 +20,9 @@ from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded, InputError, UnknownName
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
-from nerode.languages.finite_monoid import FiniteMonoid
+from nerode.languages.groups.families import FAMILIES, MonoidFamily
+from nerode.languages.groups.monoid import FiniteMonoid
 from nerode.languages.language import RegularLanguage
-from nerode.languages.monoid_families import FAMILIES, MonoidFamily
 
 Letters = Literal["elements", "generators"]
 

@@ -1,7 +1,7 @@
 """The bestiary: every named language, what it is there to break, and where it comes from.
 
 Rows are named exactly; families have name patterns on top (`dyck-K-m`, `A4xZ5` …). What is known about the
-rows from elsewhere stands in `bestiary_facts`. A bug that a language brings to light becomes a row.
+rows from elsewhere stands in `facts`. A bug that a language brings to light becomes a row.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import itertools
 from nerode.core.budget import Budget
 from nerode.core.errors import UnknownName
 from nerode.core.registry import Registry
-from nerode.languages.bestiary_classics import CLASSIC_ROWS
-from nerode.languages.bestiary_machines import BRACKET_ROWS, NGRAM_ROWS, WORD_PROBLEM_ROWS
-from nerode.languages.bestiary_patterns import PATTERNS
-from nerode.languages.bestiary_published import SUITE_ROWS, TASK_ROWS, TOMITA_ROWS
-from nerode.languages.bestiary_row import Row
+from nerode.languages.bestiary.classics import CLASSIC_ROWS
+from nerode.languages.bestiary.machines import BRACKET_ROWS, NGRAM_ROWS, WORD_PROBLEM_ROWS
+from nerode.languages.bestiary.patterns import PATTERNS
+from nerode.languages.bestiary.published import SUITE_ROWS, TASK_ROWS, TOMITA_ROWS
+from nerode.languages.bestiary.row import Row
 from nerode.languages.language import Language
 
 __all__ = ["BESTIARY", "PATTERNS", "find_language", "lookup_language", "suite"]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from nerode.core.errors import InputError
 from nerode.languages.alphabet import Word
-from nerode.languages.counter_sampling import even_half, first_return, log_sum
 from nerode.languages.dfa import Dfa
-from nerode.languages.sampling import sample_accepted
+from nerode.languages.sampling.counters import even_half, first_return, log_sum
+from nerode.languages.sampling.uniform import sample_accepted
 
 Logs = npt.NDArray[np.float64]
 

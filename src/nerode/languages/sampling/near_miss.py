@@ -25,10 +25,10 @@ from nerode.languages.alphabet import Word
 from nerode.languages.counting import check_length, count_words, no_word_of_length
 from nerode.languages.dfa import Dfa
 from nerode.languages.equivalence import is_empty
-from nerode.languages.letter_shares import error_bound, settle
 from nerode.languages.minimise import minimise
-from nerode.languages.sampling import LONGEST, letter_shares, sample_accepted, sample_accepted_batch
-from nerode.languages.script_automaton import script_automaton
+from nerode.languages.sampling.letter_shares import error_bound, settle
+from nerode.languages.sampling.script_automaton import script_automaton
+from nerode.languages.sampling.uniform import LONGEST, letter_shares, sample_accepted, sample_accepted_batch
 
 _MOST_EDITS = 32
 """The kinds of edits can be mixed in about n³/6 ways, all of which are weighed."""

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nerode.languages import letter_shares as module
 from nerode.languages.alphabet import Word
 from nerode.languages.counting import count_words, counts_from_states
 from nerode.languages.dfa import Dfa
-from nerode.languages.letter_shares import LetterShares, error_bound, settle
+from nerode.languages.sampling import letter_shares as module
+from nerode.languages.sampling.letter_shares import LetterShares, error_bound, settle
 from tests.languages.uniformity import assert_distribution
 from tests.strategies import dfas, random_dfa
 

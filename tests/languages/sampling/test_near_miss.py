@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages import near_miss as module
 from nerode.languages.alphabet import Word
 from nerode.languages.dfa import Dfa
-from nerode.languages.near_miss import sample_near_miss
+from nerode.languages.sampling import near_miss as module
+from nerode.languages.sampling.near_miss import sample_near_miss
 from tests.languages.uniformity import assert_distribution
 from tests.strategies import all_words, dfas, random_dfa
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from nerode.core.budget import Budget
 from nerode.core.refs import Reference
-from nerode.languages.bestiary_published import BHATTAMISHRA, FLARE, GRAZZI, STAR_FREE
-from nerode.languages.bestiary_row import Row
+from nerode.languages.bestiary.published import BHATTAMISHRA, FLARE, GRAZZI, STAR_FREE
+from nerode.languages.bestiary.row import Row
 from nerode.languages.brackets import (
     bounded_dyck_1,
     dyck,

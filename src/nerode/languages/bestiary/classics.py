@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from nerode.core.refs import Reference
-from nerode.languages import bestiary_automata as automata
-from nerode.languages.bestiary_published import STAR_FREE
-from nerode.languages.bestiary_row import regular_row
+from nerode.languages.bestiary import automata
+from nerode.languages.bestiary.published import STAR_FREE
+from nerode.languages.bestiary.row import regular_row
 
 _COUNTER_FREE = Reference("McNaughtonPapert1971")
 _OURS = Reference("NerodeTheory")

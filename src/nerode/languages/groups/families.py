@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nerode.languages import named_monoids
-from nerode.languages.finite_monoid import FiniteMonoid
+from nerode.languages.groups import named
+from nerode.languages.groups.monoid import FiniteMonoid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ FAMILIES = (
         largest=(999_999,),
         order=lambda n: n,
         note="{0} is the integers modulo {1} under addition".format,
-        build=named_monoids.cyclic_group,
+        build=named.cyclic_group,
         is_group=True,
     ),
     MonoidFamily(
@@ -54,7 +54,7 @@ FAMILIES = (
         largest=(20,),
         order=math.factorial,
         note="{0} is all permutations of {1} points, the left factor applied first".format,
-        build=named_monoids.symmetric_group,
+        build=named.symmetric_group,
         is_group=True,
     ),
     MonoidFamily(
@@ -64,7 +64,7 @@ FAMILIES = (
         largest=(20,),
         order=lambda n: math.factorial(n) // 2,
         note="{0} is the even permutations of {1} points, the left factor applied first".format,
-        build=named_monoids.alternating_group,
+        build=named.alternating_group,
         is_group=True,
     ),
     MonoidFamily(
@@ -74,7 +74,7 @@ FAMILIES = (
         largest=(499_999,),
         order=lambda n: 2 * n,
         note="{0} is the dihedral group of a {1}-gon, which has 2·{1} elements".format,
-        build=named_monoids.dihedral_group,
+        build=named.dihedral_group,
         is_group=True,
     ),
     MonoidFamily(
@@ -84,7 +84,7 @@ FAMILIES = (
         largest=(),
         order=lambda: 8,
         note="{0} is the quaternion group, ±1, ±i, ±j, ±k".format,
-        build=named_monoids.quaternion_group,
+        build=named.quaternion_group,
         is_group=True,
     ),
     MonoidFamily(
@@ -94,7 +94,7 @@ FAMILIES = (
         largest=(9,),
         order=lambda n: int(n**n),
         note="{0} is all maps of {1} points to themselves, the left factor applied first".format,
-        build=named_monoids.full_transformation_monoid,
+        build=named.full_transformation_monoid,
         is_group=False,
     ),
     MonoidFamily(
@@ -104,7 +104,7 @@ FAMILIES = (
         largest=(),
         order=lambda: 2,
         note="{0} has an identity 1 and a zero 0".format,
-        build=named_monoids.semilattice_monoid,
+        build=named.semilattice_monoid,
         is_group=False,
     ),
     MonoidFamily(
@@ -114,7 +114,7 @@ FAMILIES = (
         largest=(),
         order=lambda: 3,
         note="{0} is the flip-flop monoid: hold, set to 1, reset to 0".format,
-        build=named_monoids.flip_flop_monoid,
+        build=named.flip_flop_monoid,
         is_group=False,
     ),
     MonoidFamily(
@@ -124,7 +124,7 @@ FAMILIES = (
         largest=(999, 999),
         order=lambda m, n: m + n,
         note="{0} is the powers of x with x^({1}+{2}) = x^{1}".format,
-        build=named_monoids.cyclic_monoid,
+        build=named.cyclic_monoid,
         is_group=False,
     ),
 )

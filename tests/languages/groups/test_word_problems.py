@@ -22,11 +22,11 @@ from sympy.combinatorics.named_groups import (
 from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded, InputError, UnknownName
 from nerode.languages import groups
-from nerode.languages.finite_monoid import FiniteMonoid
 from nerode.languages.groups import canonical_name, direct_product, is_monoid_name, monoid_order
-from nerode.languages.named_monoids import _cycles
+from nerode.languages.groups.monoid import FiniteMonoid
+from nerode.languages.groups.named import _cycles
+from tests.languages.bestiary.transition_monoid import maximal_subgroups, monoid_elements, monoid_size
 from tests.languages.brute_force import assert_language_is
-from tests.languages.transition_monoid import maximal_subgroups, monoid_elements, monoid_size
 
 # Hypothesis asks for the same few again and again.
 finite_monoid = functools.cache(groups.finite_monoid)

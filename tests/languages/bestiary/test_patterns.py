@@ -7,7 +7,7 @@ import pytest
 from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded, InputError, UnknownName
 from nerode.languages.bestiary import BESTIARY, find_language, lookup_language, suite
-from nerode.languages.bestiary_patterns import PATTERNS, NamePattern
+from nerode.languages.bestiary.patterns import PATTERNS, NamePattern
 from nerode.languages.language import Language
 
 

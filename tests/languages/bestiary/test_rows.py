@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from nerode.core.budget import Budget
 from nerode.core.rng import stream
 from nerode.languages.bestiary import BESTIARY, find_language, lookup_language, suite
-from nerode.languages.bestiary_facts import FACTS
+from nerode.languages.bestiary.facts import FACTS
 from nerode.languages.dfa import Dfa
 from nerode.languages.minimise import minimise
-from tests.languages.brute_force import assert_language_is
-from tests.languages.transition_monoid import (
+from tests.languages.bestiary.transition_monoid import (
     is_aperiodic,
     monoid_elements,
 )
+from tests.languages.brute_force import assert_language_is
 
 
 def runs(word: str) -> list[str]:

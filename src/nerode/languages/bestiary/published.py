@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from nerode.core.refs import Reference
-from nerode.languages import bestiary_automata as automata
-from nerode.languages.bestiary_row import regular_row
+from nerode.languages.bestiary import automata
+from nerode.languages.bestiary.row import regular_row
 
 BHATTAMISHRA = "bhattamishra-27"
 TOMITA = "tomita"

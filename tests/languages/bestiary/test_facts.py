@@ -18,10 +18,10 @@ from sympy.combinatorics.named_groups import (
 from nerode.core.errors import InputError
 from nerode.core.rng import stream
 from nerode.languages.bestiary import BESTIARY, find_language, suite
-from nerode.languages.bestiary_facts import FACTS, _bounded_dyck
+from nerode.languages.bestiary.facts import FACTS, _bounded_dyck
 from nerode.languages.dfa import Dfa
 from nerode.languages.minimise import minimise
-from tests.languages.transition_monoid import (
+from tests.languages.bestiary.transition_monoid import (
     GroupProfile,
     is_aperiodic,
     maximal_subgroups,

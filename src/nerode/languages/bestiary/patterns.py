@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nerode.core.budget import Budget
-from nerode.languages import bestiary_automata as automata
+from nerode.languages.bestiary import automata
 from nerode.languages.brackets import bounded_dyck_1, dyck, dyck_1, shuffle_dyck
 from nerode.languages.counters import boolean_expressions
 from nerode.languages.groups import is_monoid_name, split_letters, word_problem

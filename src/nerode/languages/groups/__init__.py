@@ -1,0 +1,31 @@
+"""Groups and monoids by name, and their word problems as languages."""
+
+from __future__ import annotations
+
+from nerode.languages.groups.monoid import FiniteMonoid
+from nerode.languages.groups.word_problems import (
+    EXAMPLES,
+    GENERATORS_SUFFIX,
+    canonical_name,
+    direct_product,
+    finite_monoid,
+    is_monoid_name,
+    monoid_order,
+    split_letters,
+    word_problem,
+    word_problem_convention,
+)
+
+__all__ = [
+    "EXAMPLES",
+    "GENERATORS_SUFFIX",
+    "FiniteMonoid",
+    "canonical_name",
+    "direct_product",
+    "finite_monoid",
+    "is_monoid_name",
+    "monoid_order",
+    "split_letters",
+    "word_problem",
+    "word_problem_convention",
+]
