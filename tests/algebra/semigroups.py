@@ -89,18 +89,11 @@ def satisfies(s: Semigroup, identity: str, idempotent_variables: str = "") -> bo
 
 
 def _equal_everywhere(s: Semigroup, left: Term, right: Term, idempotent_variables: str) -> bool:
-    variables = sorted(_variables(left) | _variables(right))
+    variables = sorted(left.variables | right.variables)
     ranges = [s.idempotents if v in idempotent_variables else list(range(s.size)) for v in variables]
     axes = np.meshgrid(*(np.array(r, dtype=np.int64) for r in ranges), indexing="ij")
     values = dict(zip(variables, axes, strict=True))
     return bool((_value(s, left, values) == _value(s, right, values)).all())
-
-
-def _variables(term: Term) -> set[str]:
-    found: set[str] = set()
-    for factor, _ in term.factors:
-        found |= {factor} if isinstance(factor, str) else _variables(factor)
-    return found - {"1"}
 
 
 def _value(s: Semigroup, term: Term, values):

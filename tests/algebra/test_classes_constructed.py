@@ -12,7 +12,7 @@ from benchmarks.subregular import (
     symbols,
 )
 
-from nerode.algebra.classes.table import is_member
+from nerode.algebra.classes.table import decide_membership
 from nerode.languages.minimise import minimise
 
 
@@ -23,21 +23,21 @@ def test_classes_of_languages_made_from_factors_and_pieces() -> None:
         parts = random_factors(rng, k, 3, 4)
         longest = max(map(len, parts))
         everything = frozenset(symbols(k))
-        local = is_member("strictly-local", minimise(avoiding(k, parts, everything)))
+        local = decide_membership("strictly-local", minimise(avoiding(k, parts, everything)))
         assert local.holds
         assert local.parameter is not None
         assert local.parameter <= longest
         testable = minimise(saturating_counts(k, parts, 1, everything, random_truth(rng)))
-        assert is_member("locally-testable", testable).holds
+        assert decide_membership("locally-testable", testable).holds
         counted = minimise(saturating_counts(k, parts[:2], 2, everything, random_truth(rng)))
-        assert is_member("locally-threshold-testable", counted).holds
+        assert decide_membership("locally-threshold-testable", counted).holds
         pieces = minimise(subsequence_positions(k, parts, random_truth(rng)))
-        assert is_member("piecewise-testable", pieces).holds
-        assert is_member("dot-depth-one", pieces).holds
+        assert decide_membership("piecewise-testable", pieces).holds
+        assert decide_membership("dot-depth-one", pieces).holds
         without = subsequence_positions(
             k, parts, lambda seen, parts=parts: all(i < len(p) for i, p in zip(seen, parts, strict=True))
         )
-        strict = is_member("strictly-piecewise", minimise(without))
+        strict = decide_membership("strictly-piecewise", minimise(without))
         assert strict.holds
         assert strict.parameter is not None
         assert strict.parameter <= longest

@@ -21,7 +21,7 @@ from nerode.languages.dfa import Dfa
 from nerode.languages.minimise import minimise
 from nerode.languages.regex import regex_to_dfa
 from tests.algebra.semigroups import random_dfa
-from tests.strategies import dfas
+from tests.strategies import all_words, dfas
 
 
 def check(dfa: Dfa, witness: CounterWitness) -> None:
@@ -159,6 +159,31 @@ def test_a_small_budget_raises() -> None:
     dfa = regex_to_dfa("(a|b)*abaab(a|b)*")
     with pytest.raises(BudgetExceeded, match="seconds"):
         find_counter(dfa, Budget(seconds=1e-9))
+
+
+def test_the_loop_of_a_witness_is_as_short_as_can_be() -> None:
+    rng = np.random.default_rng(8)
+    compared = 0
+    while compared < 100:
+        dfa = random_dfa(rng, most_states=5, most_letters=2)
+        witness = find_counter(dfa)
+        if witness is None:
+            continue
+        compared += 1
+        turning = (
+            w for w in all_words(dfa.num_letters, 8) if w and not settles(tuple(dfa.action(w).tolist()))
+        )
+        assert len(witness.loop) == len(next(turning))
+
+
+def settles(x: tuple[int, ...]) -> bool:
+    """Whether iterating a map brings every point to a fixed point."""
+    for q in range(len(x)):
+        for _ in range(len(x)):
+            q = x[q]
+        if x[q] != q:
+            return False
+    return True
 
 
 def test_a_long_chain_is_seen_to_keep_the_order_of_its_states() -> None:

@@ -27,6 +27,12 @@ class Term:
 
     factors: tuple[tuple[str | Term, int | None], ...]
 
+    @property
+    def variables(self) -> frozenset[str]:
+        """The variables that occur."""
+        inner = (frozenset(f) if isinstance(f, str) else f.variables for f, _ in self.factors)
+        return frozenset[str]().union(*inner) - {"1"}
+
 
 @functools.cache
 def parse_identity(text: str) -> tuple[tuple[tuple[str, Term], tuple[str, Term]], ...]:

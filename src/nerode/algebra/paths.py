@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from nerode.algebra.components import Rows
 from nerode.languages.alphabet import Word
@@ -94,10 +94,3 @@ def run(rows: Rows, state: int, word: Word) -> int:
     for letter in word:
         state = rows[state][letter]
     return state
-
-
-def powers(rows: Rows, state: int, word: Word) -> Iterator[int]:
-    """Yields without end the states after no, one, two … repetitions of a word."""
-    while True:
-        yield state
-        state = run(rows, state, word)

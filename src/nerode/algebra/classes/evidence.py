@@ -30,6 +30,22 @@ def member(method: str = AUTOMATON, parameter: int | None = None, explanation: s
     return Evidence(holds=True, method=method, parameter=parameter, explanation=explanation)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Difference:
+    """A state from which the two sides of an equation lead to different states."""
+
+    state: int
+    left: str
+    right: str
+    left_end: int
+    right_end: int
+
+
+def violates(subject: Subject, identity: str, assignment: Mapping[str, Word]) -> bool:
+    """Whether these words for the variables violate the identity."""
+    return _difference(subject, identity, assignment) is not None
+
+
 def violation(
     subject: Subject, identity: str, assignment: Mapping[str, Word], method: str = AUTOMATON
 ) -> Evidence:
@@ -38,29 +54,39 @@ def violation(
     The witness has a word for each variable, and the words `before` and `after` that make the difference
     visible: one side of the identity between them gives a word of the language, the other side does not.
     """
+    found = _difference(subject, identity, assignment)
+    if found is None:
+        raise AssertionError(f"the words {dict(assignment)} do not violate {identity} in {subject.dfa!r}")
+    after = distinguishing_word(subject.dfa, subject.rows, found.left_end, found.right_end)
+    if after is None:
+        raise AssertionError(f"{subject.dfa!r} is not minimal")
+    witness = {**assignment, "before": subject.access.word(found.state), "after": after}
+    inside, outside = found.left, found.right
+    if not subject.accepting[run(subject.rows, found.left_end, after)]:
+        inside, outside = outside, inside
+    return Evidence(
+        holds=False,
+        method=method,
+        witness=witness,
+        explanation=f"{describe_words(subject, witness)}: {between(inside, witness)} is in L, "
+        f"{between(outside, witness)} is not",
+    )
+
+
+def _difference(subject: Subject, identity: str, assignment: Mapping[str, Word]) -> _Difference | None:
+    """Returns the state nearest to the start at which an equation fails, of the first one that fails."""
     values = {variable: subject.action(word) for variable, word in assignment.items()}
     n = subject.dfa.num_states
     for (left_text, left), (right_text, right) in parse_identity(identity):
-        here, there = evaluate(left, values, n), evaluate(right, values, n)
-        state = next((q for q in subject.access.order if here[q] != there[q]), None)
-        if state is None:
+        if not left.variables | right.variables <= values.keys():
             continue
-        after = distinguishing_word(subject.dfa, subject.rows, here[state], there[state])
-        if after is None:
-            raise AssertionError(f"{subject.dfa!r} is not minimal")
-        witness = {**assignment, "before": subject.access.word(state), "after": after}
-        if subject.accepting[run(subject.rows, here[state], after)]:
-            inside, outside = left_text, right_text
-        else:
-            inside, outside = right_text, left_text
-        return Evidence(
-            holds=False,
-            method=method,
-            witness=witness,
-            explanation=f"{describe_words(subject, witness)}: {between(inside, witness)} is in L, "
-            f"{between(outside, witness)} is not",
-        )
-    raise AssertionError(f"the words {dict(assignment)} do not violate {identity} in {subject.dfa!r}")
+        here, there = evaluate(left, values, n), evaluate(right, values, n)
+        for q in subject.access.order:
+            if here[q] != there[q]:
+                return _Difference(
+                    state=q, left=left_text, right=right_text, left_end=here[q], right_end=there[q]
+                )
+    return None
 
 
 def describe_words(subject: Subject, words: Mapping[str, Word]) -> str:

@@ -7,10 +7,11 @@ import itertools
 import numpy as np
 
 from nerode.algebra.classes.evidence import AUTOMATON, Evidence, between, describe_words, member, violation
+from nerode.algebra.classes.ordered import APERIODIC
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.records import GroupInside
 
-STAR_FREE = "x^(ω+1) = x^ω"
+STAR_FREE = APERIODIC
 SOLVABLE = "every group inside is solvable"
 GROUP_LANGUAGE = "x^ω = 1"
 COMMUTATIVE = "xy = yx"

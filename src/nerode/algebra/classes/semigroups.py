@@ -9,16 +9,15 @@ import numpy as np
 
 from nerode.algebra.classes import local, piecewise
 from nerode.algebra.classes.elements import Elements
-from nerode.algebra.classes.evidence import SEMIGROUP, Evidence, member, violation
+from nerode.algebra.classes.evidence import SEMIGROUP, Evidence, member, violates, violation
 from nerode.algebra.classes.merging import joined_fixed_states, joining_word
+from nerode.algebra.classes.ordered import APERIODIC
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.components import Numbers
-from nerode.algebra.identities import evaluate, parse_identity
 from nerode.algebra.paths import run
 from nerode.core.errors import BudgetExceeded
 from nerode.languages.alphabet import Word
 
-APERIODIC = "x^(ω+1) = x^ω"
 LOCALLY_THRESHOLD_TESTABLE = f"{APERIODIC}, x^ω p y^ω u x^ω q y^ω = x^ω q y^ω u x^ω p y^ω"
 DA = "(xy)^ω x (xy)^ω = (xy)^ω"
 DOT_DEPTH_ONE = (
@@ -205,15 +204,10 @@ def _knast_words(
 
 def _counter_has_no_dot_depth_one(subject: Subject, loop: Word) -> Evidence:
     """With x = y = p = q = r = v the sides are v^ω p s and v^ω: s = v or s = vv tells them apart."""
-    words = dict.fromkeys("xypqr", loop)
-    values = {role: subject.action(word) for role, word in words.items()}
-    ((_, left), (_, right)), *_ = parse_identity(DOT_DEPTH_ONE)
-    n = subject.dfa.num_states
-    for s in (loop, loop * 2):
-        values["s"] = subject.action(s)
-        if evaluate(left, values, n) != evaluate(right, values, n):
-            return violation(subject, DOT_DEPTH_ONE, {**words, "s": s})
-    raise AssertionError(f"{loop} is not a counter of {subject.dfa!r}")
+    words = dict.fromkeys("xypqrs", loop)
+    if not violates(subject, DOT_DEPTH_ONE, words):
+        words["s"] = loop * 2
+    return violation(subject, DOT_DEPTH_ONE, words)
 
 
 def _found(word: Word | None) -> Word:

@@ -238,7 +238,7 @@ INCLUSIONS = (
 """Pairs (smaller class, larger class). A profile uses them where a test did not fit the budget."""
 
 
-def is_member(name: str, dfa: Dfa, budget: Budget | None = None) -> Membership:
+def decide_membership(name: str, dfa: Dfa, budget: Budget | None = None) -> Membership:
     """Returns whether the language of a minimal automaton belongs to a class.
 
     Raises:
