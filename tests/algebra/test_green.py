@@ -168,7 +168,6 @@ def test_an_egg_box_shows_everything_when_there_is_room() -> None:
     found = relations(build.full(3))
     middle = found.d(1)
     box = eggbox(found, middle, max_words=6)
-    assert box.cut == ""
     assert (len(box.rows), len(box.columns)) == (3, 3)
     words = [word for row in box.cells for cell in row for word in cell.words]
     assert sorted(found.monoid.element_of(word) for word in words) == middle.elements.tolist()
@@ -184,13 +183,17 @@ def test_an_egg_box_shows_everything_when_there_is_room() -> None:
     assert sum(cell.is_group for row in box.cells for cell in row) == len(middle.idempotents)
 
 
-def test_an_egg_box_says_what_was_cut() -> None:
+def test_an_egg_box_is_cut_to_the_size_asked_for() -> None:
     found = relations(build.full(4))
     box = eggbox(found, found.d(1), max_rows=2, max_columns=3, max_words=1)
     assert (len(box.cells), len(box.cells[0])) == (2, 3)
-    assert box.cut == "4 more R-classes, 1 more L-classes, 5 more elements of each H-class"
+    assert (len(box.d_class.rows), len(box.d_class.columns)) == (6, 4)
     assert all(cell.size == 6 and len(cell.words) == 1 for row in box.cells for cell in row)
     assert box.cells[0][0].num_hidden == 5
+    # One word a cell: where there is an idempotent, it is that one.
+    groups = [cell for row in box.cells for cell in row if cell.is_group]
+    assert groups
+    assert all(cell.words == (cell.idempotent,) for cell in groups)
     with pytest.raises(InputError, match="at least 1"):
         eggbox(found, found.d(1), max_rows=0)
 

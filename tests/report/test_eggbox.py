@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 
 from nerode.algebra.green import Green, green
+from nerode.algebra.j_order import j_levels
 from nerode.algebra.monoid import transition_monoid
 from nerode.languages.dfa import Dfa
 from nerode.report.eggbox import (
@@ -14,7 +15,6 @@ from nerode.report.eggbox import (
     Box,
     Cell,
     eggboxes_of,
-    j_levels,
 )
 from tests.report.specimens import SPECIMENS, permutations
 from tests.strategies import dfas
@@ -102,7 +102,7 @@ def test_boxes_agree_with_the_monoid(dfa: Dfa) -> None:
     relations = relations_of(dfa)
     monoid = relations.monoid
     boxes = eggboxes_of(relations, dfa.alphabet)
-    levels = j_levels(relations)
+    levels = j_levels(relations.covers)
     assert sum(levels[d] == 0 for d in range(len(levels))) == 1
     for upper, lower in enumerate(relations.covers):
         assert all(levels[d] > levels[upper] for d in lower)

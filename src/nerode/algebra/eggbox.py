@@ -17,7 +17,7 @@ class EggBoxCell:
 
     Attributes:
         size: number of elements.
-        words: least words of its first elements, as many as were asked for.
+        words: least words of its first elements, as many as were asked for; its idempotent is among them.
         idempotent: the least word of its idempotent, None if it has none. The identity has the empty word.
     """
 
@@ -51,16 +51,6 @@ class EggBox:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     cells: tuple[tuple[EggBoxCell, ...], ...]
-
-    @property
-    def cut(self) -> str:
-        """What is not shown, in words; empty if everything is."""
-        hidden = {
-            "R-classes": len(self.d_class.rows) - len(self.rows),
-            "L-classes": len(self.d_class.columns) - len(self.columns),
-            "elements of each H-class": self.cells[0][0].num_hidden,
-        }
-        return ", ".join(f"{count:,} more {what}" for what, count in hidden.items() if count)
 
 
 def eggbox(
@@ -97,9 +87,12 @@ def eggbox(
 
 def _cell(green: Green, elements: list[int], max_words: int) -> EggBoxCell:
     monoid = green.monoid
-    idempotent = next((monoid.word(x) for x in elements if monoid.is_idempotent[x]), None)
+    shown = elements[:max_words]
+    idempotent = next((x for x in elements if monoid.is_idempotent[x]), None)
+    if idempotent is not None and idempotent not in shown:
+        shown[-1] = idempotent
     return EggBoxCell(
         size=len(elements),
-        words=tuple(monoid.word(x) for x in elements[:max_words]),
-        idempotent=idempotent,
+        words=tuple(monoid.word(x) for x in shown),
+        idempotent=None if idempotent is None else monoid.word(idempotent),
     )

@@ -44,6 +44,19 @@ def j_order(
     return tuple(covers)
 
 
+def j_levels(covers: Sequence[Sequence[int]]) -> list[int]:
+    """Returns for each D-class the length of the longest chain of classes above it.
+
+    Args:
+        covers: for each D-class the ones directly below it.
+    """
+    levels = [0] * len(covers)
+    for d in reversed(_from_the_bottom(covers)):
+        for e in covers[d]:
+            levels[e] = max(levels[e], levels[d] + 1)
+    return levels
+
+
 def _one_letter_below(d_class: Numbers, graphs: Sequence[Numbers]) -> Below:
     """Returns for each D-class the other ones that one letter on either side leads to, increasing."""
     number = int(d_class.max()) + 1
@@ -62,7 +75,7 @@ def _one_letter_below(d_class: Numbers, graphs: Sequence[Numbers]) -> Below:
     return below
 
 
-def _from_the_bottom(below: Below) -> list[int]:
+def _from_the_bottom(below: Sequence[Sequence[int]]) -> list[int]:
     """Returns the D-classes in an order in which each one comes after all that are below it."""
     waiting = [len(lower) for lower in below]
     above: Below = [[] for _ in below]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nerode.algebra.eggbox import EggBox, EggBoxCell, eggbox
 from nerode.algebra.green import Green
+from nerode.algebra.j_order import j_levels
 from nerode.languages.alphabet import Alphabet
 from nerode.report.lettering import shorten
 
@@ -99,28 +100,10 @@ def eggboxes_of(relations: Green, alphabet: Alphabet) -> list[Box]:
 
     At most `MAX_BOXES` boxes, the highest ones, and of each at most `MAX_ROWS` × `MAX_COLUMNS` cells.
     """
-    levels = j_levels(relations)
+    levels = j_levels(relations.covers)
     highest = sorted(range(len(levels)), key=lambda d: (levels[d], d))[:MAX_BOXES]
     limits = {"max_rows": MAX_ROWS, "max_columns": MAX_COLUMNS, "max_words": MAX_WORDS}
     return [_box(eggbox(relations, relations.d(d), **limits), levels[d], alphabet) for d in highest]
-
-
-def j_levels(relations: Green) -> list[int]:
-    """Returns for each D-class the length of the longest chain of classes above it."""
-    covers = relations.covers
-    above = [0] * len(covers)
-    for lower in covers:
-        for d in lower:
-            above[d] += 1
-    levels = [0] * len(covers)
-    ready = [d for d, count in enumerate(above) if not count]
-    for d in ready:
-        for e in covers[d]:
-            levels[e] = max(levels[e], levels[d] + 1)
-            above[e] -= 1
-            if not above[e]:
-                ready.append(e)
-    return levels
 
 
 def _box(box: EggBox, level: int, alphabet: Alphabet) -> Box:
@@ -137,12 +120,8 @@ def _box(box: EggBox, level: int, alphabet: Alphabet) -> Box:
 
 
 def _cell(cell: EggBoxCell, alphabet: Alphabet) -> Cell:
-    """The words of an H-class, short ones first; its idempotent is always among them."""
-    words = list(cell.words)
-    if cell.idempotent is not None and cell.idempotent not in words:
-        words[-1] = cell.idempotent
     return Cell(
-        words=tuple(shorten(alphabet.decode(word), _LONGEST_WORD) for word in words),
+        words=tuple(shorten(alphabet.decode(word), _LONGEST_WORD) for word in cell.words),
         size=cell.size,
-        idempotent=None if cell.idempotent is None else words.index(cell.idempotent),
+        idempotent=None if cell.idempotent is None else cell.words.index(cell.idempotent),
     )
