@@ -1,0 +1,363 @@
+"""The certificate: what is claimed about a network, how it was shown, and the evidence to check it.
+
+A certificate is a small JSON object beside a network and a language, bound to both by SHA-256. It holds
+claims, each with a scope, and for each method of proof the evidence that the checker needs. What can be
+recomputed is not stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from nerode.core.errors import InputError
+from nerode.core.exact import read_exact, write_exact
+
+FORMAT = "nerode-certificate"
+VERSION = 1
+MAX_CLAIMS = 1_000
+
+Json = Any
+
+EXACT = "all lengths in exact arithmetic"
+ANY_ORDER = "all lengths bit-exact in a dtype, any evaluation order"
+STEP_BY_STEP = "all lengths bit-exact in a dtype, step by step"
+UNDER_NOISE = "all lengths under noise below eps"
+UP_TO_LENGTH = "right up to length N in a dtype"
+TESTED = "tested only"
+
+SCOPES = (EXACT, ANY_ORDER, STEP_BY_STEP, UNDER_NOISE, UP_TO_LENGTH, TESTED)
+"""How far a claim reaches, from strong to weak; the last is never called a proof."""
+
+PREDICT = "predict"
+VALID_PREFIXES = "predict on valid prefixes"
+RECOGNISE = "recognise"
+WINDOW = "window"
+FRAGILE = "fragile"
+
+TASKS = (PREDICT, VALID_PREFIXES, RECOGNISE, WINDOW, FRAGILE)
+"""What a claim is about: three ways of doing a language, the context window, and the lack of robustness."""
+
+_DONE = {
+    PREDICT: (
+        "After every prefix of every word over the alphabet the network names exactly the symbols that may "
+        "follow and whether the word may end"
+    ),
+    VALID_PREFIXES: (
+        "After every prefix of a word of the language the network names exactly the symbols that may follow "
+        "and whether the word may end; of prefixes that no word of the language continues nothing is said"
+    ),
+    RECOGNISE: (
+        "After every word over the alphabet the network says exactly whether it is in the language; what it "
+        "says about next symbols is not covered"
+    ),
+}
+
+_ARITHMETIC = {
+    "exact": "computed in exact arithmetic",
+    "any": (
+        "computed in the stated dtype, where every product and sum is exact in any order of summation and "
+        "any grouping of a scan"
+    ),
+    "step": (
+        "computed in the stated dtype one letter after the other, where every product and sum is exact in "
+        "any order of summation"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatFormat:
+    """A binary floating-point format.
+
+    Attributes:
+        bits: bits of the significand, the leading one included.
+        smallest: exponent of the smallest normal number.
+        largest: exponent of the largest power of two.
+    """
+
+    bits: int
+    smallest: int
+    largest: int
+
+
+DTYPES: Mapping[str, FloatFormat] = {
+    "float64": FloatFormat(bits=53, smallest=-1022, largest=1023),
+    "float32": FloatFormat(bits=24, smallest=-126, largest=127),
+    "bfloat16": FloatFormat(bits=8, smallest=-126, largest=127),
+    "float16": FloatFormat(bits=11, smallest=-14, largest=15),
+}
+"""The formats that a claim may name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One statement about the network.
+
+    Attributes:
+        scope: one of SCOPES.
+        dtype: one of DTYPES where the scope speaks of a dtype, None otherwise.
+        length: "all", or the number of letters up to which the claim holds.
+        eps: the size of the noise or of the error that the claim speaks of, None where there is none.
+        method: how it was shown; the checker has one verifier for each method.
+        task: one of TASKS.
+        covers: in one sentence, what exactly is claimed (of the stated length, dtype and eps).
+    """
+
+    scope: str
+    method: str
+    task: str
+    covers: str
+    dtype: str | None = None
+    length: int | str = "all"
+    eps: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.scope not in SCOPES:
+            raise InputError(f"unknown scope {self.scope!r} of a claim; allowed are {'; '.join(SCOPES)}")
+        if self.task not in TASKS:
+            raise InputError(f"unknown task {self.task!r} of a claim; allowed are {', '.join(TASKS)}")
+        if (self.dtype is not None) != ("dtype" in self.scope) and self.scope not in (UNDER_NOISE, TESTED):
+            raise InputError(f"a claim of scope {self.scope!r} has the dtype {self.dtype}")
+        if self.dtype is not None and self.dtype not in DTYPES:
+            raise InputError(f"unknown dtype {self.dtype!r} of a claim; allowed are {', '.join(DTYPES)}")
+        if self.length != "all" and (type(self.length) is not int or self.length < 0):
+            raise InputError(f"a claim has the length {self.length!r}; give 'all' or a number of letters")
+        if self.scope.startswith("all lengths") != (self.length == "all") and self.scope != TESTED:
+            raise InputError(f"a claim of scope {self.scope!r} has the length {self.length}")
+        if self.eps is not None and self.eps <= 0:
+            raise InputError(f"a claim has eps = {self.eps}; give a number above 0")
+        if self.scope == UNDER_NOISE and self.eps is None:
+            raise InputError("a claim under noise does not say how much noise; give eps")
+        if not self.method or not self.covers:
+            raise InputError("a claim needs a method and a sentence that says what it covers")
+
+    def implies(self, other: Claim) -> bool:
+        """Whether the other claim says the same of this length or of shorter words."""
+        longer = self.length == "all" or (
+            isinstance(self.length, int) and isinstance(other.length, int) and self.length >= other.length
+        )
+        same = (self.scope, self.method, self.task, self.covers, self.dtype, self.eps)
+        return longer and same == (
+            other.scope,
+            other.method,
+            other.task,
+            other.covers,
+            other.dtype,
+            other.eps,
+        )
+
+
+def language_claim(
+    *, task: str, method: str, dtype: str | None = None, order: str = "exact", length: int | str = "all"
+) -> Claim:
+    """Returns the claim that a network does a language.
+
+    Args:
+        task: PREDICT, VALID_PREFIXES or RECOGNISE.
+        method: how it was shown.
+        dtype: the float format of a bit-exact claim.
+        order: "exact", or for a dtype "any" or "step".
+        length: "all" or the greatest length.
+    """
+    if length != "all":
+        scope = UP_TO_LENGTH
+    else:
+        scope = {"exact": EXACT, "any": ANY_ORDER, "step": STEP_BY_STEP}[order]
+    return Claim(
+        scope=scope,
+        method=method,
+        task=task,
+        covers=f"{_DONE[task]}, {_ARITHMETIC[order]}.",
+        dtype=dtype,
+        length=length,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """Claims about a network and a language, with their evidence.
+
+    Attributes:
+        network: SHA-256 of the canonical text of the network's JSON.
+        language: SHA-256 of the canonical text of the language's definition.
+        claims: what is claimed, strongest first.
+        evidence: by method, what the checker needs besides network and language.
+    """
+
+    network: str
+    language: str
+    claims: tuple[Claim, ...]
+    evidence: Mapping[str, Json]
+
+    def __post_init__(self) -> None:
+        for what, digest in (("network", self.network), ("language", self.language)):
+            if len(digest) != 64 or any(c not in "0123456789abcdef" for c in digest):
+                raise InputError(f"the certificate's hash of the {what} is not 64 hexadecimal digits")
+        if not self.claims:
+            raise InputError("the certificate claims nothing")
+        if len(self.claims) > MAX_CLAIMS:
+            raise InputError(f"the certificate has {len(self.claims)} claims; {MAX_CLAIMS} is the limit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refutation:
+    """A word on which a network is wrong.
+
+    Attributes:
+        word: its symbols; no shorter word fails.
+        at: how many of them have been read where the answers differ.
+        expected: what may follow there ("$" for the end).
+        got: what the network says.
+    """
+
+    word: tuple[str, ...]
+    at: int
+    expected: tuple[str, ...]
+    got: tuple[str, ...]
+
+
+def certificate_to_json(certificate: Certificate) -> dict[str, Json]:
+    """Returns the certificate as JSON-ready values."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "network": certificate.network,
+        "language": certificate.language,
+        "claims": [claim_to_json(claim) for claim in certificate.claims],
+        "evidence": dict(certificate.evidence),
+    }
+
+
+def claim_to_json(claim: Claim) -> dict[str, Json]:
+    """Returns a claim as JSON-ready values."""
+    return {
+        "scope": claim.scope,
+        "dtype": claim.dtype,
+        "length": claim.length,
+        "eps": None if claim.eps is None else write_exact(claim.eps),
+        "method": claim.method,
+        "task": claim.task,
+        "covers": claim.covers,
+    }
+
+
+def certificate_from_json(data: Json) -> Certificate:
+    """Returns the certificate of JSON values.
+
+    Raises:
+        InputError: for a missing or unknown key, another format or version, or a value that makes no sense.
+    """
+    _expect_keys(data, ("format", "version", "network", "language", "claims", "evidence"), "a certificate")
+    if data["format"] != FORMAT or data["version"] != VERSION or type(data["version"]) is not int:
+        raise InputError(
+            f"this is {data['format']!r} version {data['version']}, not {FORMAT!r} version {VERSION}"
+        )
+    for key, kind in (("network", str), ("language", str), ("claims", list), ("evidence", dict)):
+        if not isinstance(data[key], kind):
+            raise InputError(f"{key!r} of a certificate is {str(data[key])[:40]!r}")
+    if not all(isinstance(value, dict) for value in data["evidence"].values()):
+        raise InputError("the evidence for each method of a certificate must be an object")
+    return Certificate(
+        network=data["network"],
+        language=data["language"],
+        claims=tuple(_claim_from_json(claim) for claim in data["claims"]),
+        evidence=data["evidence"],
+    )
+
+
+def _claim_from_json(data: Json) -> Claim:
+    _expect_keys(data, ("scope", "dtype", "length", "eps", "method", "task", "covers"), "a claim")
+    for key in ("scope", "method", "task", "covers"):
+        if not isinstance(data[key], str):
+            raise InputError(f"{key!r} of a claim is {str(data[key])[:40]!r}, not text")
+    if data["dtype"] is not None and not isinstance(data["dtype"], str):
+        raise InputError(f"'dtype' of a claim is {str(data['dtype'])[:40]!r}, not text")
+    eps = None if data["eps"] is None else read_exact(data["eps"])
+    if not isinstance(eps, int | Fraction | None):
+        raise InputError(f"'eps' of a claim is {eps}, not a rational number")
+    return Claim(
+        scope=data["scope"],
+        method=data["method"],
+        task=data["task"],
+        covers=data["covers"],
+        dtype=data["dtype"],
+        length=data["length"],
+        eps=None if eps is None else Fraction(eps),
+    )
+
+
+def _expect_keys(data: Json, wanted: tuple[str, ...], what: str) -> None:
+    if not isinstance(data, dict):
+        raise InputError(f"{what} is {str(data)[:40]!r}, not an object")
+    missing = [key for key in wanted if key not in data]
+    unknown = [key for key in data if key not in wanted]
+    if missing or unknown:
+        found = f"lacks {missing[0]!r}" if missing else f"has the unknown key {str(unknown[0])[:40]!r}"
+        raise InputError(f"{what} {found}; its keys are {', '.join(wanted)}")
+
+
+def canonical_text(data: Json) -> str:
+    """Returns the text of JSON values whose SHA-256 stands for them."""
+    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def content_hash(data: Json) -> str:
+    """Returns the SHA-256 of the canonical text of JSON values."""
+    return hashlib.sha256(canonical_text(data).encode()).hexdigest()
+
+
+def window_claim(*, method: str, letters: int, eps: Fraction | None = None) -> Claim:
+    """Returns the claim that only the last letters matter: for the answer, or up to eps."""
+    what = (
+        "the answer after a prefix does not depend on earlier ones"
+        if eps is None
+        else "earlier ones change every number that the decoder reads by less than eps"
+    )
+    return Claim(
+        scope=EXACT,
+        method=method,
+        task=WINDOW,
+        covers=f"Of a prefix of at least {letters} letters only the last {letters} matter: {what}.",
+        eps=eps,
+    )
+
+
+def fragile_claim(*, method: str, eps: Fraction | None = None, readings: int = 0) -> Claim:
+    """Returns the claim that a linear layer never corrects an error, or how soon noise of eps is fatal."""
+    if eps is None:
+        covers = (
+            "A word acts as the identity on two reachable states of a linear layer that the language tells "
+            "apart, so the layer repeats every error along their difference: no noise above 0 is corrected"
+        )
+    else:
+        covers = (
+            "Noise of +eps or -eps with equal chances along the difference of the two states (in the largest "
+            "coordinate), added each time the identity word was read, first reaches the middle between them "
+            f"after {readings} readings in expectation"
+        )
+    return Claim(scope=EXACT, method=method, task=FRAGILE, covers=f"{covers}.", eps=eps)
+
+
+def expected_readings(gap: Fraction, eps: Fraction) -> int:
+    """Returns how many steps of ±eps it takes in expectation to be gap/2 away from the start.
+
+    A walk of steps ±1 leaves the interval from -a to a after a² steps in expectation.
+    """
+    steps = -(-gap // (2 * eps))
+    return int(steps) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unproved:
+    """Neither a proof nor a word on which the network fails was found.
+
+    Attributes:
+        reason: what stood in the way.
+    """
+
+    reason: str

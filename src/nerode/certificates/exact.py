@@ -1,0 +1,163 @@
+"""Proofs for all lengths: a certificate, a word on which the network fails, or neither.
+
+finite state sets    the joint configurations of network and language are searched until they close
+counters, stacks     an invariant is found here and proved by the checker's search over cells
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nerode.certificates.certificate import (
+    PREDICT,
+    VALID_PREFIXES,
+    Certificate,
+    Claim,
+    Refutation,
+    Unproved,
+    language_claim,
+)
+from nerode.certificates.checker_cells import search_cells
+from nerode.certificates.checker_network import read_network
+from nerode.certificates.checker_problem import Problem
+from nerode.certificates.closure import JointClosure, close_jointly
+from nerode.certificates.clusters import interval_evidence
+from nerode.certificates.counters import counter_evidence, find_integrators
+from nerode.certificates.integers import METHOD as INTEGERS
+from nerode.certificates.integers import integer_claims
+from nerode.certificates.stacks import slot_evidence
+from nerode.compiler.decoders import LogitDecoder
+from nerode.compiler.interpreter import Interpreter
+from nerode.compiler.json_form import network_hash, network_to_json
+from nerode.compiler.network import Network
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+from nerode.languages.brackets import Dyck
+from nerode.languages.counters import CounterLanguage
+from nerode.languages.description import language_hash
+from nerode.languages.language import Language
+
+Json = Any
+
+CLOSURE = "joint-closure"
+
+MANY_STACKS = 2_000
+"""Above this number of stacks a bracket language is proved depth by depth."""
+
+
+def certify_exact(
+    network: Network, language: Language, *, task: str | None = None, budget: Budget | None = None
+) -> Certificate | Refutation | Unproved:
+    """Returns a certificate for all lengths, the shortest word on which the network fails, or neither.
+
+    Args:
+        network: a network with exact arithmetic and a decoder of scores or points.
+        language: the language that it should do.
+        task: PREDICT, VALID_PREFIXES or RECOGNISE; None for the first two, the stronger one if it holds.
+        budget: limits the configurations (`elements`) and the time.
+
+    Raises:
+        InputError: if the network is of another kind (tanh, sigmoid, logits).
+        BudgetExceeded: if the configurations are too many for the budget.
+    """
+    budget = budget or Budget()
+    if not Interpreter(network).exact or isinstance(network.decoder, LogitDecoder):
+        raise InputError(
+            f"the network for {network.origin.language} has tanh, sigmoid, exp or logits; exact proofs are "
+            "for piecewise linear networks, use the certificates for boxes or n-gram models"
+        )
+    if tuple(network.alphabet) != tuple(language.alphabet):
+        raise InputError("network and language have different alphabets; certify a network with its language")
+    if task is not None:
+        return _certify(network, language, task, budget)
+    best = _certify(network, language, PREDICT, budget)
+    if isinstance(best, Certificate):
+        return best
+    weaker = _certify(network, language, VALID_PREFIXES, budget)
+    return weaker if isinstance(weaker, Certificate | Refutation) else best
+
+
+def _certify(
+    network: Network, language: Language, task: str, budget: Budget
+) -> Certificate | Refutation | Unproved:
+    method, evidence = _choose_method(network, language, task, budget)
+    if method != CLOSURE:
+        return _certify_by_cells(network, language, task, method, evidence, budget)
+    closure = close_jointly(network, language, task=task, budget=budget)
+    if not isinstance(closure, JointClosure):
+        return closure
+    found = {"task": task, "configurations": len(closure), "digest": closure.digest}
+    bits = integer_claims(network, closure, task)
+    return _seal(network, language, task, CLOSURE, found, bits)
+
+
+def _choose_method(
+    network: Network, language: Language, task: str, budget: Budget
+) -> tuple[str, Mapping[str, Json]]:
+    """Returns the method that fits, with its evidence."""
+    integrators = find_integrators(network)
+    bounded = language.regular and task == VALID_PREFIXES
+    many = isinstance(language, Dyck) and (language.num_states() or MANY_STACKS + 1) > MANY_STACKS
+    intervals = interval_evidence(network, language, task)
+    counting = isinstance(language, CounterLanguage) or (integrators and (many or not bounded))
+    parts: dict[str, Json] = {}
+    if counting:
+        parts |= counter_evidence(network, language, integrators, budget) or {}
+    if many and isinstance(language, Dyck):
+        parts |= slot_evidence(network, language) or {}
+    if intervals:
+        parts["intervals"] = intervals
+    if "slots" in parts:
+        return "stack-invariant", parts
+    if counting:
+        return "counter-invariant", parts
+    return ("interval-closure", parts) if intervals else (CLOSURE, {})
+
+
+def _certify_by_cells(
+    network: Network,
+    language: Language,
+    task: str,
+    method: str,
+    evidence: Mapping[str, Json],
+    budget: Budget,
+) -> Certificate | Refutation | Unproved:
+    problem = Problem(
+        network=read_network(network_to_json(network)),
+        language=language,
+        evidence={method: evidence},
+        budget=budget,
+    )
+    failure, exactness = search_cells(problem, evidence, task, method)
+    if failure is not None or exactness is None:
+        if failure is None or failure.refutation is None:
+            return Unproved(reason=failure.what if failure else "no bound was found")
+        return failure.refutation
+    bits = list(exactness.claims(task))
+    if task == PREDICT and any(claim.length != "all" for claim in bits):
+        # On valid prefixes fewer values occur; their sums may be bounded at all lengths.
+        _, narrower = search_cells(problem, evidence, VALID_PREFIXES, method)
+        if narrower is not None:
+            bits += [claim for claim in narrower.claims(VALID_PREFIXES) if claim.length == "all"]
+    return _seal(network, language, task, method, evidence, tuple(bits))
+
+
+def _seal(
+    network: Network,
+    language: Language,
+    task: str,
+    method: str,
+    evidence: Mapping[str, Json],
+    bits: tuple[Claim, ...],
+) -> Certificate:
+    """Puts claims, evidence and hashes together."""
+    parts: dict[str, Json] = {method: dict(evidence)}
+    if bits:
+        parts[INTEGERS] = {"proof": method}
+    return Certificate(
+        network=network_hash(network),
+        language=language_hash(language),
+        claims=(language_claim(task=task, method=method), *bits),
+        evidence=parts,
+    )
