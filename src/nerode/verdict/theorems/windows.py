@@ -32,6 +32,9 @@ def _window_text(facts: Facts) -> str:
     name = "strictly-local" if facts.task is Task.PREDICT else "definite"
     membership = facts.profile.classes.get(name)
     k = membership.parameter if membership is not None else None
+    if k is not None and facts.task is Task.PREDICT:
+        # Strictly k-local: factors of k letters decide, so what may follow depends on the last k-1.
+        k -= 1
     return f"the last {k} letters settle it" if k is not None else "a finite window settles it"
 
 
