@@ -39,7 +39,8 @@ class PatternError(InputError):
     def _message(self) -> str:
         # A window of the text, so that a pattern of a million characters still gives a short error.
         first = max(0, self.column - 1 - 30)
-        window = self.text[first : first + 60]
+        # A line break or a bell inside the pattern must not move the caret.
+        window = "".join(c if c.isprintable() else "·" for c in self.text[first : first + 60])
         before = "…" if first else ""
         after = "…" if first + 60 < len(self.text) else ""
         caret = " " * (len(before) + self.column - 1 - first) + "^"

@@ -10,9 +10,9 @@ from importlib import resources
 
 from nerode.core.errors import UnknownName
 
-_ENTRY = re.compile(r"@(\w+)\s*\{\s*([^,\s]+)\s*,(.*?)\n\}", re.DOTALL)
+_BEGINNING = re.compile(r"^@", re.MULTILINE)
+_ENTRY = re.compile(r"^@(\w+)\{([^,\s]+),((?:(?!^@).)*?)\n\}", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"(\w+)\s*=\s*\{(.*?)\}\s*(?:,\s*\n|\n|\Z)", re.DOTALL)
-
 
 _ACCENTS = {"'": "\u0301", "`": "\u0300", '"': "\u0308", "v": "\u030c", "^": "\u0302", "c": "\u0327"}
 _ACCENT = re.compile(r"""\{?\\(["'`^]|[vc](?=\{))\{?(\\?\w)\}?\}?""")
@@ -53,25 +53,48 @@ class Work:
 def works() -> dict[str, Work]:
     """All entries of `references.bib` by key."""
     text = resources.files("nerode.core").joinpath("references.bib").read_text(encoding="utf-8")
-    found = {}
+    return parse_works(text)
+
+
+def parse_works(text: str) -> dict[str, Work]:
+    """Returns the entries of a BibTeX text by key, in their order.
+
+    Values stand in braces, one field a line, and an entry ends with a brace on a line of its own.
+
+    Raises:
+        ValueError: if an entry does not have this form, lacks a title, an author or a year, or has the key
+            of another one.
+    """
+    found: dict[str, Work] = {}
     for match in _ENTRY.finditer(text):
         kind, key, body = match.groups()
-        fields = {name.lower(): " ".join(value.split()) for name, value in _FIELD.findall(body + "\n")}
-        where = fields.get("journal") or fields.get("booktitle") or fields.get("publisher") or ""
-        if fields.get("eprint"):
-            where = f"{where}, arXiv:{fields['eprint']}" if where else f"arXiv:{fields['eprint']}"
         if key in found:
             raise ValueError(f"references.bib has two entries called {key}")
+        fields = {name.lower(): " ".join(value.split()) for name, value in _FIELD.findall(body + "\n")}
+        missing = [name for name in ("author", "title", "year") if not fields.get(name)]
+        if missing:
+            raise ValueError(f"the entry {key} of references.bib has no {' and no '.join(missing)}")
         found[key] = Work(
             key=key,
             kind=kind.lower(),
             title=_plain(fields["title"]),
             author=_plain(fields["author"]),
             year=fields["year"],
-            where=_plain(where),
+            where=_plain(_where(fields)),
             bibtex=match.group(0),
         )
+    # An entry that the pattern does not match must not vanish without a word.
+    if len(found) != len(_BEGINNING.findall(text)):
+        raise ValueError("an entry of references.bib is not closed by a brace on a line of its own")
     return found
+
+
+def _where(fields: dict[str, str]) -> str:
+    """Where a work appeared: journal, conference or publisher, and its number at arXiv."""
+    places = [fields[name] for name in ("journal", "booktitle", "publisher") if fields.get(name)][:1]
+    if fields.get("eprint"):
+        places.append(f"arXiv:{fields['eprint']}")
+    return ", ".join(places)
 
 
 def work(key: str) -> Work:

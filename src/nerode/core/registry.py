@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from nerode.core.errors import UnknownName
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
@@ -40,6 +41,16 @@ class Registry(Mapping[str, T], Generic[T]):
             return self._rows[name]
         except KeyError:
             raise UnknownName(self.kind, name, self._rows, hint=self.hint) from None
+
+    @overload
+    def get(self, name: str, default: None = None, /) -> T | None: ...
+    @overload
+    def get(self, name: str, default: T, /) -> T: ...
+    @overload
+    def get(self, name: str, default: D, /) -> T | D: ...
+    def get(self, name: str, default: object = None, /) -> object:
+        """Returns a row, or `default` if there is none of this name."""
+        return self._rows.get(name, default)
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows
