@@ -11,6 +11,7 @@ from nerode.compiler.forms import Form, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder, Relu
 from nerode.compiler.network import Embedding, Layer, Network
 from nerode.compiler.piecewise import RETAIN, conjunction, is_positive, old_value, top_digit
+from nerode.compiler.pruning import drop_unread
 from nerode.compiler.tables import DecisionTable
 from nerode.core.exact import Exact
 from nerode.core.refs import Reference
@@ -105,12 +106,12 @@ class Assembly:
         return DecoderBuilder(self.stream, len(self.alphabet))
 
     def network(self, decoder: Decoder, *, construction: str, route: str, reference: Reference) -> Network:
-        """Returns the network."""
+        """Returns the network, without directions that nobody reads."""
         return Network(
             alphabet=self.alphabet,
             target=self.request.target.name,
             embedding=self.embedding,
-            layers=tuple(self.layers),
+            layers=tuple(drop_unread(self.layers, decoder)),
             decoder=decoder,
             origin=self.request.origin(construction=construction, route=route, reference=reference),
         )

@@ -21,7 +21,7 @@ from nerode.languages.language import Language
         ("d-100", 102, "bounded-dyck"),
         ("shuffle-3", None, "shuffle-dyck"),
         ("boolean-4", None, "boolean-expression"),
-        ("offset-counting-30", 32, "regular"),
+        ("offset-counting-30", 32, "offset-counting"),
         ("last-but-3", 16, "regular"),
         ("contains-abc", 4, "regular"),
         ("subsequence-ab", 3, "regular"),

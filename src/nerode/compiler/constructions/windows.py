@@ -1,29 +1,24 @@
-"""Languages that a finite window settles, alone or with a partial order of the automaton's parts.
+"""Definite languages: the last letters settle everything.
 
-One part is enough for definite languages; the live and the dead states for strictly local ones; otherwise
-the parts are the strongly connected components, which are single states for R-trivial languages. If, inside
-each part, the last letters settle where to go and what is legal, a window and set-once flags are enough.
-Every gate can be the same at all steps, so time-invariant recurrences carry this, too.
+Also the layers for languages that a window settles inside each part of the automaton (`window_parts`).
 """
 
 from __future__ import annotations
 
-from functools import partial
-
 from nerode.compiler.assembly import Assembly, decode_table, table_indicator
-from nerode.compiler.automaton_parts import Flags, Parts, old_name, one_part, partitions
+from nerode.compiler.automaton_parts import Flags, Parts, old_name, one_part
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import total
 from nerode.compiler.network import Network
 from nerode.compiler.suffixes import suffix_table
 from nerode.compiler.tables import DecisionTable
 from nerode.compiler.window_layers import Window, chains_of
-from nerode.core.errors import BudgetExceeded, NotCompilable
+from nerode.core.errors import NotCompilable
 from nerode.core.refs import Reference
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Legal
-from nerode.verdict.classes import can_hold, linear, time_invariant
-from nerode.verdict.facts import in_class, star_free
+from nerode.verdict.classes import can_hold, linear
+from nerode.verdict.facts import in_class
 
 _MOST_STATES = 3_000
 """States up to which all pairs of states are followed back."""
@@ -34,30 +29,18 @@ def compile_window(request: Request) -> Network:
 
     Implements: [PerlesRabinShamir1963]
     """
-    parts = one_part(_automaton(request))
+    parts = one_part(small_automaton(request))
     if parts.window() is None:
         raise NotCompilable(request.target.name, ["the language is not definite: no window settles it"])
-    return _compile(request, parts, "window", Reference("PerlesRabinShamir1963"))
+    return compile_parts(request, parts, "window", Reference("PerlesRabinShamir1963"))
 
 
-def compile_window_parts(request: Request, name: str = "window-parts") -> Network:
-    """Returns a network of a window and set-once flags: strictly local, R-trivial and more languages.
+def small_automaton(request: Request) -> Dfa:
+    """Returns the minimal automaton if all pairs of its states can be followed.
 
-    Implements: [McNaughton1974], [BrzozowskiFich1980]
+    Raises:
+        NotCompilable: if it is too large.
     """
-    reasons = []
-    for parts in partitions(_automaton(request)):
-        if parts.window() is None:
-            continue
-        try:
-            return _compile(request, parts, name, Reference("NerodeTheory"))
-        except BudgetExceeded as stop:
-            reasons.append(f"{parts.kind}: {stop}")
-    reasons.append("no window settles, inside each strongly connected component, where the automaton is")
-    raise NotCompilable(request.target.name, reasons)
-
-
-def _automaton(request: Request) -> Dfa:
     dfa = request.facts.automaton
     if dfa is None or dfa.num_states > _MOST_STATES:
         raise NotCompilable(
@@ -67,7 +50,12 @@ def _automaton(request: Request) -> Dfa:
     return dfa
 
 
-def _compile(request: Request, parts: Parts, name: str, reference: Reference) -> Network:
+def compile_parts(request: Request, parts: Parts, name: str, reference: Reference) -> Network:
+    """Returns a window and one set-once flag for each part that can be reached, over all words.
+
+    Raises:
+        BudgetExceeded: if the window has too many suffixes.
+    """
     budget = request.options.budget
     moves: dict[int, DecisionTable[int]] = {}
     answers: dict[int, DecisionTable[Legal]] = {}
@@ -126,16 +114,5 @@ construction(
         language=in_class("definite"),
         architecture=linear & can_hold,
         build=compile_window,
-    )
-)
-
-construction(
-    Construction(
-        name="window-parts-time-invariant",
-        title="a window and set-once flags, all gates fixed",
-        theorem="time-invariant-unary-logic",
-        language=star_free,
-        architecture=linear & can_hold & time_invariant,
-        build=partial(compile_window_parts, name="window-parts-time-invariant"),
     )
 )

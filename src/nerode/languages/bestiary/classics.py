@@ -98,5 +98,7 @@ CLASSIC_ROWS = (
         source=Reference("MemoryGeneralization"),
         breaks="counters modulo 10, which also accept a burst of 20",
         suites=("seed-003", STAR_FREE),
+        family="offset-counting",
+        parameters={"burst": 10},
     ),
 )

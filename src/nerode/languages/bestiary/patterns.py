@@ -54,6 +54,8 @@ def _read_offset(name: str, budget: Budget | None) -> Language | None:
             "signals over 0 (off) and 1 (on) that do not begin with 1 and in which every maximal run of 1s "
             f"has length exactly {burst}"
         ),
+        family="offset-counting",
+        parameters={"burst": burst},
     )
 
 

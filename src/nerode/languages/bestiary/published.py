@@ -152,6 +152,7 @@ TASK_ROWS = (
         source=Reference("Liu2023FlipFlop"),
         breaks="attention that loses the last write, and leaky gates that forget it after many ignores",
         suites=("sarrof-2024", "dankowiakowski-2025", STAR_FREE),
+        family="flip-flop",
     ),
     regular_row(
         "odd-parity",

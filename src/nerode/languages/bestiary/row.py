@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from nerode.core.budget import Budget
@@ -50,10 +50,18 @@ def regular_row(
     source: Reference,
     breaks: str,
     suites: tuple[str, ...] = (),
+    family: str = "regular",
+    parameters: Mapping[str, int] | None = None,
 ) -> Row:
     """Returns the row of a regular language that is given by a function that makes its automaton."""
 
     def build(budget: Budget | None) -> Language:
-        return RegularLanguage(name=name, automaton=automaton(), convention=convention)
+        return RegularLanguage(
+            name=name,
+            automaton=automaton(),
+            convention=convention,
+            family=family,
+            parameters=dict(parameters or {}),
+        )
 
     return Row(name=name, builder=build, convention=convention, source=source, breaks=breaks, suites=suites)

@@ -32,7 +32,7 @@ The alphabet consists of the letters written in the formula, sorted, or is given
 only letters of that alphabet.
 """
 
-from nerode.languages.pastltl.compile import formula_language, formula_to_dfa
+from nerode.languages.pastltl.compile import FormulaLanguage, formula_language, formula_to_dfa
 from nerode.languages.pastltl.evaluate import holds
 from nerode.languages.pastltl.parse import parse
 from nerode.languages.pastltl.syntax import (
@@ -64,6 +64,7 @@ __all__ = [
     "Atom",
     "Constant",
     "Formula",
+    "FormulaLanguage",
     "Historically",
     "Iff",
     "Implies",

@@ -7,6 +7,7 @@ the truth of the whole formula. One letter updates all bits in the order of the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -44,6 +45,17 @@ _SHOWN = 60
 """How much of a long formula is quoted in the convention."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormulaLanguage(RegularLanguage):
+    """The language of a formula, which it keeps for compiling it directly.
+
+    Attributes:
+        formula: the formula; two languages are compared by their automata all the same.
+    """
+
+    formula: PastFormula = field(compare=False, repr=False)
+
+
 def formula_to_dfa(
     formula: str | PastFormula, alphabet: Alphabet | Iterable[str] | None = None, budget: Budget | None = None
 ) -> Dfa:
@@ -79,13 +91,14 @@ def formula_language(
     budget: Budget | None = None,
     *,
     name: str | None = None,
-) -> RegularLanguage:
+) -> FormulaLanguage:
     """Returns the language of a formula; its name is the formula unless another is given."""
     formula = parse(text, alphabet)
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     empty = "belongs to it" if holds(formula, ()) else "does not belong to it"
-    return RegularLanguage(
+    return FormulaLanguage(
         name=text if name is None else name,
+        formula=formula,
         automaton=formula_to_dfa(formula, budget=budget),
         convention=f"words at whose last position {shown} holds; the empty word {empty} "
         "(letters, Y, O and S are false of it, Z and H are true)",

@@ -1,0 +1,209 @@
+"""Bounded Dyck(K, m): the depth, one register of ceil(log2 K) bits for each depth, an error flag.
+
+The last bracket that was opened at depth j is still open whenever the depth is j, so a register for each
+depth, overwritten by the bracket that opens there, holds the whole stack. The depth is one integer counter
+where gate and write are free of each other; `bounded_dyck_registers` is for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nerode.algebra.cascades.portfolio import decompose
+from nerode.compiler.assembly import DEAD, Assembly
+from nerode.compiler.cascade_layers import CascadeLayers
+from nerode.compiler.construction import Construction, Request, construction
+from nerode.compiler.forms import Form, constant, direction, total
+from nerode.compiler.layer_builder import Relu
+from nerode.compiler.network import Embedding, Network
+from nerode.compiler.piecewise import conjunction, equals, is_positive
+from nerode.core.errors import NotCompilable
+from nerode.core.refs import Reference
+from nerode.languages.brackets import Dyck, bounded_dyck_1
+from nerode.verdict.classes import can_hold, diagonal, free_write, input_dependent, linear, plain_state
+from nerode.verdict.facts import of_family
+
+OPEN, CLOSE = direction("open"), direction("close")
+
+DepthIs = Callable[[int, Sequence[Form], Relu], Form]
+"""1 where the depth after the letter is a number and all literals of a guard hold."""
+
+bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
+
+
+def compile_bounded_dyck(request: Request) -> Network:
+    """Returns a depth counter, a layer of m·ceil(log2 K) bits and an error flag; right on every word.
+
+    With one kind of brackets the layer of bits is empty and left out.
+
+    Implements: [Sarrof2024]
+    """
+    brackets = Brackets(request)
+    brackets.add_counter()
+    brackets.add_registers()
+    brackets.add_errors()
+    return brackets.network(
+        "bounded-dyck", f"a depth counter{brackets.describe()}, a flag for the first error"
+    )
+
+
+def compile_bounded_dyck_predictor(request: Request) -> Network:
+    """Returns a depth counter and a layer of m·ceil(log2 K) bits that predict on prefixes of valid words.
+
+    Implements: [Sarrof2024]
+    """
+    brackets = Brackets(request)
+    brackets.add_counter()
+    brackets.add_registers()
+    return brackets.network(
+        "bounded-dyck-predictor",
+        f"a depth counter{brackets.describe()}; only for prefixes of valid words",
+    )
+
+
+class Brackets:
+    """The layers of one network, added one after the other: the depth, the registers, the errors.
+
+    Attributes:
+        num_bits: bits of a register.
+    """
+
+    def __init__(self, request: Request) -> None:
+        language = request.facts.language
+        if not isinstance(language, Dyck) or language.depth is None:
+            raise NotCompilable(request.target.name, ["the language is not given as a bounded Dyck language"])
+        self._most = language.depth
+        self._num_kinds = len(language.pairs)
+        self.num_bits = (self._num_kinds - 1).bit_length()
+        self._assembly = Assembly(request, self._embedding())
+        self._depth_is: DepthIs
+        self._alive: Form = constant(1)
+
+    def _embedding(self) -> Embedding:
+        """Opening or closing, and the kind in bits."""
+        bits = range(self.num_bits)
+        return Embedding(
+            directions=("open", "close", *(f"kind.{b}" for b in bits)),
+            vectors=tuple(
+                (1 - closes, closes, *(kind >> b & 1 for b in bits))
+                for kind in range(self._num_kinds)
+                for closes in (0, 1)
+            ),
+        )
+
+    def add_counter(self) -> None:
+        """Adds the depth as one integer; after an error it may be anything."""
+        builder = self._assembly.layer("depth")
+        relu = builder.readout_relu
+        counter = builder.coordinate("depth", gate=1, write=OPEN - CLOSE)
+        builder.output("empty", equals(counter, 0, relu))
+        builder.output("full", equals(counter, self._most, relu))
+        outside = is_positive(-counter, relu) + is_positive(counter - self._most, relu)
+        builder.output("within", 1 - outside)
+        if self.num_bits:
+            for depth in range(self._most + 1):
+                builder.output(f"depth={depth}", equals(counter, depth, relu))
+        self._assembly.add(builder)
+        self._depth_is = lambda depth, guard, relu: conjunction([direction(f"depth={depth}"), *guard], relu)
+
+    def add_cascade(self) -> None:
+        """Adds the depth as the labels of a cascade; the registers' layer shows what they say."""
+        single = bounded_dyck_1(self._most).dfa(self._assembly.request.options.budget)
+        cascade = decompose(single, self._assembly.request.options.budget)
+        layers = CascadeLayers(self._assembly, cascade, (OPEN, CLOSE).__getitem__)
+        if not layers.knows_state:
+            reason = "the depth of this cascade needs two hidden layers to decode; use the exclusive scan"
+            raise NotCompilable(self._assembly.request.target.name, [reason])
+        states = [single.run([0] * depth) for depth in range(self._most + 1)]
+
+        def depth_is(depth: int, guard: Sequence[Form], relu: Relu) -> Form:
+            return layers.weigh(cascade.state, lambda q: int(q == states[depth]), relu, guard)
+
+        self._depth_is = depth_is
+
+    def add_registers(self) -> None:
+        """Adds the registers, one for each depth; the layer shows the top before and after the letter."""
+        if not self.num_bits:
+            return
+        builder = self._assembly.layer("registers")
+        relu = builder.readout_relu
+        above: list[list[Form]] = [[] for _ in range(self.num_bits)]
+        below: list[list[Form]] = [[] for _ in range(self.num_bits)]
+        for depth in range(1, self._most + 1):
+            written = self._depth_is(depth, [OPEN], builder.relu)
+            for b in range(self.num_bits):
+                write = self._depth_is(depth, [OPEN, direction(f"kind.{b}")], builder.relu)
+                register = builder.coordinate(f"depth {depth} kind.{b}", gate=1 - written, write=write)
+                above[b].append(self._depth_is(depth, [register], relu))
+                below[b].append(self._depth_is(depth - 1, [register], relu))
+        for b in range(self.num_bits):
+            builder.output(f"top.{b}", total(above[b]))
+            builder.output(f"closed.{b}", total(below[b]))
+        if "within" not in self._assembly.stream:
+            builder.output("empty", self._depth_is(0, [], relu))
+            builder.output("full", self._depth_is(self._most, [], relu))
+            builder.output("within", total(self._depth_is(d, [], relu) for d in range(self._most + 1)))
+        self._assembly.add(builder)
+
+    def add_errors(self) -> None:
+        """Adds the flag that remembers a depth outside 0 … m or a closing bracket that does not match."""
+        builder = self._assembly.layer("errors")
+        within = direction("within")
+        bad = 1 - within
+        if self.num_bits:
+            matching = [
+                conjunction([CLOSE, within, *self._bits("kind", k), *self._bits("closed", k)], builder.relu)
+                for k in range(self._num_kinds)
+            ]
+            bad = conjunction([OPEN, 1 - within], builder.relu) + CLOSE - total(matching)
+        self._assembly.add_dead_flag(builder, bad)
+        self._alive = 1 - direction(DEAD)
+
+    def network(self, name: str, route: str) -> Network:
+        """Returns the network: opening below the bound, closing what is on top, ending at depth 0."""
+        decoder = self._assembly.decoder()
+        empty, full = direction("empty"), direction("full")
+        may_open = conjunction([self._alive, 1 - full], decoder.relu)
+        for kind in range(self._num_kinds):
+            decoder.add(2 * kind, may_open)
+            closes = conjunction([self._alive, 1 - empty, *self._bits("top", kind)], decoder.relu)
+            decoder.add(2 * kind + 1, closes)
+        decoder.add(2 * self._num_kinds, conjunction([self._alive, empty], decoder.relu))
+        return self._assembly.network(
+            decoder.build(self._assembly.empty()),
+            construction=name,
+            route=route,
+            reference=Reference("Sarrof2024"),
+        )
+
+    def _bits(self, name: str, kind: int) -> list[Form]:
+        """The literals that say that a register holds a kind."""
+        bits = [direction(f"{name}.{b}") for b in range(self.num_bits)]
+        return [bit if kind >> b & 1 else 1 - bit for b, bit in enumerate(bits)]
+
+    def describe(self) -> str:
+        """The registers in words, for the route."""
+        return f", {self._most}·{self.num_bits} bits for the kinds by depth" if self.num_bits else ""
+
+
+construction(
+    Construction(
+        name="bounded-dyck",
+        title="depth counter, registers by depth and an error flag",
+        theorem="bounded-dyck-two-layers",
+        language=bounded_dyck,
+        architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+        build=compile_bounded_dyck,
+    )
+)
+
+construction(
+    Construction(
+        name="bounded-dyck-predictor",
+        title="depth counter and registers by depth, on valid prefixes",
+        theorem="bounded-dyck-two-layers",
+        language=bounded_dyck,
+        architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+        build=compile_bounded_dyck_predictor,
+    )
+)
