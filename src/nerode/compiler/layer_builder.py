@@ -7,12 +7,13 @@ map follow from the forms. The same ReLU asked for twice is made once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from nerode.compiler.affine import Affine, AffineBuilder, Row
 from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.forms import Form, constant, direction
 from nerode.compiler.network import Layer
-from nerode.compiler.recurrences import Diagonal, Recurrence, TimeInvariant
+from nerode.compiler.recurrences import Diagonal, Factor, Householder, Recurrence, TimeInvariant
 from nerode.core.errors import InputError
 from nerode.core.exact import Exact
 from nerode.languages.language import Legal
@@ -46,6 +47,15 @@ class _Units:
         return [f"{self._prefix}{i}" for i in range(len(self._number))]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Householder factors and a write for each of some choices, exactly one of which is 1 at a time."""
+
+    factors: Sequence[tuple[Factor, ...]]
+    writes: Sequence[tuple[Exact, ...]]
+    choices: Sequence[Form]
+
+
 class LayerBuilder:
     """Collects one layer.
 
@@ -56,12 +66,21 @@ class LayerBuilder:
         name: what the layer is for.
         stream: all directions that exist before the layer.
         exposes_previous: whether the readout may see the state before the letter.
+        complex_state: whether coordinates may be complex; a form of one is then its real part.
     """
 
-    def __init__(self, name: str, stream: Sequence[str], *, exposes_previous: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        stream: Sequence[str],
+        *,
+        exposes_previous: bool = False,
+        complex_state: bool = False,
+    ) -> None:
         self.name = name
         self._stream = tuple(stream)
-        self._exposes_previous = exposes_previous
+        self.exposes_previous = exposes_previous
+        self.complex_state = complex_state
         self._units = _Units("unit ")
         self._readout_units = _Units("readout unit ")
         self._gates: dict[str, Form] = {}
@@ -84,9 +103,16 @@ class LayerBuilder:
 
     def previous(self, name: str) -> Form:
         """Returns the value of a coordinate before the letter, for the readout."""
-        if not self._exposes_previous:
+        if not self.exposes_previous:
             raise InputError(f"layer {self.name} does not expose its state before the letter")
         return direction(f"previous {name}")
+
+    def imaginary(self, value: Form) -> Form:
+        """Returns the imaginary part of a coordinate of which `value` is the real part, now or before."""
+        (name,) = value.terms
+        if not self.complex_state:
+            raise InputError(f"layer {self.name} has no complex coordinates")
+        return direction(_imaginary(name))
 
     def readout_relu(self, form: Form) -> Form:
         """Returns the ReLU of a form of the stream and the state, for outputs."""
@@ -110,6 +136,7 @@ class LayerBuilder:
         time_invariant: bool = False,
         matrix: Sequence[Row] | None = None,
         recurrence: Recurrence | None = None,
+        selection: Selection | None = None,
     ) -> Layer:
         """Returns the layer.
 
@@ -117,19 +144,27 @@ class LayerBuilder:
             time_invariant: whether to store the gates as a fixed diagonal matrix.
             matrix: a fixed matrix that moves the state in place of the gates.
             recurrence: a recurrence in place of the gates and the writes.
+            selection: Householder factors and writes, chosen by forms of the stream, in their place.
 
         Raises:
             InputError: if a form reads what it may not, or a gate varies in a time-invariant layer.
         """
-        before = (*self._units.forms, *self._gates.values(), *self._writes.values())
+        choices = selection.choices if selection is not None else ()
+        before = (*self._units.forms, *self._gates.values(), *self._writes.values(), *choices)
         after = (*self._readout_units.forms, *self._outputs.values())
         reads = _used(self._stream, (*before, *after))
-        seen = [*reads, *(f"state {name}" for name in self._gates)]
-        if self._exposes_previous:
-            seen += [f"previous {name}" for name in self._gates]
+        seen = [*reads, *self._shown("state")]
+        if self.exposes_previous:
+            seen += self._shown("previous")
         inner = [*reads, *self._units.names]
         if recurrence is None and matrix is not None:
             recurrence = TimeInvariant(matrix=tuple(matrix), write=_affine(inner, self._writes.values()))
+        if selection is not None:
+            recurrence = Householder(
+                factors=tuple(selection.factors),
+                writes=tuple(selection.writes),
+                selector=_affine(inner, choices),
+            )
         return Layer(
             name=self.name,
             reads=reads,
@@ -140,8 +175,13 @@ class LayerBuilder:
             readout_units=_affine(seen, self._readout_units.forms),
             outputs=tuple(self._outputs),
             readout=_affine([*seen, *self._readout_units.names], self._outputs.values()),
-            exposes_previous=self._exposes_previous,
+            exposes_previous=self.exposes_previous,
+            complex_state=self.complex_state,
         )
+
+    def _shown(self, when: str) -> list[str]:
+        names = [f"{when} {name}" for name in self._gates]
+        return names + [_imaginary(name) for name in names] if self.complex_state else names
 
     def _recurrence(self, inner: list[str], *, time_invariant: bool) -> Recurrence:
         write = _affine(inner, self._writes.values())
@@ -192,6 +232,10 @@ class DecoderBuilder:
             scores=_affine([*reads, *self._units.names], self._scores),
             empty=empty,
         )
+
+
+def _imaginary(name: str) -> str:
+    return f"imaginary {name}"
 
 
 def _used(stream: Sequence[str], forms: Iterable[Form]) -> tuple[str, ...]:
