@@ -33,12 +33,16 @@ class Assembly:
     Args:
         request: what is compiled, for which target.
         embedding: one-hot letters unless something leaner is given.
+        one_hot: for a leaner embedding, directions of which exactly one is 1 for every letter.
     """
 
-    def __init__(self, request: Request, embedding: Embedding | None = None) -> None:
+    def __init__(
+        self, request: Request, embedding: Embedding | None = None, one_hot: Sequence[str] = ()
+    ) -> None:
         self.request = request
         self.alphabet = request.facts.language.alphabet
         self.embedding = embedding or Embedding.one_hot(self.alphabet)
+        self._one_hot = tuple(one_hot) if embedding else self.embedding.directions
         self.stream: tuple[str, ...] = self.embedding.directions
         self.layers: list[Layer] = []
 
@@ -53,7 +57,7 @@ class Assembly:
 
     def layer(self, name: str, *, exposes_previous: bool = False) -> LayerBuilder:
         """Returns a builder for the next layer."""
-        return LayerBuilder(name, self.stream, exposes_previous=exposes_previous)
+        return LayerBuilder(name, self.stream, exposes_previous=exposes_previous, one_hot=self._one_hot)
 
     def add(self, builder: LayerBuilder) -> None:
         """Adds a finished layer."""
@@ -103,7 +107,7 @@ class Assembly:
 
     def decoder(self) -> DecoderBuilder:
         """Returns a builder for the decoder."""
-        return DecoderBuilder(self.stream, len(self.alphabet))
+        return DecoderBuilder(self.stream, len(self.alphabet), one_hot=self._one_hot)
 
     def network(self, decoder: Decoder, *, construction: str, route: str, reference: Reference) -> Network:
         """Returns the network, without directions that nobody reads."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from nerode.core.exact import Exact
 
@@ -53,6 +53,22 @@ class Form:
     def is_constant(self) -> bool:
         """Whether the form reads nothing."""
         return not self.terms
+
+
+def reduce_one_hot(form: Form, one_hot: Sequence[str]) -> Form:
+    """Returns a form with as few terms as possible that agrees wherever exactly one of some directions is 1.
+
+    The sum of these directions is 1 there, so any multiple of (sum - 1) may be subtracted.
+    """
+    if not any(name in form.terms for name in one_hot):
+        return form
+    coefficients = [form.terms.get(name, 0) for name in one_hot]
+
+    def size(multiple: Exact) -> tuple[int, int]:
+        return sum(1 for c in coefficients if c != multiple), int(multiple != 0)
+
+    best = min(dict.fromkeys((0, *coefficients)), key=size)
+    return form - best * (Form(dict.fromkeys(one_hot, 1)) - 1) if best != 0 else form
 
 
 def direction(name: str) -> Form:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nerode.compiler.affine import Affine, AffineBuilder, Row
 from nerode.compiler.decoders import ScoreDecoder
-from nerode.compiler.forms import Form, constant, direction
+from nerode.compiler.forms import Form, constant, direction, reduce_one_hot
 from nerode.compiler.network import Layer
 from nerode.compiler.recurrences import Diagonal, Factor, Householder, Recurrence, TimeInvariant
 from nerode.core.errors import InputError
@@ -67,6 +67,7 @@ class LayerBuilder:
         stream: all directions that exist before the layer.
         exposes_previous: whether the readout may see the state before the letter.
         complex_state: whether coordinates may be complex; a form of one is then its real part.
+        one_hot: directions of which exactly one is 1 at each position; forms are shortened with that.
     """
 
     def __init__(
@@ -76,11 +77,13 @@ class LayerBuilder:
         *,
         exposes_previous: bool = False,
         complex_state: bool = False,
+        one_hot: Sequence[str] = (),
     ) -> None:
         self.name = name
         self._stream = tuple(stream)
         self.exposes_previous = exposes_previous
         self.complex_state = complex_state
+        self._one_hot = tuple(one_hot)
         self._units = _Units("unit ")
         self._readout_units = _Units("readout unit ")
         self._gates: dict[str, Form] = {}
@@ -90,16 +93,19 @@ class LayerBuilder:
 
     def relu(self, form: Form) -> Form:
         """Returns the ReLU of a form of the stream, for gates and writes."""
-        return self._units.add(form)
+        return self._units.add(reduce_one_hot(form, self._one_hot))
 
     def coordinate(self, name: str, *, gate: Form | Exact, write: Form | Exact, start: Exact = 0) -> Form:
         """Adds a state coordinate and returns its value after the letter, for the readout."""
         if name in self._gates:
             raise InputError(f"layer {self.name} has two coordinates called {name!r}")
-        self._gates[name] = gate if isinstance(gate, Form) else constant(gate)
-        self._writes[name] = write if isinstance(write, Form) else constant(write)
+        self._gates[name] = self._short(gate)
+        self._writes[name] = self._short(write)
         self._start.append(start)
         return direction(f"state {name}")
+
+    def _short(self, form: Form | Exact) -> Form:
+        return reduce_one_hot(form, self._one_hot) if isinstance(form, Form) else constant(form)
 
     def previous(self, name: str) -> Form:
         """Returns the value of a coordinate before the letter, for the readout."""
@@ -116,13 +122,13 @@ class LayerBuilder:
 
     def readout_relu(self, form: Form) -> Form:
         """Returns the ReLU of a form of the stream and the state, for outputs."""
-        return self._readout_units.add(form)
+        return self._readout_units.add(self._short(form))
 
     def output(self, name: str, form: Form) -> Form:
         """Appends a direction to the stream and returns its value, for later layers."""
         if name in self._outputs:
             raise InputError(f"layer {self.name} has two outputs called {name!r}")
-        self._outputs[name] = form
+        self._outputs[name] = self._short(form)
         return direction(name)
 
     @property
@@ -201,16 +207,18 @@ class DecoderBuilder:
     Args:
         stream: all directions that exist after the last layer.
         num_letters: letters of the alphabet; the score of the end has this number.
+        one_hot: directions of which exactly one is 1 at each position.
     """
 
-    def __init__(self, stream: Sequence[str], num_letters: int) -> None:
+    def __init__(self, stream: Sequence[str], num_letters: int, *, one_hot: Sequence[str] = ()) -> None:
         self._stream = tuple(stream)
+        self._one_hot = tuple(one_hot)
         self._units = _Units("unit ")
         self._scores = [constant(0)] * (num_letters + 1)
 
     def relu(self, form: Form) -> Form:
         """Returns the ReLU of a form of the stream."""
-        return self._units.add(form)
+        return self._units.add(reduce_one_hot(form, self._one_hot))
 
     def add(self, output: int, form: Form) -> None:
         """Adds a form to the score of a letter, or of the end."""
@@ -225,11 +233,12 @@ class DecoderBuilder:
 
     def build(self, empty: Legal) -> ScoreDecoder:
         """Returns the decoder."""
-        reads = _used(self._stream, (*self._units.forms, *self._scores))
+        scores = [reduce_one_hot(score, self._one_hot) for score in self._scores]
+        reads = _used(self._stream, (*self._units.forms, *scores))
         return ScoreDecoder(
             reads=reads,
             units=_affine(reads, self._units.forms),
-            scores=_affine([*reads, *self._units.names], self._scores),
+            scores=_affine([*reads, *self._units.names], scores),
             empty=empty,
         )
 

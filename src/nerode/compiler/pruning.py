@@ -1,4 +1,4 @@
-"""Dropping what nobody reads: outputs of layers, and the readout units and reads that served only them."""
+"""Dropping what nobody reads: outputs of layers, and what served only them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def drop_unread(layers: Sequence[Layer], decoder: Decoder) -> list[Layer]:
     wanted = set(decoder.reads)
     kept = []
     for layer in reversed(layers):
-        pruned = _drop_reads(_drop_units(_drop_outputs(layer, wanted)))
+        pruned = _drop_reads(_drop_previous(_drop_units(_drop_outputs(layer, wanted))))
         wanted.update(pruned.reads)
         kept.append(pruned)
     return kept[::-1]
@@ -36,6 +36,23 @@ def _drop_units(layer: Layer) -> Layer:
         layer,
         readout_units=_rows(layer.readout_units, keep),
         readout=_select(layer.readout, [*range(first), *(first + i for i in keep)]),
+    )
+
+
+def _drop_previous(layer: Layer) -> Layer:
+    """Stops showing the state before the letter if no output depends on it."""
+    if not layer.exposes_previous:
+        return layer
+    copies = layer.width * (2 if layer.complex_state else 1)
+    first = len(layer.reads) + copies
+    hidden = set(range(first, first + copies))
+    if hidden & (_columns(layer.readout_units) | _columns(layer.readout)):
+        return layer
+    return replace(
+        layer,
+        exposes_previous=False,
+        readout_units=_select(layer.readout_units, range(first)),
+        readout=_select(layer.readout, [c for c in range(layer.readout.num_inputs) if c not in hidden]),
     )
 
 

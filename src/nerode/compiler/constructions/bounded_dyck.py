@@ -75,7 +75,7 @@ class Brackets:
         self._most = language.depth
         self._num_kinds = len(language.pairs)
         self.num_bits = (self._num_kinds - 1).bit_length()
-        self._assembly = Assembly(request, self._embedding())
+        self._assembly = Assembly(request, self._embedding(), one_hot=("open", "close"))
         self._depth_is: DepthIs
         self._alive: Form = constant(1)
 
