@@ -97,7 +97,7 @@ def test_at_most_three_near_names_are_given() -> None:
 def test_names_without_a_neighbour_say_how_many_there_are() -> None:
     error = UnknownName("language", "zzzzzz", ["parity", "dyck-1"])
     assert error.nearest == ()
-    assert "there are 2 known" in str(error)
+    assert "none of the 2 known names is near." in str(error)
 
 
 def test_long_names_are_cut() -> None:

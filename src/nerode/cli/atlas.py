@@ -11,9 +11,11 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import budget_options, make_budget, sense_option
+from nerode.cli.options import budget_options, make_budget, sense_option, split_names
+from nerode.core.errors import InputError
 from nerode.core.files import write_atomically
-from nerode.languages.bestiary import BESTIARY
+from nerode.languages.bestiary import BESTIARY, find_language
+from nerode.languages.bestiary import suite as suite_rows
 from nerode.report.atlas import AtlasRow, atlas_page
 from nerode.report.study import Study, study_language
 from nerode.verdict.records import Sense, Status
@@ -28,18 +30,21 @@ from nerode.verdict.records import Sense, Status
     show_default=True,
     help="The HTML file.",
 )
+@click.option("--suite", metavar="TAG", help="Only the languages of one published suite.")
+@click.option("--only", metavar="NAME,…", help="Only these languages.")
 @sense_option
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON instead of the path.")
-def atlas(output: Path, as_json: bool, **options: Any) -> None:
+def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **options: Any) -> None:
     """Write the page of every named language × every architecture."""
     budget = make_budget(options)
     started = time.monotonic()
+    names = _names(suite, only)
     rows = []
-    for name in _progress(list(BESTIARY)):
-        study = study_language(BESTIARY[name].language(budget.start()), budget=budget.start())
+    for name in _progress(names):
+        study = study_language(find_language(name, budget.start()), budget=budget.start())
         rows.append(_row(name, study))
-    page = atlas_page(rows, sense=Sense(options["sense"]), command=f"nerode atlas -o {output}")
+    page = atlas_page(rows, sense=Sense(options["sense"]), command=_command(output, suite, only))
     write_atomically(output, page)
     if as_json:
         counts = {s.value: sum(v.status is s for r in rows for v in r.verdicts) for s in Status}
@@ -49,15 +54,37 @@ def atlas(output: Path, as_json: bool, **options: Any) -> None:
     click.echo(str(output))
 
 
+def _names(suite: str | None, only: str | None) -> list[str]:
+    """The languages that are asked for, each once."""
+    if suite is not None and only is not None:
+        raise InputError("--suite and --only exclude each other; give one of them")
+    if suite is not None:
+        return [row.name for row in suite_rows(suite)]
+    names = split_names(only, option="--only", listing="languages")
+    if names is None:
+        return list(BESTIARY)
+    names = list(dict.fromkeys(name.lower() for name in names))
+    for name in names:
+        # A name that nothing has stops the work before it begins, not after an hour.
+        find_language(name)
+    return names
+
+
+def _command(output: Path, suite: str | None, only: str | None) -> str:
+    """The command line that makes the page again."""
+    chosen = f" --suite {suite}" if suite else f" --only {only}" if only else ""
+    return f"nerode atlas{chosen} -o {output}"
+
+
 def _row(name: str, study: Study) -> AtlasRow:
-    row = BESTIARY[name]
+    row = BESTIARY.get(name)
     return AtlasRow(
         language=study.language,
         profile=study.profile,
         verdicts=tuple(study.table),
         dfa=study.automaton,
         eggboxes=study.eggboxes,
-        group=row.suites[0] if row.suites else "",
+        group=row.suites[0] if row is not None and row.suites else "",
     )
 
 

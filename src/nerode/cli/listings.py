@@ -6,8 +6,8 @@ import json
 
 import click
 
-from nerode.core.errors import UnknownName
 from nerode.languages.bestiary import BESTIARY, PATTERNS
+from nerode.languages.bestiary import suite as suite_rows
 from nerode.verdict.architectures import ALIASES, ARCHITECTURES
 
 
@@ -16,9 +16,7 @@ from nerode.verdict.architectures import ALIASES, ARCHITECTURES
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a language and line.")
 def languages(suite: str | None, as_json: bool) -> None:
     """List the named languages: convention, source, and what each is there to break."""
-    rows = [row for row in BESTIARY.values() if suite is None or suite in row.suites]
-    if not rows:
-        raise UnknownName("suite", suite or "", {tag for row in BESTIARY.values() for tag in row.suites})
+    rows = list(BESTIARY.values()) if suite is None else suite_rows(suite)
     if as_json:
         for row in rows:
             item = {

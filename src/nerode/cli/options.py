@@ -107,11 +107,19 @@ def read_language(text: str, *, ltl: bool, regex: bool, alphabet: str | None, bu
     return resolve_language(text, ltl=ltl, regex=regex, alphabet=symbols, budget=budget)
 
 
-def split_names(names: str | None) -> list[str] | None:
-    """Returns the names of a comma-separated list, None for None."""
+def split_names(
+    names: str | None, *, option: str = "--arch", listing: str = "architectures"
+) -> list[str] | None:
+    """Returns the names of a comma-separated list, None for None.
+
+    Args:
+        names: what the user gave.
+        option: with which option.
+        listing: the command that lists what may be given.
+    """
     if names is None:
         return None
     found = [name.strip() for name in names.split(",") if name.strip()]
     if not found:
-        raise InputError("--arch was given no name; `nerode architectures` lists them")
+        raise InputError(f"{option} was given no name; `nerode {listing}` lists them")
     return found

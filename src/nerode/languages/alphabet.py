@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,9 @@ WordLike = str | Sequence[str] | Sequence[int]
 
 END = "$"
 """How the end of a word is written in outputs; no alphabet may contain it as a symbol."""
+
+_UNWRITABLE = ("Cc", "Cs")
+"""Unicode categories: control characters, and the halves that stand for bytes that are not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,8 @@ class Alphabet:
         for symbol in self.symbols:
             if not symbol or any(c.isspace() for c in symbol):
                 raise InputError(f"the symbol {symbol!r} is empty or has white space in it; rename it")
+            if any(unicodedata.category(c) in _UNWRITABLE for c in symbol):
+                raise InputError(f"the symbol {symbol!r} has a character that cannot be printed; rename it")
             if symbol == END:
                 raise InputError(f"the symbol {END!r} stands for the end of a word; rename it")
             if symbol in seen:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from nerode.core.budget import Budget
-from nerode.core.errors import InputError, UnknownName
+from nerode.core.errors import FormatError, InputError, UnknownName
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import BESTIARY, lookup_language
+from nerode.languages.description import FORMAT as DESCRIPTION
+from nerode.languages.description import language_from_description
 from nerode.languages.formats import FORMATS, read_language
 from nerode.languages.formats.source import read_text
 from nerode.languages.language import Language
 from nerode.languages.ngrams import read_ngram_language
+from nerode.languages.ngrams.json_form import FORMAT as NGRAM_MODEL
+from nerode.languages.ngrams.json_form import MAX_BYTES
 from nerode.languages.pastltl import formula_language
 from nerode.languages.regex import regular_language
 
-_NGRAM_JSON = '"nerode-ngram"'
+_AUTOMATA = tuple(suffix for row in FORMATS.values() for suffix in row.suffixes)
+_NGRAMS = (".arpa", ".rules")
+_LONGEST_PATH = 4096
+"""Characters of a text that may still be a path."""
 
 
 def resolve_language(
@@ -29,25 +37,27 @@ def resolve_language(
 ) -> Language:
     """Returns the language of a name, a file, a regular expression or a past-LTL formula.
 
-    A text is taken as a file when one exists under it, then as a name of the bestiary or of a group, then
-    as a regular expression. A text that has the form of a name but is none (`tomita-9`) is an error
-    rather than a pattern of eight letters.
+    A text is taken as a file when it ends like one or when there is one under this path, then as a name of
+    the bestiary or of a group, then as a regular expression. A text that has the form of a name but is none
+    (`tomita-9`) is an error rather than a pattern of eight letters.
 
     Args:
         text: what the user typed.
-        alphabet: symbols of a pattern or formula; None takes those that occur in it.
+        alphabet: symbols of a pattern, a formula or the automaton in a file; None takes those that occur.
         ltl: read the text as a formula.
         regex: read the text as a regular expression whatever it looks like.
         budget: limits for building the automaton.
     """
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        # Python turns bytes of an argument that are not UTF-8 into such halves of characters.
+        raise InputError(f"{text[:60]!r} is not UTF-8; write it, or rename the file, in UTF-8")
     letters = None if alphabet is None else Alphabet(tuple(alphabet))
     if ltl:
         return formula_language(text, letters, budget)
     if regex:
         return regular_language(text, letters, budget)
-    path = Path(text) if len(text) < 4096 and "\0" not in text else None
-    if path is not None and _looks_like_a_file(path):
-        return _read_file(path, budget)
+    if _looks_like_a_file(text):
+        return _read_file(Path(text), letters, budget)
     found = lookup_language(text, budget)
     if found is not None:
         if letters is not None:
@@ -66,22 +76,50 @@ def resolve_language(
     return regular_language(text, letters, budget)
 
 
-def _looks_like_a_file(path: Path) -> bool:
-    suffixes = [*(s for row in FORMATS.values() for s in row.suffixes), ".arpa", ".rules"]
-    if any(path.name.endswith(suffix) for suffix in suffixes):
+def _looks_like_a_file(text: str) -> bool:
+    if len(text) >= _LONGEST_PATH or "\0" in text:
+        return False
+    if text.lower().endswith((*_AUTOMATA, *_NGRAMS)):
         return True
+    path = Path(text)
     try:
+        if "/" in text and text != "/":
+            return path.exists()
         return path.is_file() and len(path.suffix) > 1
     except OSError:
         return False
 
 
-def _read_file(path: Path, budget: Budget | None) -> Language:
-    if path.suffix in (".arpa", ".rules"):
+def _read_file(path: Path, letters: Alphabet | None, budget: Budget | None) -> Language:
+    name = path.name.lower()
+    if not name.endswith((*_AUTOMATA, *_NGRAMS)):
+        kind = "folder" if path.is_dir() else "file"
+        raise InputError(
+            f"the {kind} {str(path)!r} is no language: files end in {', '.join((*_AUTOMATA, *_NGRAMS))}; "
+            "give such a file, or add --regex to read the text as a pattern"
+        )
+    form = _json_format(path) if name.endswith(".json") else None
+    if form not in (DESCRIPTION, NGRAM_MODEL) and not name.endswith(_NGRAMS):
+        return read_language(path, alphabet=letters, budget=budget)
+    if letters is not None:
+        raise InputError(f"{path} says what its alphabet is; leave --alphabet out")
+    if form != DESCRIPTION:
         return read_ngram_language(path)
-    if path.suffix == ".json" and path.is_file() and _NGRAM_JSON in read_text(path)[:200]:
-        return read_ngram_language(path)
-    return read_language(path, budget=budget)
+    try:
+        return language_from_description(json.loads(read_text(path, max_bytes=MAX_BYTES)))
+    except FormatError:
+        raise
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def _json_format(path: Path) -> object:
+    """What a JSON file says it is; None where it says nothing, or is not JSON, which its reader tells."""
+    try:
+        data = json.loads(read_text(path, max_bytes=MAX_BYTES))
+    except (ValueError, RecursionError):
+        return None
+    return data.get("format") if isinstance(data, dict) else None
 
 
 def _looks_like_a_name(text: str) -> bool:

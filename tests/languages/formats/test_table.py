@@ -76,7 +76,7 @@ def test_an_alphabet_may_be_given_once_for_every_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("symbol", ["a\x01", "\ud800", "\ufffe", "x\x7f", "a" * 201])
+@pytest.mark.parametrize("symbol", ["\ufffe", "a\uffff", "a" * 201])
 def test_symbols_that_files_cannot_carry_are_refused_before_anything_is_written(
     tmp_path: Path, suffix: str, symbol: str
 ) -> None:
