@@ -5,6 +5,7 @@ The order of the imports is the order in which the pipeline tries them: cheaper 
 
 # ruff: noqa: I001
 from nerode.compiler.construction import CONSTRUCTIONS as TABLE
+from nerode.compiler.constructions.ngrams import compile as ngrams
 from nerode.compiler.constructions import flip_flop, past_ltl, windows
 from nerode.compiler.constructions import bounded_dyck, counters
 from nerode.compiler.constructions import star_free, bounded_dyck_registers, window_parts
@@ -16,4 +17,4 @@ from nerode.compiler.constructions import permutation, dense
 __all__ = ["TABLE", "clock", "cyclic", "dense", "householder", "offset_counting", "permutation"]
 __all__ += ["householder_cascade", "plane_reflections", "solvable"]
 __all__ += ["bounded_dyck", "bounded_dyck_registers", "counters", "flip_flop", "past_ltl", "star_free"]
-__all__ += ["window_parts", "windows"]
+__all__ += ["ngrams", "window_parts", "windows"]

@@ -17,6 +17,7 @@ from nerode.compiler.answers import automaton_of, point_decoder
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.cyclic import MOST_TURNS, turns_of
+from nerode.compiler.levels.codings import mirror_factor
 from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import Factor, Householder
 from nerode.compiler.representations.pieces import LanguageGroup
@@ -181,18 +182,11 @@ def _mirror_layer(polygon: Polygon, letters: tuple[str, ...]) -> Layer:
         reads=(*letters, "turned"),
         units=units,
         recurrence=Householder(
-            factors=tuple((_mirror_factor(j, polygon.m),) for j in mirrors),
+            factors=tuple((mirror_factor(j, polygon.m),) for j in mirrors),
             writes=((0, 0),) * len(mirrors),
             selector=chosen,
         ),
     )
-
-
-def _mirror_factor(j: int, m: int) -> Factor:
-    """The reflection that takes the angle 0 to j·π/m: along (sin, -1 - cos), or along (1, 0) for j = m."""
-    if j % (2 * m) == m:
-        return Factor(beta=2, vector=(1, 0))
-    return Factor(beta=2, vector=(sine(j, 2 * m), -1 - cosine(j, 2 * m)))
 
 
 def _unit(k: int, n: int) -> tuple[Exact, Exact]:
