@@ -12,8 +12,9 @@ import json
 from typing import Any
 
 from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core.errors import InputError, NerodeError
 from nerode.languages.alphabet import Alphabet
+from nerode.languages.bestiary import lookup_language
 from nerode.languages.brackets import Dyck
 from nerode.languages.counter_machine import CounterMachine, CounterRule
 from nerode.languages.counters import CounterLanguage
@@ -54,6 +55,10 @@ def definition_hash(definition: Json) -> str:
 def language_from_description(data: Json) -> Language:
     """Returns the language of a description.
 
+    Theorems about a family of languages look at what a language says of itself, so a file is not believed:
+    if the name is one of the bestiary's and the definition is that language's, the result is that language,
+    with its family and its sampler; if not, it is a language of the general kind with this definition.
+
     Raises:
         InputError: if the values do not have the form that `describe_language` writes.
     """
@@ -62,36 +67,59 @@ def language_from_description(data: Json) -> Language:
             raise InputError(
                 f"this is {data['format']!r} version {data['version']}, not {FORMAT!r} version {VERSION}"
             )
-        definition = data["definition"]
-        common = {"name": data["name"], "convention": data["convention"], "family": data["family"]}
-        match definition["form"]:
-            case "dfa":
-                return RegularLanguage(
-                    automaton=_read_dfa(definition), parameters=dict(data["parameters"]), **common
-                )
-            case "counters":
-                return CounterLanguage(
-                    machine=_read_machine(definition),
-                    parameters=dict(data["parameters"]),
-                    sampler=functools.partial(_no_sampler, data["name"]),
-                    distribution="none: read from a file",
-                    **common,
-                )
-            case "brackets":
-                return Dyck(
-                    pairs=tuple((o, c) for o, c in definition["pairs"]),
-                    depth=definition["depth"],
-                    parameters=dict(data["parameters"]),
-                    **common,
-                )
-            case "n-gram":
-                return NgramLanguage(model=model_from_json(definition["model"]), **common)
-            case other:
-                raise InputError(
-                    f"unknown form {other!r} of a language; allowed are dfa, counters, brackets, n-gram"
-                )
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        name, convention = data["name"], data["convention"]
+        if not isinstance(name, str) or not isinstance(convention, str):
+            raise InputError("the name and the convention of a language are texts")
+        return _named_language(name, data["definition"]) or _defined_language(
+            data["definition"], name, convention
+        )
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise InputError(f"this is not a language: {type(error).__name__} at {error}") from None
+
+
+def _named_language(name: str, definition: Json) -> Language | None:
+    """The language of the bestiary that has this name, if it also has this definition."""
+    try:
+        language = lookup_language(name)
+        if language is not None and _definition(language, None) == definition:
+            return language
+    except NerodeError:
+        return None
+    return None
+
+
+def _defined_language(definition: Json, name: str, convention: str) -> Language:
+    match definition["form"]:
+        case "dfa":
+            return RegularLanguage(name=name, automaton=_read_dfa(definition), convention=convention)
+        case "counters":
+            return CounterLanguage(
+                name=name,
+                machine=_read_machine(definition),
+                convention=convention,
+                family="counter",
+                parameters={},
+                sampler=functools.partial(_no_sampler, name),
+                distribution="none: read from a file",
+            )
+        case "brackets":
+            pairs, depth = tuple((o, c) for o, c in definition["pairs"]), definition["depth"]
+            return Dyck(
+                name=name,
+                pairs=pairs,
+                depth=depth,
+                convention=convention,
+                family="dyck" if depth is None else "bounded-dyck",
+                parameters={"k": len(pairs)} | ({} if depth is None else {"depth": depth}),
+            )
+        case "n-gram":
+            return NgramLanguage(name=name, model=model_from_json(definition["model"]), convention=convention)
+        case other:
+            raise InputError(
+                f"unknown form {other!r} of a language; allowed are dfa, counters, brackets, n-gram"
+            )
 
 
 def _definition(language: Language, budget: Budget | None) -> dict[str, Json]:
