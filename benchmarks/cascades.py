@@ -10,19 +10,22 @@ import statistics
 import time
 from collections.abc import Callable
 
+from tests.algebra.cascades.automata import COUNTER_FREE
+
 from nerode.algebra.cascades.portfolio import decompose
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.solvable import decompose_general
 from nerode.languages.bestiary import find_language
 from nerode.languages.dfa import Dfa
-from tests.algebra.cascades.automata import COUNTER_FREE
 
 STAR_FREE = (
-    "tomita-1 tomita-2 tomita-4 tomita-7 ab-star aab-star aabb-star aabbccddee 012-star-02-star d-2 d-3 d-4 d-12 "
-    "flip-flop contains-abaab contains-fibonacci-22 subsequence-abcdefgh last-but-8 dyck-2-2 dyck-2-3 dyck-2-4 "
-    "dyck-2-5 dyck-2-8 dyck-3-3 dyck-4-3 dyck-8-3"
+    "tomita-1 tomita-2 tomita-4 tomita-7 ab-star aab-star aabb-star aabbccddee 012-star-02-star "
+    "d-2 d-3 d-4 d-12 flip-flop contains-abaab contains-fibonacci-22 subsequence-abcdefgh last-but-8 "
+    "dyck-2-2 dyck-2-3 dyck-2-4 dyck-2-5 dyck-2-8 dyck-3-3 dyck-4-3 dyck-8-3"
 ).split()
-WITH_GROUPS = "parity tomita-3 tomita-5 tomita-6 abab-star s3 d4 q8 a4 s4 z60 a4xz5 a5 s5 modular-arithmetic".split()
+WITH_GROUPS = (
+    "parity tomita-3 tomita-5 tomita-6 abab-star s3 d4 q8 a4 s4 z60 a4xz5 a5 s5 modular-arithmetic".split()
+)
 
 NUM_RANDOM = 1_000
 MOST_STATES = 8
@@ -64,7 +67,8 @@ def show_random() -> None:
         seconds = sum(s for _, s in results)
         total += seconds
         print(
-            f"{kind:24}{len(automata):5} automata  depth median {statistics.median(depths)} max {max(depths)}  "
+            f"{kind:24}{len(automata):5} automata  "
+            f"depth median {statistics.median(depths)} max {max(depths)}  "
             f"bits median {statistics.median(bits)} max {max(bits)}  {seconds:.2f} s"
         )
     print(f"random automata, decomposed and checked: {total:.2f} s")

@@ -13,7 +13,7 @@ from nerode.languages.dfa import Dfa
 
 
 def lookup_value(cascade: Cascade, number: int, world: dict[str, Sequence[int]]) -> int:
-    """The value of a lookup where `world` has the letters and the old and new labels; recursive, no memory."""
+    """The value of a lookup where `world` has the letters and the old and new labels; no memory."""
     table: Lookup = cascade.lookups[number]
     values = []
     for kind, index in table.reads:

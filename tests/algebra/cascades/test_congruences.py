@@ -37,7 +37,11 @@ def test_the_generated_congruence_is_the_least_one(dfa: Dfa, data: st.DataObject
     assert is_congruence(rows, found)
     for labels in partitions(len(rows)):
         if is_congruence(rows, labels) and all(labels[p] == labels[q] for p, q in pairs):
-            assert all(labels[p] == labels[q] for p, q in itertools.product(range(len(rows)), repeat=2) if found[p] == found[q])
+            assert all(
+                labels[p] == labels[q]
+                for p, q in itertools.product(range(len(rows)), repeat=2)
+                if found[p] == found[q]
+            )
 
 
 @given(dfas(max_states=6, max_letters=3))

@@ -104,7 +104,9 @@ def test_one_state_needs_no_level(letters: str) -> None:
 def test_letters_that_act_alike_cost_nothing() -> None:
     few = find_language("aab-star").dfa()
     table = few.transitions[:, [0, 1, 0, 0, 1, 1]]
-    many = Dfa(alphabet=Alphabet(tuple("abcdef")), transitions=table, start=few.start, accepting=few.accepting)
+    many = Dfa(
+        alphabet=Alphabet(tuple("abcdef")), transitions=table, start=few.start, accepting=few.accepting
+    )
     one, other = holonomy_cascade(few), holonomy_cascade(many)
     assert (one.depth, one.bits, one.num_rows) == (other.depth, other.bits, other.num_rows)
 
@@ -141,7 +143,7 @@ def test_a_partially_ordered_automaton_is_as_deep_as_its_longest_path(seed: int)
 
 
 def distance_to_end(rows: list[list[int]], state: int) -> int:
-    """Length of the longest path without repetition that starts in a state of a partially ordered automaton."""
+    """Length of the longest path without repetition that starts in a state."""
     return 1 + max((distance_to_end(rows, target) for target in set(rows[state]) - {state}), default=0)
 
 

@@ -22,7 +22,10 @@ def test_a_cascade_survives_json(name: str) -> None:
 
 
 def test_all_kinds_of_commands_are_written() -> None:
-    cases = [decompose(find_language("flip-flop").dfa(), window=1), decompose_solvable(find_language("q8").dfa())]
+    cases = [
+        decompose(find_language("flip-flop").dfa(), window=1),
+        decompose_solvable(find_language("q8").dfa()),
+    ]
     for cascade in cases:
         assert cascade_from_json(json.loads(json.dumps(cascade_to_json(cascade)))) == cascade
 

@@ -152,6 +152,8 @@ def test_without_any_construction_inside_the_budget_it_stops() -> None:
 
 
 def test_equivalent_states_are_merged_first() -> None:
-    doubled = Dfa.build("01", lambda q, s: (q[0] + int(s) > 0, not q[1]), start=(0, False), accept=lambda q: not q[0])
+    doubled = Dfa.build(
+        "01", lambda q, s: (q[0] + int(s) > 0, not q[1]), start=(0, False), accept=lambda q: not q[0]
+    )
     cascade = decompose(doubled)
     assert (cascade.num_states, cascade.depth) == (2, 1)

@@ -85,7 +85,13 @@ def test_the_bits_of_a_level_hold_its_labels(num_labels: int, bits: int) -> None
 
 @pytest.mark.parametrize(
     "changes",
-    [{"num_labels": 1}, {"start": 2}, {"start": -1}, {"commands": (Reset(2),)}, {"commands": (Add(1), Permute((1, 0)))}],
+    [
+        {"num_labels": 1},
+        {"start": 2},
+        {"start": -1},
+        {"commands": (Reset(2),)},
+        {"commands": (Add(1), Permute((1, 0)))},
+    ],
 )
 def test_a_level_that_does_not_fit_its_labels_is_refused(changes: dict[str, Any]) -> None:
     fields: dict[str, Any] = {"name": "x", "num_labels": 2, "start": 0, "context": 0, "commands": (HOLD,)}

@@ -36,7 +36,7 @@ def test_every_wanted_tile_has_a_section_that_letters_respect(kind: str) -> None
 
 
 def assert_respected(levels: Levels, section: dict[int, int], image: int, column: list[int]) -> None:
-    """A letter takes the tile of an image into the tile of the next image, as long as it stays at the level."""
+    """A letter takes the tile of an image into that of the next image, as long as it stays at the level."""
     skeleton, target = levels.skeleton, column[image]
     if target == NOWHERE or levels.of(target) != levels.of(image):
         return

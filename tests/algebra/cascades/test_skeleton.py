@@ -103,11 +103,7 @@ def test_many_images_are_searched_for_tiles_in_arrays_with_the_same_result() -> 
     assert len(skeleton.masks) > 200
     for image in range(0, len(skeleton.masks), 7):
         inside = [i for i, m in enumerate(skeleton.masks) if not m & ~skeleton.masks[image] and i != image]
-        greatest = {
-            i
-            for i in inside
-            if not any(i != j and skeleton.contains(j, i) for j in inside)
-        }
+        greatest = {i for i in inside if not any(i != j and skeleton.contains(j, i) for j in inside)}
         assert set(skeleton.tiles(image)) == greatest
 
 

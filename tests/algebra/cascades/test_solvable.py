@@ -42,7 +42,9 @@ WORD_PROBLEMS = {
 
 
 @pytest.mark.parametrize(("name", "layers"), WORD_PROBLEMS.items())
-def test_a_solvable_word_problem_takes_a_layer_for_each_derived_step(name: str, layers: list[list[int]]) -> None:
+def test_a_solvable_word_problem_takes_a_layer_for_each_derived_step(
+    name: str, layers: list[list[int]]
+) -> None:
     dfa = find_language(name).dfa()
     cascade = decompose_solvable(dfa)
     assert [sorted(cascade.levels[i].num_labels for i in layer) for layer in cascade.layers] == layers

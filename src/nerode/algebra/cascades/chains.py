@@ -32,6 +32,8 @@ from nerode.algebra.cascades.stages import (
 
 _T = TypeVar("_T")
 
+_TIME_CHECK = 1024
+
 
 def build_chain(
     levels: Levels, *, contexts: Iterable[Context], images: Iterable[int], start: tuple[int, int]
@@ -159,7 +161,9 @@ class _ChainBuilder:
         """Returns the commands of each component by leader; None if some leader does not say enough."""
         num_leaders = 1 + max((node.leader for node in self.nodes), default=-1)
         allowed: list[list[list[Command] | None]] = [[None] * num_leaders for _ in components]
-        for node in self.nodes:
+        for count, node in enumerate(self.nodes):
+            if count % _TIME_CHECK == 0:
+                self.skeleton.budget.check_time(contexts=len(self.nodes))
             c = None if node.context is LEFT else owner.get(self.skeleton.class_of[node.context.after])
             if c is None or components[c].num_labels == 1:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from nerode.algebra.cascades.by_components import component_cascade
@@ -11,13 +11,20 @@ from nerode.algebra.cascades.quotients import quotient_cascade
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.refusals import NotCounterFree
 from nerode.algebra.cascades.verification import verify_cascade
+from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter
 from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded, InputError
 from nerode.languages.dfa import Dfa
 from nerode.languages.minimise import minimise
 
-Construction = Callable[[], Cascade | None]
+Construction = Callable[[Budget], Cascade | None]
+
+SHARE = 0.5
+"""Part of the seconds left that one construction, or the check of one cascade among several, may take."""
+
+SHARE_AFTER_SUCCESS = 0.1
+"""The same, once another construction has succeeded."""
 
 
 def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade:
@@ -43,60 +50,69 @@ def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cas
     minimal = minimise(dfa)
     if (witness := find_counter(minimal, budget)) is not None:
         raise NotCounterFree(witness, minimal.alphabet)
-    return best_verified(minimal, budget, constructions(minimal, budget, window))
-
-
-def constructions(dfa: Dfa, budget: Budget, window: int) -> Iterator[Construction]:
-    """Yields what can be tried for a minimal automaton, with or without groups.
-
-    Raises:
-        InputError: if the window is negative.
-    """
-    if window < 0:
-        raise InputError(f"a window of {window} letters; give 0 or more")
-    yield lambda: holonomy_cascade(dfa, budget, window=window)
-    yield lambda: component_cascade(dfa, budget)
-    yield lambda: quotient_cascade(dfa, budget, window=window)
+    return best_verified(minimal, budget, window)
 
 
 def best_verified(
     dfa: Dfa,
     budget: Budget,
-    candidates: Iterable[Construction],
+    window: int,
     finish: Callable[[Cascade], Cascade] = lambda cascade: cascade,
 ) -> Cascade:
-    """Returns the cascade of least size among those that fit the budget, verified.
+    """Returns the smallest cascade that some construction finds within the budget, verified.
 
     Smaller is: fewer labels in permutation levels, then less depth, then fewer bits, then fewer rows.
 
     Args:
-        dfa: the automaton that all of them run.
-        budget: for the check.
-        candidates: constructions; None stands for "does not apply".
-        finish: what to do with each result before it is compared.
+        dfa: a minimal automaton, with or without groups.
+        budget: a part of its seconds goes to each construction, the rest to the check.
+        window: how many letters before the current one may be read.
+        finish: what to do with each cascade before it is compared.
+
+    Raises:
+        InputError: if the window is negative.
+        BudgetExceeded: if no construction and its check fit the budget.
     """
+    if window < 0:
+        raise InputError(f"a window of {window} letters; give 0 or more")
     found: list[Cascade] = []
     stopped: list[BudgetExceeded] = []
-    for construction in candidates:
+    for construction in _constructions(dfa, window):
+        part = _part_of(budget, SHARE_AFTER_SUCCESS if found else SHARE)
         try:
-            cascade = construction()
-            if cascade is not None:
+            if (cascade := construction(part)) is not None:
                 found.append(finish(cascade))
-                if _is_good_enough(found[-1]):
-                    break
         except BudgetExceeded as exceeded:
             stopped.append(exceeded)
-    for cascade in sorted(found, key=_size):
+        if found and _is_good_enough(found[-1]):
+            break
+    found.sort(key=_size)
+    for cascade in found:
         try:
-            verify_cascade(cascade, dfa, budget)
+            verify_cascade(cascade, dfa, budget if cascade is found[-1] else _part_of(budget, SHARE))
         except BudgetExceeded as exceeded:
             stopped.append(exceeded)
             continue
         if stopped:
-            why = f"another construction or its check exceeded the budget of {stopped[0].resource}"
+            why = f"another construction or its check exceeded its budget of {stopped[0].resource}"
             return replace(cascade, route=f"{cascade.route} ({why})")
         return cascade
-    raise stopped[0]
+    first = stopped[0]
+    limit = budget.limits()[first.resource]
+    raise BudgetExceeded(first.resource, limit, known_so_far=first.known_so_far)
+
+
+def _constructions(dfa: Dfa, window: int) -> Iterator[Construction]:
+    """Yields what can be tried; the components come first, because they cost little."""
+    if len(strong_components(dfa.transitions.tolist())) > 1:
+        yield lambda budget: component_cascade(dfa, budget)
+    yield lambda budget: holonomy_cascade(dfa, budget, window=window)
+    yield lambda budget: quotient_cascade(dfa, budget, window=window)
+
+
+def _part_of(budget: Budget, share: float) -> Budget:
+    """Returns the budget with only a share of the seconds that are left."""
+    return replace(budget, seconds=budget.elapsed() + share * max(0.0, budget.seconds - budget.elapsed()))
 
 
 def _size(cascade: Cascade) -> tuple[int, int, int, int]:

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nerode.algebra.cascades.commands import Add, Command, Permute
+from nerode.algebra.cascades.execution import Evaluation
 from nerode.algebra.cascades.lookups import Lookup, Source
 from nerode.core.errors import InputError
 
@@ -256,17 +257,22 @@ class Cascade:
 
     def commands(self, configuration: Configuration, letter: int) -> tuple[Command, ...]:
         """Returns what a letter tells each level to do."""
-        letters = (letter, *configuration.recent)
-        known: dict[int, int] = {}
-        contexts = [
-            self._value(level.context, letters, configuration.labels, (), known) for level in self.levels
-        ]
-        return tuple(level.commands[context] for level, context in zip(self.levels, contexts, strict=True))
+        values = self._contexts.run((letter, *configuration.recent), configuration.labels)
+        place = self._contexts.place
+        return tuple(level.commands[values[place[level.context]]] for level in self.levels)
 
     def state_of(self, configuration: Configuration) -> int:
         """Returns the state of the automaton in a configuration."""
-        letters = (*configuration.recent, self.num_letters)
-        return self._value(self.state, letters, (), configuration.labels, {})
+        return self._decoding.run(configuration.recent, configuration.labels)[-1]
+
+    @functools.cached_property
+    def _contexts(self) -> Evaluation:
+        goals = {level.context for level in self.levels}
+        return Evaluation(self.lookups, goals, self.window + 1, len(self.levels))
+
+    @functools.cached_property
+    def _decoding(self) -> Evaluation:
+        return Evaluation(self.lookups, {self.state}, self.window, len(self.levels))
 
     def trace(self, word: Sequence[int]) -> tuple[int, ...]:
         """Returns the states of the automaton before, between and after the letters of a word."""
@@ -283,33 +289,3 @@ class Cascade:
         for symbol in word:
             configuration = self.step(configuration, symbol)
         return self.state_of(configuration)
-
-    def _value(
-        self,
-        number: int,
-        letters: Sequence[int],
-        old: Sequence[int],
-        new: Sequence[int],
-        known: dict[int, int],
-    ) -> int:
-        """Returns the value of a lookup, with the values of lookups evaluated so far in `known`."""
-        tables: dict[str, Sequence[int] | dict[int, int]]
-        tables = {"letter": letters, "old": old, "new": new, "lookup": known}
-        for needed in self._needed[number]:
-            if needed not in known:
-                table = self.lookups[needed]
-                values = [tables[s.kind][s.number] for s in table.reads]
-                known[needed] = table.evaluate(values)
-        return known[number]
-
-    @functools.cached_property
-    def _needed(self) -> list[list[int]]:
-        """For each lookup the lookups to evaluate, in order, itself last."""
-        found: list[list[int]] = []
-        for number, table in enumerate(self.lookups):
-            before: set[int] = set()
-            for source in table.reads:
-                if source.kind == "lookup":
-                    before.update(found[source.number])
-            found.append([*sorted(before), number])
-        return found

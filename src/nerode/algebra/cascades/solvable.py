@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nerode.algebra.cascades.abelian import abelian_levels
-from nerode.algebra.cascades.portfolio import best_verified, constructions
+from nerode.algebra.cascades.portfolio import best_verified
 from nerode.algebra.cascades.records import Cascade
 from nerode.core.budget import Budget
 from nerode.languages.dfa import Dfa
@@ -52,4 +52,4 @@ def _decompose(
 ) -> Cascade:
     budget = budget or Budget()
     minimal = minimise(dfa)
-    return best_verified(minimal, budget, constructions(minimal, budget, window), lambda c: finish(c, budget))
+    return best_verified(minimal, budget, window, lambda cascade: finish(cascade, budget))

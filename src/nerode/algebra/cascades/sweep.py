@@ -10,167 +10,135 @@ words reach, so the proof may fail although the cascade is right; it never succe
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from nerode.algebra.cascades.lookups import Source
+from nerode.algebra.cascades.partial_evaluation import PartialEvaluation
 from nerode.algebra.cascades.records import Cascade
 from nerode.core.budget import Budget
+from nerode.core.errors import InputError
 from nerode.languages.dfa import Dfa
 
-Values = dict[Source, int]
-Key = tuple[int, ...]
-Frozen = tuple[tuple[Source, int], ...]
+_TIME_CHECK = 4096
+
+
+class Front(NamedTuple):
+    """A letter on its way through the levels.
+
+    Attributes:
+        letter: its number.
+        commanding: what is known of the contexts of the levels still to come.
+        before: what decoding knows of the state before the letter.
+        after: what decoding knows of the state after it.
+    """
+
+    letter: int
+    commanding: int
+    before: int
+    after: int
 
 
 class LevelSweep:
-    """The relation between decoded values and labels, grown until it is closed.
+    """The relation between what decoding knows and the next label, grown until it is closed.
 
     Args:
         cascade: what is to be proved right.
         dfa: for this automaton.
         budget: its `elements` bound the work of one round, its seconds the whole.
+        letters: which letters to look at, if others are treated alike; all if not given.
     """
 
-    def __init__(self, cascade: Cascade, dfa: Dfa, budget: Budget) -> None:
+    def __init__(
+        self, cascade: Cascade, dfa: Dfa, budget: Budget, letters: Sequence[int] | None = None
+    ) -> None:
         self.cascade = cascade
+        self.letters = range(dfa.num_letters) if letters is None else letters
         self.rows = dfa.transitions.tolist()
         self.start = dfa.start
         self.budget = budget
-        contexts = {level.context for level in cascade.levels}
-        self._commanding = _Plan(cascade, contexts, "old")
-        self._decoding = _Plan(cascade, {cascade.state}, "new")
-        self.possible: list[dict[Key, set[int]]] = [{} for _ in cascade.levels]
+        self._commanding = PartialEvaluation(cascade, {level.context for level in cascade.levels}, "old")
+        self._decoding = PartialEvaluation(cascade, {cascade.state}, "new")
+        self.possible: list[dict[int, set[int]]] = [{} for _ in cascade.levels]
         self.grown = False
 
     def prove(self) -> bool:
-        """Returns whether the relation is closed and every state in it is right."""
-        values: Values = {}
-        self._decoding.enter_letters(values, (self.cascade.num_letters,) * (self.cascade.window + 1))
+        """Returns whether the relation is closed and every state in it is right.
+
+        Often every label is right with everything above it, so this is tried first.
+        """
+        return self._starts_right() and (self._round(everything=True) or self._grow())
+
+    def _starts_right(self) -> bool:
+        known = self._decoding.begin((self.cascade.num_letters,) * (self.cascade.window + 1))
         for t, level in enumerate(self.cascade.levels):
-            self._note(t, values, level.start)
-            values = self._decoding.advance(values, t, level.start)
-        if self._decoding.value(values) != self.start:
-            return False
+            self._note(t, known, level.start)
+            known = self._decoding.follow(t, known, level.start)
+        return self._state(known) == self.start
+
+    def _grow(self) -> bool:
         self.grown = True
         while self.grown:
             self.grown = False
-            if not self._round():
+            if not self._round(everything=False):
                 return False
         return True
 
-    def _note(self, t: int, values: Values, label: int) -> None:
-        labels = self.possible[t].setdefault(self._decoding.key(values), set())
+    def _note(self, t: int, known: int, label: int) -> None:
+        labels = self.possible[t].setdefault(known, set())
         if label not in labels:
             labels.add(label)
             self.grown = True
 
-    def _round(self) -> bool:
-        """Follows every letter through every level once; returns whether all final states are right."""
-        current = set(self._beginnings())
-        for t, level in enumerate(self.cascade.levels):
-            following = set()
-            for symbol, *frozen in current:
-                commanding, before, after = (dict(part) for part in frozen)
-                command = level.commands[commanding[Source("lookup", level.context)]]
-                for label in sorted(self.possible[t].get(self._decoding.key(before), ())):
-                    changed = command.apply(label, level.num_labels)
-                    self._note(t, after, changed)
-                    following.add(
-                        (
-                            symbol,
-                            _freeze(self._commanding.advance(commanding, t, label)),
-                            _freeze(self._decoding.advance(before, t, label)),
-                            _freeze(self._decoding.advance(after, t, changed)),
-                        )
+    def _state(self, known: int) -> int:
+        return self._decoding.value(len(self.cascade.levels), known, self.cascade.state)
+
+    def _round(self, *, everything: bool) -> bool:
+        """Follows every letter through every level once; returns whether all final states are right.
+
+        Args:
+            everything: whether every label counts as possible; the relation is then left alone.
+        """
+        try:
+            fronts = set(self._beginnings())
+            for t in range(len(self.cascade.levels)):
+                fronts = self._pass_level(t, fronts, everything)
+                self.budget.check("elements", len(fronts))
+        except InputError:
+            # Several rows of a lookup hold at once, in a configuration that words may or may not reach.
+            return False
+        return all(self._state(f.after) == self.rows[self._state(f.before)][f.letter] for f in fronts)
+
+    def _pass_level(self, t: int, fronts: set[Front], everything: bool) -> set[Front]:
+        level = self.cascade.levels[t]
+        commanding, decoding = self._commanding, self._decoding
+        following: set[Front] = set()
+        for count, front in enumerate(fronts):
+            if count % _TIME_CHECK == 0:
+                self.budget.check_time()
+            command = level.commands[commanding.value(t, front.commanding, level.context)]
+            known = self.possible[t].get(front.before, ())
+            for label in range(level.num_labels) if everything else sorted(known):
+                changed = command.apply(label, level.num_labels)
+                if not everything:
+                    self._note(t, front.after, changed)
+                following.add(
+                    Front(
+                        front.letter,
+                        commanding.follow(t, front.commanding, label),
+                        decoding.follow(t, front.before, label),
+                        decoding.follow(t, front.after, changed),
                     )
-            current = following
-            self.budget.check("elements", len(current))
-        for symbol, _, first, last in current:
-            state = self._decoding.value(dict(first))
-            if self._decoding.value(dict(last)) != self.rows[state][symbol]:
-                return False
-        return True
+                )
+        return following
 
-    def _beginnings(self) -> Iterator[tuple[int, Frozen, Frozen, Frozen]]:
+    def _beginnings(self) -> Iterator[Front]:
         missing, window = self.cascade.num_letters, self.cascade.window
-        for known in range(1, window + 2):
-            for seen in itertools.product(range(missing), repeat=known):
-                letters = (*seen, *(missing,) * (window + 1 - known))
-                commanding: Values = {}
-                before: Values = {}
-                after: Values = {}
-                self._commanding.enter_letters(commanding, letters)
-                self._decoding.enter_letters(before, (*letters[1:], missing))
-                self._decoding.enter_letters(after, letters)
-                yield letters[0], _freeze(commanding), _freeze(before), _freeze(after)
-
-
-class _Plan:
-    """Which lookups can be evaluated after which level, and which values are needed later on."""
-
-    def __init__(self, cascade: Cascade, goals: set[int], kind: str) -> None:
-        self.cascade = cascade
-        self.goals = goals
-        self.kind = kind
-        needed = set(goals)
-        for number in range(len(cascade.lookups) - 1, -1, -1):
-            if number in needed:
-                needed.update(s.number for s in cascade.lookups[number].reads if s.kind == "lookup")
-        self.time: dict[Source, int] = {}
-        due: list[list[int]] = [[] for _ in range(len(cascade.levels) + 1)]
-        last_use: dict[Source, int] = {}
-        for number in sorted(needed):
-            reads = cascade.lookups[number].reads
-            time = max((self._time(source) for source in reads), default=0)
-            self.time[Source("lookup", number)] = time
-            due[time].append(number)
-            for source in reads:
-                last_use[source] = max(last_use.get(source, 0), time)
-        for goal in goals:
-            # A context is read by levels, the state at the end.
-            readers = [t for t, level in enumerate(cascade.levels) if level.context == goal]
-            end = len(cascade.levels) + 1 if goal == cascade.state and kind == "new" else 0
-            source = Source("lookup", goal)
-            last_use[source] = max(last_use.get(source, 0), end, *(t + 1 for t in readers), 0)
-        self.due = due
-        self.last_use = last_use
-
-    def _time(self, source: Source) -> int:
-        if source.kind == "letter":
-            return 0
-        return self.time[source] if source.kind == "lookup" else source.number + 1
-
-    def enter_letters(self, values: Values, letters: tuple[int, ...]) -> None:
-        """Sets what the letters alone decide."""
-        values.update({Source("letter", i): symbol for i, symbol in enumerate(letters)})
-        self._evaluate(values, 0)
-        self._forget(values, 0)
-
-    def advance(self, values: Values, t: int, label: int) -> Values:
-        """Returns the values once the label of level t is known, without those that are no longer needed."""
-        known = {**values, Source(self.kind, t): label}
-        self._evaluate(known, t + 1)
-        self._forget(known, t + 1)
-        return known
-
-    def _evaluate(self, values: Values, time: int) -> None:
-        for number in self.due[time]:
-            table = self.cascade.lookups[number]
-            values[Source("lookup", number)] = table.evaluate([values[source] for source in table.reads])
-
-    def _forget(self, values: Values, time: int) -> None:
-        for source in [s for s in values if self.last_use.get(s, 0) <= time]:
-            del values[source]
-
-    def key(self, values: Values) -> Key:
-        """Returns the values as a tuple in a fixed order."""
-        return tuple(values[source] for source in sorted(values))
-
-    def value(self, values: Values) -> int:
-        """Returns the value of the only goal."""
-        (goal,) = self.goals
-        return values[Source("lookup", goal)]
-
-
-def _freeze(values: Values) -> Frozen:
-    return tuple(sorted(values.items()))
+        for length in range(1, window + 2):
+            for seen in itertools.product(self.letters, repeat=length):
+                letters = (*seen, *(missing,) * (window + 1 - length))
+                yield Front(
+                    letters[0],
+                    self._commanding.begin(letters),
+                    self._decoding.begin((*letters[1:], missing)),
+                    self._decoding.begin(letters),
+                )

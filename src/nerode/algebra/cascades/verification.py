@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from nerode.algebra.cascades.lookups import letter
 from nerode.algebra.cascades.records import Cascade, Configuration
 from nerode.algebra.cascades.sweep import LevelSweep
 from nerode.core.budget import Budget
@@ -11,6 +14,8 @@ from nerode.languages.dfa import Dfa
 
 FEW_CONFIGURATIONS = 1_000
 """Configurations to look at before the proof by levels is tried."""
+
+LETTER = letter()
 
 
 class CascadeMismatch(NerodeError):
@@ -38,7 +43,7 @@ def verify_cascade(cascade: Cascade, dfa: Dfa, budget: Budget | None = None) -> 
     """
     budget = budget or Budget()
     if (reached := _explore(cascade, dfa, budget, FEW_CONFIGURATIONS)) is None:
-        if LevelSweep(cascade, dfa, budget).prove():
+        if LevelSweep(cascade, dfa, budget, distinct_letters(cascade, dfa)).prove():
             return "closed under every letter, level by level"
         reached = _explore(cascade, dfa, budget, budget.elements)
         if reached is None:
@@ -48,7 +53,8 @@ def verify_cascade(cascade: Cascade, dfa: Dfa, budget: Budget | None = None) -> 
 
 def _explore(cascade: Cascade, dfa: Dfa, budget: Budget, limit: int) -> int | None:
     """Returns the number of configurations that words reach, all checked; None if they are too many."""
-    rows = dfa.transitions.tolist()
+    letters = distinct_letters(cascade, dfa)
+    rows = [[(symbol, row[symbol]) for symbol in letters] for row in dfa.transitions.tolist()]
     first = cascade.initial()
     came_from: dict[Configuration, tuple[Configuration, int]] = {}
     states = {first: dfa.start}
@@ -62,7 +68,7 @@ def _explore(cascade: Cascade, dfa: Dfa, budget: Budget, limit: int) -> int | No
         got = cascade.state_of(configuration)
         if got != state:
             raise CascadeMismatch(_word(came_from, configuration), state, got)
-        for symbol, target in enumerate(rows[state]):
+        for symbol, target in rows[state]:
             following = cascade.step(configuration, symbol)
             if following not in states:
                 states[following] = target
@@ -71,6 +77,26 @@ def _explore(cascade: Cascade, dfa: Dfa, budget: Budget, limit: int) -> int | No
             elif states[following] != target and (got := cascade.state_of(following)) != target:
                 raise CascadeMismatch((*_word(came_from, configuration), symbol), target, got)
     return len(queue)
+
+
+def distinct_letters(cascade: Cascade, dfa: Dfa) -> list[int]:
+    """Returns one letter of each kind that automaton and cascade treat alike; all if there is a window."""
+    if cascade.window:
+        return list(range(dfa.num_letters))
+    tables = [(table, table.reads.index(LETTER)) for table in cascade.lookups if LETTER in table.reads]
+    kinds: dict[Hashable, int] = {}
+    for symbol in range(dfa.num_letters):
+        roles = []
+        for table, position in tables:
+            default = table.otherwise[symbol] if table.has_selector and position == 0 else None
+            mine = frozenset(
+                (tuple(pair for pair in row.literals if pair[0] != position), row.value)
+                for row in table.rows
+                if (position, symbol) in row.literals
+            )
+            roles.append((default, mine))
+        kinds.setdefault((tuple(dfa.transitions[:, symbol].tolist()), tuple(roles)), symbol)
+    return list(kinds.values())
 
 
 def _word(came_from: dict[Configuration, tuple[Configuration, int]], configuration: Configuration) -> Word:
