@@ -8,6 +8,8 @@ NerodeError
 ├── NotCompilable              no construction applies; carries all the reasons (exit code 1)
 └── BudgetExceeded             a limit was reached; carries what is known so far
 
+Refusals that carry an algebraic witness are subclasses beside the algebra (algebra/cascades/refusals.py).
+
 Every message has one form: what was wrong, what was given, what is allowed, what to do.
 """
 
