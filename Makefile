@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # A chromium that could not be installed skips nothing silently: the browser tests say so.
 APT := $(shell command -v apt-get 2>/dev/null)
 
-.PHONY: run test test-slow bench lint format clean chromium
+.PHONY: run test test-slow golden bench lint format clean chromium
 
 run: $(VENV)/.installed-run
 	$(BIN)/nerode atlas -o $(OUT)/atlas.html
@@ -27,6 +27,9 @@ lint: $(VENV)/.installed-test
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
+
+golden: $(VENV)/.installed-test
+	NERODE_GOLDEN=write $(BIN)/python -m pytest -q tests/cli/test_golden.py
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks

@@ -113,7 +113,7 @@ EVIL = "<script>document.title='pwned'</script><img src=x onerror=\"document.tit
 
 
 def hostile_language() -> RegularLanguage:
-    symbols = ["<b>", '"', "'", "&amp;", "</svg><script>document.title='pwned'</script>", "\x02\u202e"]
+    symbols = ["<b>", '"', "'", "&amp;", "</svg><script>document.title='pwned'</script>", "\u202e"]
     dfa = Dfa.build(symbols, lambda q, c: (q + symbols.index(c)) % 3, start=0, accept=[1])
     return RegularLanguage(name=EVIL, automaton=dfa, convention=EVIL)
 

@@ -70,6 +70,8 @@ def language_from_description(data: Json) -> Language:
         name, convention = data["name"], data["convention"]
         if not isinstance(name, str) or not isinstance(convention, str):
             raise InputError("the name and the convention of a language are texts")
+        if not (name + convention).isprintable():
+            raise InputError("the name or the convention has a character that cannot be printed")
         return _named_language(name, data["definition"]) or _defined_language(
             data["definition"], name, convention
         )

@@ -107,7 +107,7 @@ def _verdict_table(table: VerdictTable, sense: Sense) -> Table:
     view.add_column("smallest known", overflow="fold")
     for names, row in _grouped(table, sense):
         main = row[sense]
-        cells: list[RenderableType] = [" · ".join(names)]
+        cells: list[RenderableType] = [Text(" · ".join(names))]
         for column in Sense:
             mark, colour = _MARKS[row[column].status]
             cells.append(Text(mark, style=colour))
@@ -115,7 +115,7 @@ def _verdict_table(table: VerdictTable, sense: Sense) -> Table:
         if main.reference is not None:
             because.append(f"  ({main.reference})", style="dim")
         cells.append(because)
-        cells.append(str(main.size) if main.size is not None else "–")
+        cells.append(Text(str(main.size) if main.size is not None else "–"))
         view.add_row(*cells)
     return view
 
@@ -162,7 +162,8 @@ def name_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Ta
     for i, heading in enumerate(headings):
         view.add_column(heading, style="cyan" if i == 0 else "", no_wrap=i == 0, overflow="fold")
     for row in rows:
-        view.add_row(*row)
+        # As Text, because a plain string would be read as markup: [ab] is no style.
+        view.add_row(*map(Text, row))
     return view
 
 
