@@ -1,0 +1,108 @@
+"""Gates and norms in float formats. See docs/theory/corrections.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+Floats = npt.NDArray[np.floating]
+
+
+def to_bfloat16(x: float) -> float:
+    """The nearest bfloat16, ties to even."""
+    bits = int(np.float32(x).view(np.uint32))
+    bits += 0x7FFF + (bits >> 16 & 1)
+    return float(np.uint32(bits & 0xFFFF0000).view(np.float32))
+
+
+def to_float32(x: float) -> float:
+    return float(np.float32(x))
+
+
+def to_float16(x: float) -> float:
+    return float(np.float16(x))
+
+
+def mamba_gate(p: float, rate: float = 1.0) -> float:
+    """exp(-softplus(p) e^a) in double precision, to be rounded once."""
+    return math.exp(-math.log1p(math.exp(p)) * rate)
+
+
+@pytest.mark.parametrize(
+    ("rounding", "rate", "last_one"),
+    [(to_float32, 1, -18), (to_float32, 16, -21), (to_bfloat16, 1, -7), (to_float16, 1, -9)],
+)
+def test_gates_of_mamba_reach_exactly_one(
+    rounding: Callable[[float], float], rate: float, last_one: int
+) -> None:
+    for p in range(-30, last_one + 1):
+        assert mamba_gate(p, rate) < 1
+        assert rounding(mamba_gate(p, rate)) == 1.0
+    assert rounding(mamba_gate(last_one + 1, rate)) < 1.0
+
+
+def test_gates_of_mamba_reach_exactly_zero() -> None:
+    gate = mamba_gate(10, 16)
+    assert gate > 0
+    assert [rounding(gate) for rounding in (to_float32, to_bfloat16, to_float16)] == [0.0, 0.0, 0.0]
+
+
+def test_bfloat16_is_rounded_as_it_should_be() -> None:
+    # 8 bits: between 1 and 2 the step is 1/128, and ties go to the even neighbour.
+    assert to_bfloat16(1 + 1 / 256) == 1.0
+    assert to_bfloat16(1 + 3 / 256) == 1 + 2 / 128
+    assert to_bfloat16(1 + 1 / 256 + 2**-20) == 1 + 1 / 128
+    assert to_bfloat16(257) == 256
+
+
+def test_a_float_mamba_holds_a_bit_where_a_real_one_forgets() -> None:
+    """Theorem 7 on Mamba is about real gates: a gate that rounds to 1 is the identity."""
+    write, hold = np.float32(mamba_gate(10, 16)), np.float32(mamba_gate(-25))
+    h = np.float32(0.25)
+    h = write * h + np.float32(1)
+    for _ in range(100_000):
+        h = hold * h
+    assert h == 1.0
+    # With a pre-activation of -4, a trained value, a bit falls below 1/1000 after 381 letters.
+    assert math.ceil(math.log(1e-3) / math.log(mamba_gate(-4))) == 381
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_fading_state_never_loses_its_sign_in_floats(dtype: type[np.floating]) -> None:
+    """Rounding stops a gate of 3/4 short of zero; what fails is a readout with a scale, not the state."""
+    h = dtype(1)
+    seen = set()
+    while float(h) not in seen:
+        seen.add(float(h))
+        h = dtype(0.75) * h
+    assert h > 0
+    normalised = float(h) / math.sqrt(float(h) ** 2 + 1e-5)
+    assert normalised < 1e-3
+
+
+def rms_norm(values: Floats) -> Floats:
+    return values / np.sqrt(np.mean(values * values))
+
+
+def test_a_small_counter_beside_a_large_one_vanishes_in_a_joint_norm() -> None:
+    shown = rms_norm(np.array([1.0, 4000.0]))
+    assert shown[0] == pytest.approx(3.5e-4, rel=0.02)
+    # Eight fractional bits cannot tell it from zero, which thresholds before the norm can.
+    assert round(shown[0] * 256) == 0
+    clipped = np.minimum(np.array([1.0, 4000.0]), 1.0)
+    assert rms_norm(clipped).tolist() == [1.0, 1.0]
+
+
+def test_norms_in_float16_overflow_at_256() -> None:
+    def positive(count: int, dtype: type[np.floating]) -> bool:
+        with np.errstate(over="ignore"):
+            return bool(rms_norm(np.array([count, 1], dtype=dtype))[0] > 0.5)
+
+    assert positive(0, np.float16) is False
+    assert all(positive(count, np.float16) for count in range(1, 256))
+    assert not positive(256, np.float16)
+    assert all(positive(2**k, np.float32) for k in range(24))
