@@ -71,7 +71,8 @@ class UnknownName(InputError):
         known = sorted(known)
         near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)
         self.nearest = tuple(near)
-        suggestion = f"did you mean {' or '.join(near)}?" if near else f"none of the {len(known)} known names is near."
+        far = f"none of the {len(known)} known names is near."
+        suggestion = f"did you mean {' or '.join(near)}?" if near else far
         shown = name if len(name) <= 60 else name[:57] + "…"
         super().__init__(f"unknown {kind} {shown!r}: {suggestion}" + (f" {hint}" if hint else ""))
 

@@ -58,10 +58,11 @@ def add_mirrors(layers: MachineLayers, number: int) -> None:
 
 def _labels(builder: LayerBuilder, vector: list[Form], odd: Form, m: int) -> list[Form]:
     """The labels of a vector: at even positions at label/m of a turn, at odd ones seen in F."""
+    x, y = vector
     found = []
     for label in range(m):
         seen = Fraction(label, m)
         mirrored = Fraction(1, 2 * m) - seen
-        even = builder.readout_relu(nearness(*vector, seen, m) - odd)
-        found.append(even + builder.readout_relu(nearness(*vector, mirrored, m) - (1 - odd)))
+        even = builder.readout_relu(nearness(x, y, seen, m) - odd)
+        found.append(even + builder.readout_relu(nearness(x, y, mirrored, m) - (1 - odd)))
     return found
