@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nerode.cli.options import budget_options, make_budget, sense_option, split_names
+from nerode.core.budget import Budget
 from nerode.core.errors import InputError
 from nerode.core.files import write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.bestiary import suite as suite_rows
 from nerode.report.atlas import AtlasRow, atlas_page
-from nerode.report.study import Study, study_language
+from nerode.report.study import study_language
 from nerode.verdict.records import Sense, Status
+
+_SECONDS_A_PROOF = 5.0
+"""On the page of all languages a network that takes longer to certify is shown without a proof."""
 
 
 @click.command()
@@ -32,6 +40,10 @@ from nerode.verdict.records import Sense, Status
 )
 @click.option("--suite", metavar="TAG", help="Only the languages of one published suite.")
 @click.option("--only", metavar="NAME,…", help="Only these languages.")
+@click.option(
+    "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Processes to use.")
 @sense_option
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON instead of the path.")
@@ -40,10 +52,7 @@ def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **op
     budget = make_budget(options)
     started = time.monotonic()
     names = _names(suite, only)
-    rows = []
-    for name in _progress(names):
-        study = study_language(find_language(name, budget.start()), budget=budget.start())
-        rows.append(_row(name, study))
+    rows = list(_progress(_studied(names, budget, options["networks"], options["jobs"]), names))
     page = atlas_page(rows, sense=Sense(options["sense"]), command=_command(output, suite, only))
     write_atomically(output, page)
     if as_json:
@@ -76,28 +85,46 @@ def _command(output: Path, suite: str | None, only: str | None) -> str:
     return f"nerode atlas{chosen} -o {output}"
 
 
-def _row(name: str, study: Study) -> AtlasRow:
-    row = BESTIARY.get(name)
+def _studied(names: list[str], budget: Budget, networks: bool, jobs: int) -> Iterator[AtlasRow]:
+    """Yields the rows in order; several processes work ahead where there are several."""
+    if jobs == 1 or len(names) == 1:
+        for name in names:
+            yield _row(name, budget, networks)
+        return
+    with ProcessPoolExecutor(max_workers=min(jobs, len(names))) as pool:
+        yield from pool.map(_row, names, itertools.repeat(budget), itertools.repeat(networks))
+
+
+def _row(name: str, budget: Budget, networks: bool) -> AtlasRow:
+    limits = replace(budget, seconds=min(budget.seconds, _SECONDS_A_PROOF))
+    study = study_language(
+        find_language(name, budget.start()),
+        networks=networks,
+        budget=limits.start() if networks else budget.start(),
+    )
+    suites = BESTIARY[name].suites if name in BESTIARY else ()
     return AtlasRow(
         language=study.language,
         profile=study.profile,
         verdicts=tuple(study.table),
         dfa=study.automaton,
         eggboxes=study.eggboxes,
-        group=row.suites[0] if row is not None and row.suites else "",
+        networks=study.networks,
+        group=suites[0] if suites else "",
     )
 
 
-def _progress(names: list[str]) -> Iterator[str]:
-    """Yields the names, with a bar on a terminal and one line a name elsewhere."""
+def _progress(rows: Iterator[AtlasRow], names: list[str]) -> Iterator[AtlasRow]:
+    """Passes the rows on, with a bar on a terminal and one line a language elsewhere."""
     if sys.stderr.isatty():
         from rich.progress import track
 
         from nerode.report.terminal import make_console
 
-        tracked: Iterable[str] = track(names, description="atlas", console=make_console(stderr=True))
-        yield from tracked
+        yield from track(rows, total=len(names), description="atlas", console=make_console(stderr=True))
         return
-    for i, name in enumerate(names, start=1):
-        click.echo(f"[{i}/{len(names)}] {name}", err=True)
-        yield name
+    for i, row in enumerate(rows, start=1):
+        proved = sum(item.is_proved for item in row.networks)
+        made = sum(item.network is not None for item in row.networks)
+        click.echo(f"[{i}/{len(names)}] {names[i - 1]}: {made} networks, {proved} proved", err=True)
+        yield row

@@ -33,8 +33,11 @@ from nerode.verdict.records import Sense
 @sense_option
 @language_options
 @budget_options
+@click.option(
+    "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the path and the size as JSON.")
-def explain(language: str, output: Path, as_json: bool, **options: Any) -> None:
+def explain(language: str, output: Path, networks: bool, as_json: bool, **options: Any) -> None:
     """Write a page about LANG: automaton, egg-box, classes, verdicts with reasons and references."""
     budget = make_budget(options)
     found = read_language(
@@ -45,6 +48,7 @@ def explain(language: str, output: Path, as_json: bool, **options: Any) -> None:
         architectures=split_names(options["arch"]),
         task=options["task"],
         dtype=options["dtype"],
+        networks=networks,
         budget=budget.start(),
     )
     page = explain_page(
@@ -53,6 +57,7 @@ def explain(language: str, output: Path, as_json: bool, **options: Any) -> None:
         verdicts=study.table,
         dfa=study.automaton,
         eggboxes=study.eggboxes,
+        networks=study.networks,
         sense=Sense(options["sense"]),
         definition=found.kind,
         command=f"nerode explain {quote(language)} -o {output}",

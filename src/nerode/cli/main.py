@@ -14,6 +14,9 @@ from nerode.core.errors import NerodeError
 COMMANDS = {
     "check": "nerode.cli.check",
     "explain": "nerode.cli.explain",
+    "compile": "nerode.cli.compile",
+    "verify": "nerode.cli.verify",
+    "run": "nerode.cli.run",
     "atlas": "nerode.cli.atlas",
     "languages": "nerode.cli.listings",
     "architectures": "nerode.cli.listings",
@@ -32,7 +35,8 @@ class LazyGroup(click.Group):
         """Returns the command of this name."""
         if name not in COMMANDS:
             return None
-        command = getattr(importlib.import_module(COMMANDS[name]), name)
+        module = importlib.import_module(COMMANDS[name])
+        command = getattr(module, "compile_command" if name == "compile" else name)
         assert isinstance(command, click.Command)
         return command
 

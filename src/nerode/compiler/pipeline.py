@@ -21,13 +21,16 @@ from nerode.verdict.records import Sense, Status, Task, Verdict
 assert CONSTRUCTIONS is TABLE
 
 
-def compile_language(language: Language, to: str, options: Options | None = None) -> Network:
+def compile_language(
+    language: Language, to: str, options: Options | None = None, *, facts: Facts | None = None
+) -> Network:
     """Returns a network with exact weights that does the language on the target.
 
     Args:
         language: the language.
         to: a class ("diagonal", "householder" …) or a named architecture ("mamba" …).
         options: what the user chose.
+        facts: what the algebra knows (for recognition), collected when None.
 
     Raises:
         UnknownName: for an unknown target or construction.
@@ -35,7 +38,7 @@ def compile_language(language: Language, to: str, options: Options | None = None
     """
     options = options or Options()
     request = Request(
-        facts=collect_facts(language, task=Task.RECOGNISE, budget=options.budget),
+        facts=facts or collect_facts(language, task=Task.RECOGNISE, budget=options.budget),
         target=find_architecture(to),
         options=options,
     )

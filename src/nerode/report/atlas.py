@@ -12,6 +12,7 @@ from nerode.languages.language import Language
 from nerode.report.bibliography import Bibliography
 from nerode.report.eggbox import Box
 from nerode.report.language_view import LanguageView, view_language
+from nerode.report.networks import NetworkStudy
 from nerode.report.pages import render
 from nerode.report.verdict_rows import (
     FAMILY_ORDER,
@@ -32,6 +33,7 @@ class AtlasRow:
     """One language of the atlas.
 
     Attributes:
+        networks: compiled networks with their certificates.
         group: a heading that it shares with its neighbours ("Tomita", "groups" …), may be empty.
     """
 
@@ -40,6 +42,7 @@ class AtlasRow:
     verdicts: Sequence[Verdict]
     dfa: Dfa | None = None
     eggboxes: Sequence[Box] = ()
+    networks: Sequence[NetworkStudy] = ()
     group: str = ""
 
 
@@ -51,6 +54,7 @@ class _Section:
     group: str
     view: LanguageView
     families: list[Family]
+    networks: Sequence[NetworkStudy]
     statuses: list[str]
 
 
@@ -112,6 +116,7 @@ def _section(
             row.language, row.profile, bibliography, dfa=row.dfa, eggboxes=row.eggboxes, compact=True
         ),
         families=families([v for v in row.verdicts if v.sense is sense], bibliography, sense=sense),
+        networks=row.networks,
         statuses=statuses,
     )
 

@@ -11,6 +11,7 @@ from nerode.report.bibliography import Bibliography
 from nerode.report.eggbox import Box
 from nerode.report.language_view import view_language
 from nerode.report.lettering import shorten
+from nerode.report.networks import NetworkStudy
 from nerode.report.pages import render
 from nerode.report.verdict_rows import families, sense_title
 from nerode.verdict.records import Sense, Verdict, VerdictTable
@@ -24,6 +25,7 @@ def explain_page(
     dfa: Dfa | None = None,
     eggboxes: Sequence[Box] = (),
     sense: Sense = Sense.FINITE_PRECISION,
+    networks: Sequence[NetworkStudy] = (),
     definition: str = "",
     command: str = "",
 ) -> str:
@@ -36,6 +38,7 @@ def explain_page(
         dfa: the minimal automaton, None if there is none or it was too large to build.
         eggboxes: the D-classes of the syntactic monoid, none if it was not enumerated.
         sense: the arithmetic whose verdicts are shown first.
+        networks: compiled networks with their certificates.
         definition: how the language was given ("regex", "file words.att" …).
         command: the command line that made the page.
     """
@@ -49,6 +52,7 @@ def explain_page(
         view=view,
         language=language,
         profile=profile,
+        networks=networks,
         definition=definition,
         families=families(rows, bibliography, sense=sense, dtype=dtype),
         task=rows[0].task.value if rows else "",

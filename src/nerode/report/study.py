@@ -14,6 +14,7 @@ from nerode.core.errors import BudgetExceeded
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language
 from nerode.report.eggbox import Box, eggboxes_of
+from nerode.report.networks import NetworkStudy, study_networks
 from nerode.verdict.decide import decide
 from nerode.verdict.records import Task, VerdictTable
 
@@ -28,6 +29,7 @@ class Study:
     language: Language
     profile: Profile
     automaton: Dfa | None
+    networks: tuple[NetworkStudy, ...]
     eggboxes: tuple[Box, ...]
     table: VerdictTable
 
@@ -38,9 +40,19 @@ def study_language(
     architectures: Iterable[str] | None = None,
     task: Task | str = Task.PREDICT,
     dtype: str = "float32",
+    networks: bool = False,
     budget: Budget | None = None,
 ) -> Study:
-    """Returns what is known about a language within the budget."""
+    """Returns what is known about a language within the budget.
+
+    Args:
+        language: the language.
+        architectures: names; all named architectures when None.
+        task: what the verdicts are about.
+        dtype: the float format of the IEEE sense.
+        networks: whether to compile and certify networks too.
+        budget: limits, for each network anew.
+    """
     budget = budget or Budget()
     found = algebra_profile(language, budget)
     automaton = None
@@ -56,6 +68,7 @@ def study_language(
         language=language,
         profile=found,
         automaton=automaton,
+        networks=tuple(study_networks(language, profile=found, budget=budget)) if networks else (),
         eggboxes=_eggboxes(automaton, found),
         table=table,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from nerode.core.errors import FormatError, InputError
 
 MAX_BYTES = 32 * 2**20
-"""Largest file that is read (32 MiB): room for 20,000 states over 64 letters in every format."""
+"""Largest file that is read (32 MiB)."""
 
 
 def read_text(path: Path, *, max_bytes: int = MAX_BYTES) -> str:

@@ -1,0 +1,41 @@
+"""One question, whatever the network: is it right at every length?"""
+
+from __future__ import annotations
+
+from nerode.certificates.boxes import certify_boxes
+from nerode.certificates.certificate import Certificate, Refutation, Unproved
+from nerode.certificates.exact import certify_exact
+from nerode.certificates.ngrams import certify_ngrams
+from nerode.certificates.saturation import certify_saturating, find_caps
+from nerode.compiler.decoders import LogitDecoder
+from nerode.compiler.interpreter import Interpreter
+from nerode.compiler.network import Network
+from nerode.compiler.recurrences import TimeInvariant
+from nerode.core.budget import Budget
+from nerode.languages.language import Language
+from nerode.languages.ngrams import NgramLanguage
+
+
+def certify(
+    network: Network, language: Language, *, budget: Budget | None = None
+) -> Certificate | Refutation | Unproved:
+    """Returns a certificate, the shortest word on which the network fails, or a reason why neither was found.
+
+    Networks with distributions are compared with their n-gram model on every context; networks in exact
+    arithmetic by closure or invariants; networks with tanh, sigmoid or exp by boxes.
+    """
+    if isinstance(network.decoder, LogitDecoder):
+        if not isinstance(language, NgramLanguage):
+            return Unproved(reason="the network has distributions, but the language is not an n-gram model")
+        return certify_ngrams(network, language, budget=budget)
+    if not Interpreter(network).exact:
+        return certify_boxes(network, language, budget=budget)
+    if language.regular and _has_tallies(network):
+        return certify_saturating(network, language, budget=budget)
+    return certify_exact(network, language, budget=budget)
+
+
+def _has_tallies(network: Network) -> bool:
+    """Whether a time-invariant layer counts events that only matter once."""
+    tallied = {layer for layer, _ in find_caps(network)}
+    return any(isinstance(network.layers[n].recurrence, TimeInvariant) for n in tallied)

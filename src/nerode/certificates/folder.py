@@ -1,0 +1,74 @@
+"""A network on disk: config.json, language.json, certificate.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nerode.certificates.certificate import Certificate, certificate_to_json
+from nerode.certificates.checker import (
+    CERTIFICATE_FILE,
+    LANGUAGE_FILE,
+    MAX_BYTES,
+    NETWORK_FILE,
+)
+from nerode.compiler.json_form import network_from_json, network_to_json
+from nerode.compiler.network import Network
+from nerode.core.budget import Budget
+from nerode.core.errors import FormatError, InputError
+from nerode.core.files import write_atomically
+from nerode.languages.description import describe_language
+from nerode.languages.language import Language
+
+
+def write_folder(
+    folder: Path,
+    network: Network,
+    language: Language,
+    certificate: Certificate | None = None,
+    *,
+    budget: Budget | None = None,
+) -> None:
+    """Writes a network, its language and, if there is one, its certificate into a folder.
+
+    The certificate is removed first and written last, so that a folder never holds one for other files.
+    """
+    target = folder / CERTIFICATE_FILE
+    try:
+        target.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write into {folder}: {error.strerror}; choose another folder") from None
+    write_atomically(folder / LANGUAGE_FILE, _text(describe_language(language, budget)))
+    write_atomically(folder / NETWORK_FILE, _text(network_to_json(network)))
+    if certificate is not None:
+        write_atomically(target, _text(certificate_to_json(certificate)))
+
+
+def read_network(folder: Path) -> Network:
+    """Returns the network of a folder.
+
+    Raises:
+        FormatError: if the folder has no network or one that does not read.
+    """
+    path = folder / NETWORK_FILE
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES[NETWORK_FILE]:
+            raise FormatError(f"is larger than {MAX_BYTES[NETWORK_FILE]:,} bytes", path=path)
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(
+            f"cannot be read: {error.strerror}",
+            path=path,
+            hint="`nerode compile … -o DIR` writes such a folder",
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"is not JSON: {error}", path=path) from None
+    try:
+        return network_from_json(data)
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def _text(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"

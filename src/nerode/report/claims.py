@@ -1,0 +1,20 @@
+"""Claims of certificates in one line each."""
+
+from __future__ import annotations
+
+from nerode.certificates.certificate import FRAGILE, TESTED, VALID_PREFIXES, WINDOW, Claim
+
+
+def claim_line(claim: Claim) -> str:
+    """Returns a claim as a line with a mark: a proof, a limit, or neither."""
+    mark = "·" if claim.scope == TESTED else "✗" if claim.task == FRAGILE else "✓"
+    parts = [claim.scope.replace("a dtype", claim.dtype or "a dtype")]
+    if claim.length != "all":
+        parts = [f"right up to length {claim.length:,} in {claim.dtype}"]
+    if claim.task == WINDOW or claim.task == FRAGILE:
+        parts = [claim.covers]
+    if claim.eps is not None:
+        parts.append(f"eps = {float(claim.eps):.3g}")
+    if claim.task == VALID_PREFIXES:
+        parts.append("on valid prefixes")
+    return f"{mark} {', '.join(parts)}  [{claim.method}]"

@@ -1,0 +1,137 @@
+"""The networks of one language: compiled for every class, with what is proved of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nerode.algebra.records import Profile
+from nerode.certificates.certificate import (
+    ANY_ORDER,
+    EXACT,
+    STEP_BY_STEP,
+    UNDER_NOISE,
+    UP_TO_LENGTH,
+    VALID_PREFIXES,
+    WINDOW,
+    Certificate,
+    Claim,
+    Refutation,
+    Unproved,
+)
+from nerode.certificates.certify import certify
+from nerode.compiler.construction import Options
+from nerode.compiler.network import Network
+from nerode.compiler.pipeline import compile_language
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded, NotCompilable
+from nerode.languages.language import Language
+from nerode.verdict.decide import collect_facts
+from nerode.verdict.records import Task
+
+TARGETS = (
+    "diagonal",
+    "diagonal-signed",
+    "diagonal-complex",
+    "householder",
+    "permutation-diagonal",
+    "dense",
+    "ssm",
+    "elman-relu",
+    "elman-tanh",
+    "lstm",
+    "gru",
+    "slstm",
+)
+"""The classes that networks are made for, and one architecture for each kind of nonlinear cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkStudy:
+    """What the compiler and the certifier say about one target.
+
+    Attributes:
+        target: the class or architecture.
+        network: None if none was made.
+        result: the certificate, or why there is none; None if there is no network.
+        refusals: why no network was made.
+    """
+
+    target: str
+    network: Network | None
+    result: Certificate | Refutation | Unproved | None
+    refusals: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> str:
+        """Layers, states and parameters in words."""
+        if self.network is None:
+            return ""
+        layers = f"{self.network.depth} layer{'s' if self.network.depth != 1 else ''}"
+        return f"{layers}, {self.network.state_size} states, {self.network.num_parameters:,} numbers"
+
+    @property
+    def proofs(self) -> list[str]:
+        """What is proved, in a few words each."""
+        if isinstance(self.result, Certificate):
+            return summarise(self.result.claims)
+        if isinstance(self.result, Unproved):
+            return [f"no proof found: {self.result.reason}"]
+        return [] if self.result is None else ["refuted"]
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether there is a certificate."""
+        return isinstance(self.result, Certificate)
+
+
+def study_networks(
+    language: Language,
+    *,
+    targets: Iterable[str] = TARGETS,
+    profile: Profile | None = None,
+    budget: Budget | None = None,
+) -> list[NetworkStudy]:
+    """Returns a network and its certificate for each target, or the reasons why there is none.
+
+    Args:
+        language: the language.
+        targets: classes or architectures.
+        profile: the algebra's findings, computed when None.
+        budget: limits, for each network and each certificate anew.
+    """
+    budget = budget or Budget()
+    facts = collect_facts(language, task=Task.RECOGNISE, profile=profile, budget=budget)
+    found = []
+    for target in targets:
+        try:
+            network = compile_language(language, target, Options(budget=budget.start()), facts=facts)
+        except NotCompilable as refusal:
+            found.append(NetworkStudy(target=target, network=None, result=None, refusals=refusal.reasons))
+            continue
+        try:
+            result = certify(network, language, budget=budget.start())
+        except BudgetExceeded as stop:
+            result = Unproved(reason=str(stop))
+        found.append(NetworkStudy(target=target, network=network, result=result))
+    return found
+
+
+def summarise(claims: Iterable[Claim]) -> list[str]:
+    """Returns claims in a few words each: formats that are exact at all lengths together in one line."""
+    claims = list(claims)
+    lines = []
+    exact = [c for c in claims if c.scope == EXACT and c.task != WINDOW]
+    if exact:
+        where = " on valid prefixes" if exact[0].task == VALID_PREFIXES else ""
+        eps = "" if exact[0].eps is None else f", L1 below {float(exact[0].eps):.2g}"
+        lines.append(f"all lengths, exact{where}{eps}")
+    formats = list(dict.fromkeys(c.dtype for c in claims if c.scope in (ANY_ORDER, STEP_BY_STEP) and c.dtype))
+    if formats:
+        lines.append("all lengths, bit for bit in " + ", ".join(formats))
+    for claim in claims:
+        if claim.scope == UP_TO_LENGTH and claim.dtype not in formats:
+            lines.append(f"{claim.dtype} up to length {claim.length:,}")
+        if claim.scope == UNDER_NOISE and claim.eps is not None:
+            lines.append(f"all lengths under noise below {float(claim.eps):.3g}")
+    return lines

@@ -1,0 +1,133 @@
+"""compile, verify and run, from the command line to the folder and back."""
+
+import json
+
+import pytest
+
+from tests.cli.runner import run
+
+
+@pytest.fixture(scope="module")
+def parity(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("networks") / "parity"
+    outcome = run("compile", "(aa)*", "--to", "diagonal-signed", "-o", str(folder))
+    assert outcome.code == 0, outcome.err
+    return folder
+
+
+def copy(folder, target):
+    target.mkdir()
+    for path in folder.iterdir():
+        (target / path.name).write_text(path.read_text())
+    return target
+
+
+def test_the_network_is_printed_readably(parity):
+    shown = run("compile", "(aa)*", "--to", "diagonal-signed").out
+    assert "1, of width 1" in shown
+    assert "all lengths in exact arithmetic" in shown
+    assert sorted(p.name for p in parity.iterdir()) == ["certificate.json", "config.json", "language.json"]
+    assert (parity / "certificate.json").stat().st_size < 5_000
+
+
+def test_json_keeps_its_contract(tmp_path):
+    outcome = run("compile", "flip-flop", "--to", "mamba", "-o", str(tmp_path / "ff"), "--json")
+    found = json.loads(outcome.out)
+    assert found.keys() >= {"target", "construction", "layers", "width", "bits", "parameters", "out"}
+    assert found["target"] == "mamba"
+    assert "all lengths in exact arithmetic" in found["claims"]
+    checked = json.loads(run("verify", str(tmp_path / "ff"), "--json").out)
+    assert checked["ok"] is True
+    assert checked["failure"] is None
+    assert all(c.keys() >= {"scope", "dtype", "length", "eps", "method"} for c in checked["claims"])
+
+
+def test_verify(parity):
+    outcome = run("verify", str(parity))
+    assert outcome.code == 0
+    assert "all lengths in exact arithmetic" in outcome.out
+    assert run("verify", str(parity), "--dtype", "bfloat16").code == 0
+
+
+def test_refusing_is_an_answer_with_all_reasons():
+    outcome = run("compile", "parity", "--to", "mamba", "--json")
+    assert outcome.code == 1
+    reasons = json.loads(outcome.out)["refused"]
+    assert any("Z2" in reason and "witness" in reason for reason in reasons)
+    shown = run("compile", "parity", "--to", "mamba")
+    assert shown.code == 1
+    assert "mamba cannot do parity" in shown.err
+    assert run("compile", "z3", "--to", "diagonal-signed").code == 1
+
+
+@pytest.mark.parametrize("file", ["config.json", "language.json", "certificate.json"])
+def test_a_changed_file_is_refused(parity, tmp_path, file):
+    folder = copy(parity, tmp_path / "changed")
+    text = (folder / file).read_text()
+    (folder / file).write_text(
+        text.replace('"-1"', '"1"').replace("-1", "1").replace("all lengths", "all length")
+    )
+    if (folder / file).read_text() == text:
+        (folder / file).write_text(text.replace("0", "1", 1))
+    outcome = run("verify", str(folder))
+    assert outcome.code in (1, 2)
+    assert "Traceback" not in outcome.err
+    assert outcome.err
+
+
+def test_a_truncated_or_missing_file_is_an_error(parity, tmp_path):
+    folder = copy(parity, tmp_path / "cut")
+    text = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(text[: len(text) // 2])
+    assert run("verify", str(folder)).code == 2
+    assert run("run", str(folder), "a").code == 2
+    (folder / "config.json").unlink()
+    assert run("verify", str(folder)).code == 2
+    outcome = run("run", str(folder), "a")
+    assert outcome.code == 2
+    assert "nerode compile" in outcome.err
+
+
+def test_a_certificate_for_another_language_is_refused(parity, tmp_path):
+    folder = copy(parity, tmp_path / "other")
+    run("compile", "(aaa)*", "--to", "diagonal-complex", "-o", str(tmp_path / "mod3"))
+    (folder / "language.json").write_text((tmp_path / "mod3" / "language.json").read_text())
+    outcome = run("verify", str(folder), "--json")
+    assert outcome.code == 1
+    assert json.loads(outcome.out)["ok"] is False
+
+
+def test_run(parity, tmp_path, monkeypatch):
+    rows = [json.loads(line) for line in run("run", str(parity), "aa", "a", "", "--json").out.splitlines()]
+    assert [row["accept"] for row in rows] == [True, False, True]
+    assert rows[0]["next"] == [["a", "$"], ["a"], ["a", "$"]]
+    (tmp_path / "words.txt").write_text("a\naaaa\n")
+    shown = run("run", str(parity), "--words", str(tmp_path / "words.txt"))
+    assert shown.out.splitlines()[0].startswith("reject")
+    assert shown.out.splitlines()[1].startswith("accept")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compile", "parity", "--to", "mambo"), "mamba"),
+        (("compile", "(a", "--to", "mamba"), "column"),
+        (("compile", "ngram-seed", "--to", "ssm", "--eps", "0"), "eps"),
+        (("compile", "ngram-seed", "--to", "ssm", "--eps", "-1"), "eps"),
+        (("compile", "ngram-seed", "--to", "ssm", "--eps", "much"), "eps"),
+        (("compile", "ngram-seed", "--to", "ssm", "--width", "0"), "width"),
+        (("compile", "parity", "--to", "lstm", "--construction", "magic"), "construction"),
+        (("verify", "nowhere"), "nowhere"),
+        (("run", "nowhere", "a"), "nowhere"),
+    ],
+)
+def test_bad_input_is_one_clear_error(arguments, message):
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_run_refuses_unknown_letters_and_missing_words(parity):
+    assert "alphabet" in run("run", str(parity), "ab").err
+    assert "give a word" in run("run", str(parity)).err

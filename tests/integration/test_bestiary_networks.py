@@ -1,0 +1,142 @@
+"""Every named language, every class: compiled, run, certified, and checked by the other program."""
+
+import itertools
+import json
+
+import pytest
+
+from nerode.algebra.profile import profile
+from nerode.certificates.certificate import VALID_PREFIXES, Certificate, certificate_to_json
+from nerode.certificates.certify import certify
+from nerode.certificates.checker import check
+from nerode.compiler.construction import Options
+from nerode.compiler.decoders import LogitDecoder
+from nerode.compiler.interpreter import Interpreter
+from nerode.compiler.json_form import network_from_json, network_to_json
+from nerode.compiler.pipeline import compile_language
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded, InputError, NotCompilable
+from nerode.core.rng import stream
+from nerode.languages.bestiary import BESTIARY
+from nerode.languages.description import describe_language
+from nerode.report.networks import TARGETS
+from nerode.verdict.decide import collect_facts
+from nerode.verdict.records import Task
+
+EXACT_TARGETS = [t for t in TARGETS if t not in ("elman-tanh", "lstm", "gru", "slstm")]
+MOST_SHORT_WORDS = 1_500
+SECONDS = 20
+
+# Networks that no proof was found for within the time above; each with the reason.
+UNPROVED = {
+    ("dyck-8-10", "householder"): "13 layers of registers over 10^9 stacks: the search is too large",
+    ("contains-fibonacci-22", "ssm"): "a window of 21 letters has 2^21 states",
+}
+
+
+@pytest.fixture(scope="module")
+def networks():
+    made = {}
+
+    def make(name, target):
+        if (name, target) not in made:
+            language = BESTIARY[name].language()
+            facts = collect_facts(language, task=Task.RECOGNISE, profile=profile(language))
+            budget = Budget(seconds=SECONDS)
+            made[name, target] = compile_language(language, target, Options(budget=budget), facts=facts)
+        return made[name, target]
+
+    return make
+
+
+def pairs():
+    return list(itertools.product(BESTIARY, EXACT_TARGETS))
+
+
+def claimed_task(network, language):
+    result = certify(network, language, budget=Budget(seconds=SECONDS))
+    return result.claims[0].task if isinstance(result, Certificate) else None
+
+
+def short_words(num_letters):
+    length, count = 0, 1
+    while length < 8 and count * num_letters <= MOST_SHORT_WORDS:
+        length += 1
+        count *= num_letters
+    for n in range(length + 1):
+        yield from itertools.product(range(num_letters), repeat=n)
+
+
+def assert_agrees(interpreter, language, word, *, valid_only):
+    """Compares along a word; a network for valid prefixes only until the first error."""
+    configuration, state = interpreter.start(), language.initial()
+    for position, letter in enumerate(word):
+        if valid_only and letter not in language.legal(state).symbols:
+            return
+        configuration, answer = interpreter.step(configuration, letter)
+        state = language.advance(state, letter)
+        assert answer.legal == language.legal(state), (word[: position + 1], answer.legal)
+
+
+@pytest.mark.parametrize(("name", "target"), pairs(), ids=lambda v: str(v))
+def test_network(name, target, networks):
+    language = BESTIARY[name].language()
+    try:
+        network = networks(name, target)
+    except NotCompilable as refusal:
+        assert refusal.reasons
+        return
+    data = json.loads(json.dumps(network_to_json(network)))
+    assert network_from_json(data) == network
+    try:
+        result = certify(network, language, budget=Budget(seconds=SECONDS))
+    except BudgetExceeded:
+        result = None
+    if (name, target) in UNPROVED:
+        assert not isinstance(result, Certificate), "a proof was found: take it off the list"
+    else:
+        assert isinstance(result, Certificate), result
+        checked = check(
+            data,
+            json.loads(json.dumps(describe_language(language))),
+            json.loads(json.dumps(certificate_to_json(result))),
+            budget=Budget(seconds=4 * SECONDS),
+        )
+        assert checked.ok, checked.failure
+    if isinstance(network.decoder, LogitDecoder):
+        return
+    valid_only = not isinstance(result, Certificate) or result.claims[0].task == VALID_PREFIXES
+    interpreter = Interpreter(network)
+    assert interpreter.empty_answer().legal == language.legal(language.initial())
+    for word in short_words(len(language.alphabet)):
+        assert_agrees(interpreter, language, word, valid_only=valid_only)
+    for length in (17, 100, 400):
+        for word in long_words(language, length, target):
+            assert_agrees(interpreter, language, word, valid_only=valid_only)
+
+
+def long_words(language, length, purpose):
+    """A random word, and a word of the language of about this length."""
+    rng = stream(7, language.name, purpose, length)
+    yield tuple(rng.integers(0, len(language.alphabet), size=length).tolist())
+    for near in range(length, length + 12):
+        try:
+            yield language.sample(near, rng)
+            return
+        except InputError:
+            continue
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "target"), pairs(), ids=lambda v: str(v))
+def test_network_on_words_of_length_ten_thousand(name, target, networks):
+    language = BESTIARY[name].language()
+    try:
+        network = networks(name, target)
+    except NotCompilable:
+        return
+    if isinstance(network.decoder, LogitDecoder):
+        return
+    task = claimed_task(network, language) if (name, target) not in UNPROVED else VALID_PREFIXES
+    for word in long_words(language, 10_000, target):
+        assert_agrees(Interpreter(network), language, word, valid_only=task in (VALID_PREFIXES, None))
