@@ -5,16 +5,16 @@ The order of the imports is the order in which the pipeline tries them: cheaper 
 
 # ruff: noqa: I001
 from nerode.compiler.construction import CONSTRUCTIONS as TABLE
-from nerode.compiler.constructions.ngrams import compile as ngrams
+from nerode.compiler.constructions import ngrams
 from nerode.compiler.constructions import flip_flop, past_ltl, windows
 from nerode.compiler.constructions import bounded_dyck, counters
 from nerode.compiler.constructions import star_free, bounded_dyck_registers, window_parts
 from nerode.compiler.constructions import clock, cyclic, offset_counting
 from nerode.compiler.constructions import householder, plane_reflections
-from nerode.compiler.constructions import solvable, householder_cascade
+from nerode.compiler.constructions import solvable, clocked, householder_cascade
 from nerode.compiler.constructions import permutation, dense
 
 __all__ = ["TABLE", "clock", "cyclic", "dense", "householder", "offset_counting", "permutation"]
-__all__ += ["householder_cascade", "plane_reflections", "solvable"]
+__all__ += ["clocked", "householder_cascade", "plane_reflections", "solvable"]
 __all__ += ["bounded_dyck", "bounded_dyck_registers", "counters", "flip_flop", "past_ltl", "star_free"]
 __all__ += ["ngrams", "window_parts", "windows"]

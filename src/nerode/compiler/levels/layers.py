@@ -13,6 +13,7 @@ from nerode.compiler.levels.commands import CommandForms, LevelLabels
 from nerode.compiler.levels.machine import LevelMachine, TabledLevel
 from nerode.compiler.tables import decision_table
 from nerode.core.errors import NotCompilable
+from nerode.languages.language import Legal
 
 Placer = Callable[[LayerBuilder, int, TabledLevel, CommandForms], LevelLabels]
 Mover = Callable[[LayerBuilder, int, TabledLevel], tuple[LevelLabels, Moves]]
@@ -26,12 +27,16 @@ class MachineLayers:
     Args:
         assembly: gets the layers.
         machine: the levels.
+        letters: 1 where the current letter of the machine's automaton is this one; by default those of the
+            language.
 
     Raises:
         NotCompilable: if a level reads another and the layers may not show their state before the letter.
     """
 
-    def __init__(self, assembly: Assembly, machine: LevelMachine) -> None:
+    def __init__(
+        self, assembly: Assembly, machine: LevelMachine, letters: Sequence[Form] | None = None
+    ) -> None:
         request = assembly.request
         if not request.options.exclusive_scan and any(level.parents for level in machine.levels):
             reason = "the levels read labels before the letter, which needs layers with an exclusive scan"
@@ -39,7 +44,7 @@ class MachineLayers:
         self.assembly = assembly
         self.machine = machine
         self.labels: dict[int, LevelLabels] = {}
-        self._letters = [assembly.letter(a) for a in range(machine.dfa.num_letters)]
+        self._letters = letters or [assembly.letter(a) for a in range(machine.dfa.num_letters)]
 
     def told(self, number: int, builder: LayerBuilder, guard: Sequence[Form] = ()) -> CommandForms:
         """Returns what a level is told, in units of a layer, where the literals of the guard hold."""
@@ -74,9 +79,14 @@ class MachineLayers:
         selection = moves.selection(level, self.told(number, builder))
         self.assembly.append(builder.build(selection=selection), builder.stream)
 
-    def decoder(self) -> ScoreDecoder:
-        """Returns the decoder: a decision tree over the labels after the letter."""
-        legal = legal_sets(self.machine.dfa)
+    def decoder(self, legal: Sequence[Legal] | None = None) -> ScoreDecoder:
+        """Returns the decoder: a decision tree over the labels after the letter.
+
+        Args:
+            legal: what is legal in each state of the machine's automaton, if its letters are not those of
+                the language.
+        """
+        legal = legal or legal_sets(self.machine.dfa)
         states = self.machine.states
         table = decision_table(
             list(states),
