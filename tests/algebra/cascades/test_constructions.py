@@ -14,6 +14,7 @@ from nerode.algebra.cascades.by_components import component_cascade
 from nerode.algebra.cascades.holonomy import holonomy_cascade
 from nerode.algebra.cascades.quotients import quotient_cascade
 from nerode.algebra.cascades.records import Cascade
+from nerode.algebra.cascades.serial_quotients import tower_cascade
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded
@@ -31,6 +32,7 @@ CONSTRUCTIONS: dict[str, Callable[[Dfa], Cascade | None]] = {
     "holonomy, window 3": lambda dfa: holonomy_cascade(dfa, window=3),
     "components": component_cascade,
     "quotients": quotient_cascade,
+    "tower": tower_cascade,
     "quotients, window 2": lambda dfa: quotient_cascade(dfa, window=2),
 }
 

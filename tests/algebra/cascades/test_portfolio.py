@@ -17,7 +17,8 @@ from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded, InputError
 from nerode.languages.bestiary import find_language
 from nerode.languages.dfa import Dfa
-from tests.algebra.cascades.automata import COUNTER_FREE
+from nerode.languages.minimise import minimise
+from tests.algebra.cascades.automata import COUNTER_FREE, planted_cascade
 from tests.algebra.cascades.naive import assert_runs
 
 SIZES = {
@@ -89,8 +90,9 @@ def test_a_window_takes_away_the_top(name: str, depths: tuple[int, int]) -> None
 
 
 def test_a_definite_language_needs_only_a_window() -> None:
-    dfa = find_language("last-but-8").dfa()
-    cascade = decompose(dfa, window=9)
+    dfa = Dfa.build("ab", lambda q, s: (q + s)[-5:], start="", accept=lambda q: len(q) == 5 and q[0] == "a")
+    dfa = minimise(dfa)
+    cascade = decompose(dfa, window=5)
     assert (cascade.depth, cascade.bits) == (0, 0)
     assert_runs(cascade, dfa, num_words=2, length=40)
 
@@ -105,6 +107,14 @@ def test_random_counter_free_automata(kind: str) -> None:
         assert cascade.depth <= plain
         assert verify_cascade(cascade, dfa)
         assert_runs(cascade, dfa, num_words=1, length=40, seed=seed)
+
+
+@pytest.mark.parametrize(("levels", "depth"), [(3, 3), (4, 5), (5, 7)])
+def test_planted_cascades_are_found_again_or_nearly(levels: int, depth: int) -> None:
+    rng = random.Random(levels)
+    depths = [decompose(planted_cascade(rng, levels)).depth for _ in range(20)]
+    assert max(depths) <= depth
+    assert sum(d > levels for d in depths) <= 3
 
 
 @pytest.mark.parametrize(

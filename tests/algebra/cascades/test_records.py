@@ -11,6 +11,7 @@ import pytest
 from nerode.algebra.cascades.commands import HOLD, Add, Permute, Reset
 from nerode.algebra.cascades.lookups import Lookup, Row, Source, letter, lookup, new, old
 from nerode.algebra.cascades.records import Cascade, Configuration, Level
+from nerode.algebra.cascades.solvable import decompose_general
 from nerode.core.errors import InputError
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.naive import naive_trace
@@ -149,3 +150,10 @@ def test_the_lookup_of_the_state_may_read_one_of_its_own_depth() -> None:
     state = Lookup(name="state again", num_values=3, reads=(lookup(2),), otherwise=(0, 1, 2))
     again = replace(cascade, lookups=(*cascade.lookups, state), state=3)
     assert again.trace((0, 1, 1)) == (0, 1, 0, 2)
+
+
+@pytest.mark.parametrize("name", ["d-4", "flip-flop", "s4", "tomita-3", "modular-arithmetic"])
+def test_levels_and_lookups_have_different_names(name: str) -> None:
+    cascade = decompose_general(find_language(name).dfa())
+    for names in ([level.name for level in cascade.levels], [table.name for table in cascade.lookups]):
+        assert len(set(names)) == len(names)

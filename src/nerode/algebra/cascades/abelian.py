@@ -144,7 +144,7 @@ class _Rewriter:
             if count == 1:
                 continue
             context, outcomes = self.contexts[number][step_of.get(part, 0)]
-            kind = f"mod {count} ({step_of[part] + 1})" if part else "orbit"
+            kind = f"part {part} mod {count}" if part else "orbit"
             yield Level(
                 name=f"{split.level.name} {kind}",
                 num_labels=count,

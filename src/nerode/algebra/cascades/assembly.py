@@ -171,7 +171,7 @@ class ChainAssembly:
             if b + 1 < len(self.blocks):
                 trees = [self._leaves(self._moves[b][i], old) for i in leaders]
                 carrier = self.builder.follow(
-                    f"context after {self.name}{len(self.level_of)}", carrier, trees
+                    f"{self.name}context after level {len(self.level_of)}", carrier, trees
                 )
 
     def _add_level(self, component: Component, carrier: Carrier, leaders: Sequence[int]) -> int:
@@ -211,7 +211,7 @@ class ChainAssembly:
             source: `new` to read labels after the letter, `old` to read them before it.
         """
         carrier, trees = self.add_most_of_reading(carrier, source)
-        return self.builder.follow(f"{self.name}point", carrier, trees)
+        return self.builder.follow(f"{self.name}{source(0).kind} point", carrier, trees)
 
     def add_most_of_reading(
         self, carrier: Carrier, source: Callable[[int], Source]
@@ -224,7 +224,9 @@ class ChainAssembly:
                 self.builder.level_depths[level] for place, level in self.level_of.items() if place[0] == b
             ]
             if max(depths, default=0) > depth:
-                carrier = self.builder.follow(f"image before block {self.name}{b + 1}", carrier, trees)
+                carrier = self.builder.follow(
+                    f"{self.name}{source(0).kind} image before block {b + 1}", carrier, trees
+                )
                 trees = [[((), image)] for image in carrier.meanings]
                 depth = max(depths)
             leaves = self._reading_leaves(b, block, source)

@@ -43,7 +43,7 @@ def component_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     """Returns the cascade that follows the components, as shallow as the choice of a silent state allows.
 
     Args:
-        dfa: a counter-free automaton all of whose states are reachable.
+        dfa: any automaton; the states of the cascade are its states.
         budget: bounds the images of each component.
 
     Raises:
@@ -220,7 +220,7 @@ class _Assembly:
         carrier, trees = assembly.add_most_of_reading(Carrier(None, (0,)), old)
         depths = [self.builder.source_depth(s) for tree in trees for literals, _ in tree for s, _ in literals]
         if max(depths, default=0) < self.builder.level_depths[flag]:
-            carrier = self.builder.follow(f"{assembly.name}point before", carrier, trees)
+            carrier = self.builder.follow(f"{assembly.name}old point", carrier, trees)
             trees = [[((), image)] for image in carrier.meanings]
         found: dict[int, list[Literals]] = {}
         for value, tree in enumerate(trees):

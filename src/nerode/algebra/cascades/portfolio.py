@@ -10,6 +10,7 @@ from nerode.algebra.cascades.holonomy import holonomy_cascade
 from nerode.algebra.cascades.quotients import quotient_cascade
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.refusals import NotCounterFree
+from nerode.algebra.cascades.serial_quotients import tower_cascade
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter
@@ -30,8 +31,8 @@ SHARE_AFTER_SUCCESS = 0.1
 def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade:
     """Returns a verified cascade of set-reset automata, of the least (depth, bits) that was found.
 
-    Tried are section-labelled holonomy of the whole automaton and of subdirect quotients, both with the
-    window, and the components one by one. `route` says which of them it is.
+    Tried are the components one by one, and section-labelled holonomy of the whole automaton, of subdirect
+    quotients and over a tower of quotients, these with the window. `route` says which of them it is.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
@@ -108,6 +109,7 @@ def _constructions(dfa: Dfa, window: int) -> Iterator[Construction]:
         yield lambda budget: component_cascade(dfa, budget)
     yield lambda budget: holonomy_cascade(dfa, budget, window=window)
     yield lambda budget: quotient_cascade(dfa, budget, window=window)
+    yield lambda budget: tower_cascade(dfa, budget, window=window)
 
 
 def _part_of(budget: Budget, share: float) -> Budget:

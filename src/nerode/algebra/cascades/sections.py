@@ -62,7 +62,9 @@ class Levels:
     def _assign(self, number: int, members: list[int]) -> None:
         skeleton = self.skeleton
         self.has_group[number] = self._permutes_tiles(number, members)
-        level = 1 + max(self.of(tile) for tile in skeleton.tiles(members[0]))
+        # Over a tower the tiles of one member may be larger than those of another.
+        looked_at = members if skeleton.tower.congruences else members[:1]
+        level = 1 + max(self.of(tile) for image in looked_at for tile in skeleton.tiles(image))
         one_way = set()
         for column in skeleton.after:
             for image in members:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nerode.algebra.cascades.towers import Tower
 from nerode.algebra.components import OUTSIDE, PartialAction, strong_components
 from nerode.algebra.permutations import Permutation
 from nerode.core.budget import Budget
@@ -27,23 +28,31 @@ class Skeleton:
     image of its class, one to one, so the tiles of all images of a class can be numbered alike: along a tree
     of words. A letter that disagrees with the tree permutes the numbers, which shows a group.
 
+    Over a tower of congruences a set that meets several classes of a congruence, but only one of the coarser
+    ones, is moved as in the quotient: its image is made a union of classes. The classes are images, too.
+    Then "image" means any of these sets; a letter takes it to a set that contains its image in the plain
+    sense, which is all that a chain needs.
+
     Attributes:
         action: how letters act on the points.
         masks: the images as sets of bits.
         after: `after[j][i]` is the image to which map j takes image i, or NOWHERE.
         classes: the members of each class; a class comes after those that it leads to and after those
-            of smaller sets.
+            of its tiles.
         class_of: the class of each image.
     """
 
-    def __init__(self, action: PartialAction, budget: Budget | None = None) -> None:
+    def __init__(
+        self, action: PartialAction, budget: Budget | None = None, tower: Tower | None = None
+    ) -> None:
         self.action = action
+        self.tower = tower or Tower(())
         self.budget = budget or Budget()
         n = action.num_points
         self.masks = [(1 << n) - 1]
         self._number = {self.masks[0]: 0}
-        for point in range(n):
-            self.number(1 << point)
+        for mask in (*self.tower.classes, *(1 << point for point in range(n))):
+            self.number(mask)
         self.after: list[list[int]] = [[] for _ in action.maps]
         self._close()
         self.sizes = [mask.bit_count() for mask in self.masks]
@@ -76,17 +85,19 @@ class Skeleton:
             if image % _TIME_CHECK == 0:
                 self.budget.check("images", len(self.masks), states=self.action.num_points)
             points = _points(mask)
+            tier = self.tower.tier(mask)
             for column, row in zip(self.after, bits, strict=True):
                 target = 0
                 for point in points:
                     target |= row[point]
-                column.append(self.number(target) if target else NOWHERE)
+                column.append(self.number(self.tower.saturate(target, tier)) if target else NOWHERE)
         self.budget.check("images", len(self.masks), states=self.action.num_points)
 
     def _ordered_classes(self) -> list[list[int]]:
         rows = [[target for target in row if target != NOWHERE] for row in zip(*self.after, strict=True)]
         components = strong_components(rows or [[] for _ in self.masks])
-        return [sorted(members) for members in sorted(components, key=lambda m: self.sizes[m[0]])]
+        components.sort(key=lambda members: self.tower.rank(self.masks[members[0]]))
+        return [sorted(members) for members in components]
 
     def contains(self, image: int, other: int) -> bool:
         """Whether the second image is a subset of the first."""
@@ -102,12 +113,18 @@ class Skeleton:
         inside = set(members)
         self._tiles[members[0]] = tuple(self._maximal_inside(members[0]))
         for source in (order := [members[0]]):
-            tiles = self._tiles[source]
-            for column in self.after:
+            for letter, column in enumerate(self.after):
                 target = column[source]
                 if target in inside and target not in self._tiles:
-                    self._tiles[target] = tuple(column[tile] for tile in tiles)
+                    self._tiles[target] = self._moved_tiles(source, letter)
                     order.append(target)
+
+    def _moved_tiles(self, image: int, letter: int) -> tuple[int, ...]:
+        """Returns where a map that stays inside the class of an image takes its tiles."""
+        column, tiles = self.after[letter], self._tiles[image]
+        if (tier := self.tower.tier(self.masks[image])) is None:
+            return tuple(column[tile] for tile in tiles)
+        return tuple(self._number[self.tower.saturate(self.masks[column[tile]], tier)] for tile in tiles)
 
     def _maximal_inside(self, image: int) -> list[int]:
         size = self.sizes[image]
@@ -130,9 +147,8 @@ class Skeleton:
 
     def tile_permutation(self, image: int, letter: int) -> Permutation:
         """Returns how a map that stays inside the class of an image permutes the numbers of its tiles."""
-        column = self.after[letter]
-        position = {tile: i for i, tile in enumerate(self.tiles(column[image]))}
-        return tuple(position[column[tile]] for tile in self.tiles(image))
+        position = {tile: i for i, tile in enumerate(self.tiles(self.after[letter][image]))}
+        return tuple(position[tile] for tile in self._moved_tiles(image, letter))
 
 
 def _points(mask: int) -> list[int]:
