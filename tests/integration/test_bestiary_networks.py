@@ -83,8 +83,7 @@ def test_network(name, target, networks):
     language = BESTIARY[name].language()
     try:
         network = networks(name, target)
-    except NotCompilable as refusal:
-        assert refusal.reasons
+    except NotCompilable:
         return
     data = json.loads(json.dumps(network_to_json(network)))
     assert network_from_json(data) == network

@@ -1,9 +1,9 @@
 """Tallies that only matter up to a cap: a finite search for networks whose flags are counted up for ever.
 
-A time-invariant layer cannot set a flag once; it can only count the events. A coordinate that keeps its value,
-never falls, and is read through ReLU units whose slopes cancel where all of them are on makes no difference
-beyond the point where they are. There every larger value does the same, so the search may put the cap in its
-place.
+A time-invariant layer cannot set a flag once; it can only count the events. A coordinate that keeps its
+value, never falls, and is read through ReLU units whose slopes cancel where all of them are on makes no
+difference beyond the point where they are. There every larger value does the same, so the search may put
+the cap in its place.
 
 What is verified: the coordinate is held by a gate of exactly 1 and feeds no other coordinate; no step that
 is searched lowers it; the output rows have no slope along it when its units are on; and at every step that

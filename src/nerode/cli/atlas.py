@@ -25,7 +25,7 @@ from nerode.report.atlas import AtlasRow, atlas_page
 from nerode.report.study import study_language
 from nerode.verdict.records import Sense, Status
 
-_SECONDS_A_PROOF = 5.0
+_SECONDS_A_PROOF = 10.0
 """On the page of all languages a network that takes longer to certify is shown without a proof."""
 
 
@@ -89,29 +89,29 @@ def _studied(names: list[str], budget: Budget, networks: bool, jobs: int) -> Ite
     """Yields the rows in order; several processes work ahead where there are several."""
     if jobs == 1 or len(names) == 1:
         for name in names:
-            yield _row(name, budget, networks)
+            yield _row(name, _parts(name, budget, networks))
         return
     with ProcessPoolExecutor(max_workers=min(jobs, len(names))) as pool:
-        yield from pool.map(_row, names, itertools.repeat(budget), itertools.repeat(networks))
+        found = pool.map(_parts, names, itertools.repeat(budget), itertools.repeat(networks))
+        yield from map(_row, names, found)
 
 
-def _row(name: str, budget: Budget, networks: bool) -> AtlasRow:
-    limits = replace(budget, seconds=min(budget.seconds, _SECONDS_A_PROOF))
-    study = study_language(
-        find_language(name, budget.start()),
-        networks=networks,
-        budget=limits.start() if networks else budget.start(),
-    )
+def _parts(name: str, budget: Budget, networks: bool) -> dict[str, Any]:
+    """What is found about a language, without the language: that may not travel between processes."""
+    limits = replace(budget, seconds=min(budget.seconds, _SECONDS_A_PROOF)) if networks else budget
+    study = study_language(find_language(name, budget.start()), networks=networks, budget=limits.start())
+    return {
+        "profile": study.profile,
+        "verdicts": tuple(study.table),
+        "dfa": study.automaton,
+        "eggboxes": study.eggboxes,
+        "networks": study.networks,
+    }
+
+
+def _row(name: str, parts: dict[str, Any]) -> AtlasRow:
     suites = BESTIARY[name].suites if name in BESTIARY else ()
-    return AtlasRow(
-        language=study.language,
-        profile=study.profile,
-        verdicts=tuple(study.table),
-        dfa=study.automaton,
-        eggboxes=study.eggboxes,
-        networks=study.networks,
-        group=suites[0] if suites else "",
-    )
+    return AtlasRow(language=find_language(name), group=suites[0] if suites else "", **parts)
 
 
 def _progress(rows: Iterator[AtlasRow], names: list[str]) -> Iterator[AtlasRow]:
