@@ -168,6 +168,14 @@ def test_text_that_looks_like_markup_stays_text() -> None:
     assert "words over [ab] and [" in listed
 
 
+def test_characters_that_steer_a_terminal_are_shown_and_not_sent() -> None:
+    language = replace(PARITY, name="a\x1b[2Jb", convention="rings \x07")
+    shown = show(check_view(language, PARITY_PROFILE, SMALL))
+    assert "\x1b" not in shown
+    assert "a␛[2Jb" in shown
+    assert "rings ␇" in shown
+
+
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_narrow_terminals_lose_nothing(width: int) -> None:
     shown = show(check_view(PARITY, PARITY_PROFILE, SMALL), width=width)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from nerode.algebra.records import Profile
 from nerode.languages.language import Language
+from nerode.report.notation import visible
 from nerode.verdict.records import Sense, Status, Task, Verdict, VerdictTable
 
 _MARKS = {Status.YES: ("✓", "green"), Status.NO: ("✗", "red"), Status.OPEN: ("?", "yellow")}
@@ -47,14 +48,14 @@ def check_view(
 def _headline(language: Language) -> Text:
     line = Text()
     line.append("language  ")
-    line.append(language.name, style="bold")
+    line.append(visible(language.name), style="bold")
     line.append(f"   over {{{language.alphabet.describe()}}}")
     line.append(f"   {language.kind}", style="dim")
     return line
 
 
 def _algebra_lines(language: Language, profile: Profile) -> list[RenderableType]:
-    lines: list[RenderableType] = [Text(language.convention, style="italic")]
+    lines: list[RenderableType] = [Text(visible(language.convention), style="italic")]
     if not profile.regular:
         lines.append(Text("not regular", style="red"))
         return lines
@@ -146,7 +147,7 @@ def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]
 
 def _next_line(language: Language) -> Text:
     line = Text("Next: ")
-    line.append(f"nerode explain {quote(language.name)} -o page.html", style="cyan")
+    line.append(f"nerode explain {quote(visible(language.name))} -o page.html", style="cyan")
     return line
 
 
