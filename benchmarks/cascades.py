@@ -10,13 +10,12 @@ import statistics
 import time
 from collections.abc import Callable
 
-from tests.algebra.cascades.automata import COUNTER_FREE
-
 from nerode.algebra.cascades.portfolio import decompose
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.solvable import decompose_general
 from nerode.languages.bestiary import find_language
 from nerode.languages.dfa import Dfa
+from tests.algebra.cascades.automata import COUNTER_FREE
 
 STAR_FREE = (
     "tomita-1 tomita-2 tomita-4 tomita-7 ab-star aab-star aabb-star aabbccddee 012-star-02-star "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from benchmarks.subregular import (
     avoiding,
     random_factors,
@@ -11,7 +12,6 @@ from benchmarks.subregular import (
     subsequence_positions,
     symbols,
 )
-
 from nerode.algebra.classes.table import decide_membership
 from nerode.languages.minimise import minimise
 

@@ -1,12 +1,12 @@
 from dataclasses import replace
 
 import pytest
-from tests.compiler.agreement import assert_does, assert_points_apart, build, first_disagreement, named
 
 from nerode.compiler.pipeline import compile_language
 from nerode.core.errors import NotCompilable
 from nerode.core.exact import cosine, root_of_unity
 from nerode.languages.regex.compile import regular_language
+from tests.compiler.agreement import assert_does, assert_points_apart, build, first_disagreement, named
 
 LANGUAGES = ["aa-star", "aaaa-star", "(ab|ba|aa|bb)*", "((a|b|c){6})*(a|b|c)"]
 

@@ -2,8 +2,6 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, settings
-from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
-from tests.strategies import all_words, dfas
 
 from nerode.algebra.counters import find_counter
 from nerode.compiler.constructions.clocked import LONGEST_CLOCK, compile_clocked, mark_positions
@@ -13,6 +11,8 @@ from nerode.core.errors import NotCompilable
 from nerode.languages.language import RegularLanguage
 from nerode.languages.regex.compile import regular_language
 from nerode.verdict.facts import quasi_aperiodic
+from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
+from tests.strategies import all_words, dfas
 
 
 @pytest.mark.parametrize("name", ["tomita-3", "abab-star", "even-pairs", "u2", "offset-counting-10"])

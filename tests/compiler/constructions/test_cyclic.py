@@ -4,15 +4,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.compiler.agreement import (
-    assert_does,
-    assert_points_apart,
-    build,
-    first_disagreement,
-    named,
-    request_for,
-)
-from tests.strategies import dfas
 
 from nerode.compiler.constructions.cyclic import circle, compile_rotation
 from nerode.compiler.cyclic_action import cyclic_action
@@ -23,6 +14,15 @@ from nerode.core.exact import cosine, root_of_unity
 from nerode.languages.groups import word_problem
 from nerode.languages.language import RegularLanguage
 from nerode.languages.regex.compile import regular_language
+from tests.compiler.agreement import (
+    assert_does,
+    assert_points_apart,
+    build,
+    first_disagreement,
+    named,
+    request_for,
+)
+from tests.strategies import dfas
 
 
 @pytest.mark.parametrize("name", ["parity", "odd-parity", "z2", "aa-star"])

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from tests.compiler.agreement import assert_does, build, first_disagreement, named
-from tests.strategies import dfas
 
 from nerode.compiler.pipeline import compile_language
 from nerode.languages.language import RegularLanguage
+from tests.compiler.agreement import assert_does, build, first_disagreement, named
+from tests.strategies import dfas
 
 NAMES = ["tomita-3", "tomita-7", "parity", "s4", "t3", "u2", "modular-arithmetic", "even-pairs", "abab-star"]
 

@@ -5,14 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.compiler.agreement import (
-    assert_does,
-    assert_points_apart,
-    build,
-    first_disagreement,
-    named,
-    squared_distance,
-)
 
 from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
@@ -22,6 +14,14 @@ from nerode.core.exact import to_float
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import RegularLanguage
+from tests.compiler.agreement import (
+    assert_does,
+    assert_points_apart,
+    build,
+    first_disagreement,
+    named,
+    squared_distance,
+)
 
 SIZES = {
     "parity": (1, 1),

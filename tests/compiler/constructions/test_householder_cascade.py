@@ -3,8 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
-from tests.strategies import dfas
 
 from nerode.compiler.pipeline import compile_language
 from nerode.compiler.recurrences import Diagonal, Householder
@@ -13,6 +11,8 @@ from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import RegularLanguage
 from nerode.verdict.facts import solvable
+from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
+from tests.strategies import dfas
 
 NAMES = ["t3", "tomita-3", "abab-star", "cycle-navigation-announced", "cyclic-monoid-2-3", "u2", "s3"]
 

@@ -2,8 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.compiler.agreement import build, named
-from tests.strategies import all_words
 
 from nerode.compiler.constructions.offset_counting import burst_length
 from nerode.compiler.interpreter import Interpreter
@@ -12,6 +10,8 @@ from nerode.core.exact import root_of_unity
 from nerode.languages.bestiary import lookup_language
 from nerode.languages.language import Legal
 from nerode.languages.regex.compile import regular_language
+from tests.compiler.agreement import build, named
+from tests.strategies import all_words
 
 BURSTS = [1, 2, 3, 4, 10]
 

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from tests.compiler.agreement import assert_does, assert_points_apart, build, first_disagreement, named
-from tests.strategies import dfas
 
 from nerode.compiler.pipeline import compile_language
 from nerode.core.errors import NotCompilable
 from nerode.languages.language import RegularLanguage
+from tests.compiler.agreement import assert_does, assert_points_apart, build, first_disagreement, named
+from tests.strategies import dfas
 
 WIDTHS = {
     "parity": 1,

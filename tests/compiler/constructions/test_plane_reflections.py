@@ -2,14 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.compiler.agreement import (
-    assert_does,
-    assert_points_apart,
-    build,
-    first_disagreement,
-    named,
-    request_for,
-)
 
 from nerode.compiler.constructions.plane_reflections import dihedral_group
 from nerode.compiler.interpreter import Interpreter
@@ -19,6 +11,14 @@ from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.groups import word_problem
 from nerode.languages.language import RegularLanguage
+from tests.compiler.agreement import (
+    assert_does,
+    assert_points_apart,
+    build,
+    first_disagreement,
+    named,
+    request_for,
+)
 
 
 @pytest.mark.parametrize("m", [2, 3, 4, 5, 7, 60])

@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
-from tests.strategies import dfas
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.solvable import compile_solvable, compile_two_groups
@@ -20,6 +18,8 @@ from nerode.core.exact import cosine, root_of_unity, sine
 from nerode.languages.groups import word_problem
 from nerode.languages.language import RegularLanguage
 from nerode.verdict.facts import solvable
+from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
+from tests.strategies import dfas
 
 DEPTHS = {"s3": 2, "s4": 3, "a4xz5": 2, "z60": 1, "q8": 2, "d4": 2, "z2xz2": 1, "cycle-navigation": 1}
 """For a group language the derived length of its group."""
