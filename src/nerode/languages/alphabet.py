@@ -80,9 +80,7 @@ class Alphabet:
             text = word.strip()
             if text in ("", "ε"):
                 return ()
-            parts: Iterable[str | int] = (
-                text.split() if self.spaced or any(map(str.isspace, text)) else text
-            )
+            parts: Iterable[str | int] = text.split() if self.spaced or any(map(str.isspace, text)) else text
         else:
             parts = word
         numbers = {symbol: i for i, symbol in enumerate(self.symbols)}
