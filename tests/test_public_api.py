@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import nerode as nr
 
 
@@ -31,9 +33,5 @@ def test_importing_nerode_imports_nothing_heavy():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    try:
+    with pytest.raises(AttributeError, match="nonsense"):
         nr.nonsense  # noqa: B018
-    except AttributeError as error:
-        assert "nonsense" in str(error)
-    else:
-        raise AssertionError("nerode.nonsense exists")

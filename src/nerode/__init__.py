@@ -5,6 +5,8 @@
     L = nr.language("(aa)*")
     v = nr.decide(L)
     v["mamba"].status, v["mamba"].reason, v["mamba"].reference
+    net = nr.compile_language(L, to="diagonal-signed")
+    cert = nr.certify(net, L)
 
 Names are imported when they are first used, so that `import nerode` is quick and never loads torch.
 """
@@ -16,8 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nerode.algebra.profile import profile
+    from nerode.certificates.certify import certify
+    from nerode.compiler.construction import Options
+    from nerode.compiler.interpreter import Interpreter
+    from nerode.compiler.pipeline import compile_language
     from nerode.core.budget import Budget
-    from nerode.core.errors import BudgetExceeded, InputError, NerodeError
+    from nerode.core.errors import BudgetExceeded, InputError, NerodeError, NotCompilable
     from nerode.languages.dfa import Dfa
     from nerode.languages.language import Language
     from nerode.languages.minimise import minimise
@@ -29,8 +35,13 @@ _HOMES = {
     "BudgetExceeded": ("nerode.core.errors", "BudgetExceeded"),
     "Dfa": ("nerode.languages.dfa", "Dfa"),
     "InputError": ("nerode.core.errors", "InputError"),
+    "Interpreter": ("nerode.compiler.interpreter", "Interpreter"),
     "Language": ("nerode.languages.language", "Language"),
     "NerodeError": ("nerode.core.errors", "NerodeError"),
+    "NotCompilable": ("nerode.core.errors", "NotCompilable"),
+    "Options": ("nerode.compiler.construction", "Options"),
+    "certify": ("nerode.certificates.certify", "certify"),
+    "compile_language": ("nerode.compiler.pipeline", "compile_language"),
     "decide": ("nerode.verdict.decide", "decide"),
     "language": ("nerode.languages.resolve", "resolve_language"),
     "minimise": ("nerode.languages.minimise", "minimise"),
@@ -42,8 +53,13 @@ __all__ = [
     "BudgetExceeded",
     "Dfa",
     "InputError",
+    "Interpreter",
     "Language",
     "NerodeError",
+    "NotCompilable",
+    "Options",
+    "certify",
+    "compile_language",
     "decide",
     "language",
     "minimise",
