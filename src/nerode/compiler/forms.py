@@ -56,19 +56,23 @@ class Form:
 
 
 def reduce_one_hot(form: Form, one_hot: Sequence[str]) -> Form:
-    """Returns a form with as few terms as possible that agrees wherever exactly one of some directions is 1.
+    """Returns a form with fewer terms, if any, that agrees where exactly one of some directions is 1.
 
-    The sum of these directions is 1 there, so any multiple of (sum - 1) may be subtracted.
+    The sum of these directions is 1 there, so any multiple of (sum - 1) may be subtracted. A constant counts
+    as a term: [a] - [b] stays as it is.
     """
     if not any(name in form.terms for name in one_hot):
         return form
     coefficients = [form.terms.get(name, 0) for name in one_hot]
 
-    def size(multiple: Exact) -> tuple[int, int]:
-        return sum(1 for c in coefficients if c != multiple), int(multiple != 0)
+    def num_terms(multiple: Exact) -> int:
+        return sum(1 for c in coefficients if c != multiple)
 
-    best = min(dict.fromkeys((0, *coefficients)), key=size)
-    return form - best * (Form(dict.fromkeys(one_hot, 1)) - 1) if best != 0 else form
+    best = min(dict.fromkeys((0, *coefficients)), key=num_terms)
+    saved = num_terms(0) - num_terms(best)
+    if saved <= max(0, (form.bias + best != 0) - (form.bias != 0)):
+        return form
+    return form - best * (Form(dict.fromkeys(one_hot, 1)) - 1)
 
 
 def direction(name: str) -> Form:

@@ -1,0 +1,69 @@
+import pytest
+
+from nerode.compiler.constructions.bounded_dyck import compile_bounded_dyck
+from nerode.compiler.pipeline import compile_language
+from nerode.core.errors import NotCompilable
+from nerode.languages.bestiary import find_language
+from tests.compiler.agreement import assert_does, first_disagreement
+from tests.compiler.requests import build_named, request_named
+from tests.compiler.walks import assert_follows_long_words, assert_predicts
+
+LANGUAGES = ["d-2", "d-3", "d-4", "d-12", "dyck-1-7", "dyck-2-3", "dyck-3-2", "dyck-2-5", "dyck-8-10"]
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_right_on_every_word(name):
+    network = build_named("bounded-dyck", name, "gla")
+    assert_does(network, name, short=8, long=100)
+    assert_follows_long_words(network, find_language(name), 10_000 if name.startswith("d-") else 1_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "widths"),
+    [("d-12", [1, 1]), ("d-1000000", [1, 1]), ("dyck-8-10", [1, 30, 1]), ("dyck-5-4", [1, 12, 1])],
+)
+def test_published_sizes(name, widths):
+    network = compile_language(find_language(name), "gla")
+    assert network.origin.construction == "bounded-dyck"
+    assert [layer.width for layer in network.layers] == widths
+
+
+def test_two_layers_predict():
+    network = build_named("bounded-dyck-predictor", "dyck-8-10", "gla")
+    assert [layer.width for layer in network.layers] == [1, 30]
+    assert "only for prefixes of valid words" in network.origin.route
+    language = find_language("dyck-8-10")
+    assert_predicts(network, language, 3_000)
+    assert first_disagreement(network, language, short=2, long=0) is not None
+
+
+@pytest.mark.parametrize("name", ["dyck-2-3", "dyck-3-2", "dyck-5-3"])
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_the_depth_as_a_cascade(name, exclusive):
+    network = build_named("bounded-dyck-registers", name, "mamba", exclusive_scan=exclusive)
+    language = find_language(name)
+    depth = language.parameters["depth"]
+    bits = (language.parameters["k"] - 1).bit_length()
+    assert [layer.width for layer in network.layers][-2:] == [depth * bits, 1]
+    # One level for each depth and one for errors, then the registers and the flag.
+    assert network.depth == depth + 3
+    assert_does(network, name, short=5, long=50)
+    assert_follows_long_words(network, language, 1_500 if exclusive else 100)
+
+
+def test_tied_writes_get_the_cascade_where_the_automaton_is_too_large():
+    network = compile_language(find_language("dyck-8-10"), "mamba")
+    assert network.origin.construction == "bounded-dyck-registers"
+    assert_follows_long_words(network, find_language("dyck-8-10"), 300)
+
+
+@pytest.mark.parametrize("name", ["d-4", "dyck-2-3"])
+def test_tied_writes_get_the_shallower_cascade_where_the_automaton_is_small(name):
+    network = compile_language(find_language(name), "mamba")
+    assert network.origin.construction == "star-free"
+    assert network.depth == find_language(name).parameters["depth"] + 1
+
+
+def test_other_languages_are_refused():
+    with pytest.raises(NotCompilable, match="not given as a bounded Dyck language"):
+        compile_bounded_dyck(request_named("dyck-1", "gla"))

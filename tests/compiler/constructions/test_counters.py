@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nerode.compiler.constructions.counters import compile_counters
+from nerode.compiler.pipeline import compile_language
+from nerode.compiler.recurrences import TimeInvariant
+from nerode.core.errors import NotCompilable
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.bestiary import find_language
+from nerode.languages.counter_machine import START, CounterMachine, CounterRule
+from nerode.languages.counters import CounterLanguage
+from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
+from tests.compiler.requests import build_named, counter_names, request_named
+from tests.compiler.walks import assert_follows, assert_follows_long_words, assert_predicts
+
+COUNTERS = {
+    "dyck-1": 1,
+    "shuffle-2": 2,
+    "shuffle-4": 4,
+    "shuffle-6": 6,
+    "boolean-3": 1,
+    "boolean-5": 1,
+    "anbn": 1,
+    "anbncn": 2,
+    "anbncndn": 3,
+    "majority": 1,
+}
+
+
+def test_every_counter_language_of_the_bestiary_is_here():
+    assert set(counter_names()) == set(COUNTERS)
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_right_on_every_word(name):
+    network = build_named("counters", name, "gla")
+    assert network.depth == (1 if name == "majority" else 2)
+    assert_does(network, name, short=8, long=100)
+    assert_follows_long_words(network, find_language(name), 400)
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_fixed_gates_count_errors(name):
+    network = compile_counters(request_named(name, "s4d"))
+    assert all(isinstance(layer.recurrence, TimeInvariant) for layer in network.layers)
+    assert_does(network, name, short=6, long=50)
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_words_of_length_ten_thousand(name):
+    language = find_language(name)
+    network = build_named("counters", name, "gla")
+    length = 10_000 if name not in ("anbncn", "anbncndn", "boolean-3", "boolean-5", "majority") else 9_996
+    word = language.sample(length, np.random.default_rng(1))
+    assert_follows(network, language, iter(word))
+
+
+@pytest.mark.parametrize(("name", "counters"), COUNTERS.items())
+def test_one_layer_of_counters_predicts(name, counters):
+    network = build_named("counters-predictor", name, "gla")
+    assert [layer.width for layer in network.layers] == [counters]
+    assert "only for prefixes of valid words" in network.origin.route
+    assert_predicts(network, find_language(name), 400)
+    if name != "majority":
+        assert first_disagreement(network, find_language(name), short=6, long=0) is not None
+
+
+@pytest.mark.parametrize("name", ["dyck-1", "anbn", "anbncndn"])
+def test_without_the_exclusive_scan(name):
+    network = build_named("counters", name, "gla", exclusive_scan=False)
+    assert not any(layer.exposes_previous for layer in network.layers)
+    assert_does(network, name, short=6, long=50)
+    assert_follows_long_words(network, find_language(name), 150)
+
+
+@pytest.mark.parametrize("target", ["mamba", "hgrn2", "griffin", "retnet", "mlstm"])
+def test_tied_writes_leaky_gates_and_norms_cannot_count(target):
+    with pytest.raises(NotCompilable):
+        compile_language(find_language("dyck-1"), target)
+
+
+def test_other_languages_are_refused():
+    with pytest.raises(NotCompilable, match="not given by a counter machine"):
+        compile_counters(request_named("tomita-4", "diagonal"))
+
+
+@st.composite
+def machines(draw):
+    letters, counters = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    few = st.frozensets(st.integers(0, letters - 1))
+    some = st.frozensets(st.integers(0, counters - 1), max_size=1)
+    rule = st.builds(
+        CounterRule,
+        after=st.none() | st.frozensets(st.integers(START, letters - 1), min_size=1),
+        zero=some,
+        positive=some,
+        symbols=few,
+        end=st.booleans(),
+    )
+    amounts = st.tuples(*(st.integers(-1, 2) for _ in range(counters)))
+    return CounterMachine(
+        alphabet=Alphabet(tuple("abc"[:letters])),
+        start=draw(amounts),
+        increments=tuple(draw(amounts) for _ in range(letters)),
+        rules=tuple(draw(st.lists(rule, min_size=1, max_size=4))),
+    )
+
+
+@settings(max_examples=40)
+@given(machines())
+def test_random_machines(machine):
+    """Rules may overlap, counters may start anywhere and become negative."""
+    language = CounterLanguage(
+        name="random",
+        machine=machine,
+        convention="",
+        family="random",
+        parameters={},
+        sampler=lambda length, rng, max_depth: (),
+        distribution="",
+    )
+    assert_does(build("counters", language, "gla"), language, short=5, long=30)
+    fixed = compile_counters(request_for(language, "s4d"))
+    assert first_disagreement(fixed, language, short=5, long=30) is None

@@ -1,0 +1,113 @@
+import pytest
+from hypothesis import given, settings
+
+from nerode.compiler.construction import CONSTRUCTIONS, Options
+from nerode.compiler.constructions.past_ltl import compile_past_ltl
+from nerode.compiler.interpreter import Interpreter
+from nerode.compiler.pipeline import compile_language
+from nerode.compiler.recurrences import TimeInvariant
+from nerode.core.errors import NotCompilable
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.pastltl import (
+    FormulaLanguage,
+    PastFormula,
+    Since,
+    formula_language,
+    formula_to_dfa,
+    subformulas,
+    temporal_depth,
+    temporal_subformulas,
+)
+from nerode.languages.pastltl.evaluate import truth_along
+from nerode.languages.resolve import resolve_language
+from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
+from tests.compiler.requests import star_free_request
+from tests.compiler.walks import assert_follows_long_words
+from tests.languages.pastltl.strategies import formulas
+
+AB = Alphabet(("a", "b"))
+TEXTS = {
+    "a S b": (1, 1),
+    "H ((a -> Z b) & (b -> Y a)) & !a": (2, 3),
+    "O (a & Y b)": (2, 2),
+    "(Y a) S (O b & !Y Y a)": (3, 4),
+    "H !(a & Y a & Y Y a)": (3, 3),
+    "Z Z a": (2, 2),
+    "(a S b) S (b S a)": (2, 3),
+    "H false": (1, 1),
+    "!O a <-> Y Y Y b": (3, 4),
+}
+
+
+@pytest.mark.parametrize(("text", "size"), TEXTS.items())
+def test_one_coordinate_an_operator_and_one_layer_a_nesting(text, size):
+    language = formula_language(text, AB)
+    network = build("past-ltl", language, "mamba")
+    assert (network.depth, network.state_size) == size
+    assert_does(network, language, short=8, long=100)
+    assert_follows_long_words(network, language, 2_000)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_without_the_exclusive_scan(text):
+    language = formula_language(text, AB)
+    network = build("past-ltl", language, "mamba", Options(exclusive_scan=False))
+    assert network.state_size == len(temporal_subformulas(language.formula.formula))
+    assert not any(layer.exposes_previous for layer in network.layers)
+    assert_does(network, language, short=8, long=100)
+
+
+@pytest.mark.parametrize("text", [text for text in TEXTS if "S" not in text])
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_fixed_gates_do_all_but_since(text, exclusive):
+    language = formula_language(text, AB)
+    network = build("past-ltl-time-invariant", language, "s4d", Options(exclusive_scan=exclusive))
+    assert all(isinstance(layer.recurrence, TimeInvariant) for layer in network.layers)
+    assert_does(network, language, short=8, long=100)
+
+
+def test_since_needs_an_input_dependent_gate():
+    request = request_for(formula_language("a S b", AB), "s4d")
+    assert CONSTRUCTIONS["past-ltl-time-invariant"].language(request.facts) is False
+    with pytest.raises(NotCompilable, match="input-dependent gate"):
+        compile_past_ltl(request)
+
+
+@settings(max_examples=100)
+@given(formulas(max_leaves=7))
+def test_random_formulas(formula):
+    past = PastFormula(formula=formula, alphabet=AB)
+    language = FormulaLanguage(name="random", automaton=formula_to_dfa(past), convention="", formula=past)
+    if not temporal_subformulas(formula):
+        with pytest.raises(NotCompilable, match="no temporal operator"):
+            compile_past_ltl(star_free_request(language, "mamba"))
+        return
+    targets = [("mamba", True), ("mamba", False)]
+    if not any(isinstance(node, Since) for node in subformulas(formula)):
+        targets += [("s4d", True), ("s4d", False)]
+    for target, exclusive in targets:
+        network = compile_past_ltl(star_free_request(language, target, exclusive_scan=exclusive))
+        assert network.depth == temporal_depth(formula)
+        assert first_disagreement(network, language, short=5, long=40) is None
+
+
+def test_acceptance_is_the_truth_of_the_formula():
+    language = formula_language("(b S a) & Y O b", AB)
+    network = build("past-ltl", language, "diagonal")
+    word = (0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 0)
+    accepted = [answer.legal.end for answer in Interpreter(network).run(word)]
+    assert accepted == truth_along(language.formula, word)
+
+
+def test_a_formula_from_the_command_line_is_compiled_as_it_is():
+    language = resolve_language("H (a -> O b)", ltl=True)
+    network = compile_language(language, "mamba")
+    assert network.origin.construction == "past-ltl"
+    assert "O b" in network.layers[0].outputs
+    assert compile_language(language, "s4d").origin.construction == "past-ltl-time-invariant"
+    assert compile_language(language, "deltanet").origin.construction == "past-ltl-delta-rule"
+
+
+def test_other_languages_are_refused():
+    with pytest.raises(NotCompilable, match="not given by a formula"):
+        compile_past_ltl(request_for("tomita-4", "mamba"))

@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from nerode.algebra.counters import find_counter
+from nerode.compiler.constructions.star_free import compile_star_free
+from nerode.compiler.interpreter import Interpreter
+from nerode.compiler.pipeline import compile_language
+from nerode.core.errors import NotCompilable
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.bestiary import find_language
+from nerode.languages.dfa import Dfa
+from nerode.languages.language import RegularLanguage
+from tests.compiler.agreement import assert_does, first_disagreement
+from tests.compiler.requests import build_named, request_named, star_free_names, star_free_request
+from tests.compiler.walks import assert_follows_long_words
+from tests.strategies import dfas, random_dfa
+
+
+@pytest.mark.parametrize("name", star_free_names())
+def test_every_star_free_language_of_the_bestiary(name):
+    network = build_named("star-free", name, "diagonal")
+    assert_does(network, name, short=8, long=100)
+    assert_follows_long_words(network, find_language(name))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in star_free_names() if name not in ("d-12", "last-but-8", "dyck-2-5")]
+)
+def test_every_one_without_the_exclusive_scan(name):
+    network = build_named("star-free", name, "diagonal", exclusive_scan=False)
+    assert not any(layer.exposes_previous for layer in network.layers)
+    assert_does(network, name, short=5, long=40)
+    assert_follows_long_words(network, find_language(name), 60)
+
+
+@pytest.mark.parametrize(
+    ("name", "layers", "bits"),
+    [
+        ("tomita-1", 1, 1),
+        ("tomita-2", 2, 2),
+        ("tomita-4", 3, 3),
+        ("tomita-7", 3, 3),
+        ("ab-star", 2, 2),
+        ("aab-star", 3, 3),
+        ("aabbccddee", 2, 4),
+        ("d-2", 3, 3),
+        ("d-3", 4, 4),
+        ("d-4", 5, 5),
+        ("d-12", 13, 13),
+        ("flip-flop", 4, 5),
+        ("contains-fibonacci-22", 7, 9),
+    ],
+)
+def test_no_larger_than_known(name, layers, bits):
+    network = build_named("star-free", name, "mamba")
+    assert network.depth <= layers
+    assert network.state_size <= bits or network.depth < layers
+    assert f"labels of {network.state_size} bits" in network.origin.route
+
+
+@pytest.mark.parametrize("name", ["tomita-4", "flip-flop", "d-3", "even-pairs"])
+def test_gates_are_zero_or_one_and_a_gate_of_one_writes_nothing(name):
+    """What carriers with tied writes need, seen on all configurations that words reach."""
+    network = build_named("star-free", name, "mamba")
+    interpreter = Interpreter(network)
+    seen, pending = {interpreter.start()}, [interpreter.start()]
+    while pending:
+        configuration = pending.pop()
+        for letter in range(len(network.alphabet)):
+            stream = interpreter.stream(configuration, letter)
+            for layer in network.layers:
+                reads = [stream[name] for name in layer.reads]
+                inner = reads + [max(v, 0) for v in layer.units(reads)]
+                gates, writes = layer.recurrence.gate(inner), layer.recurrence.write(inner)
+                assert set(zip(gates, writes, strict=True)) <= {(1, 0), (0, 0), (0, 1)}
+            following, _ = interpreter.step(configuration, letter)
+            if following not in seen:
+                seen.add(following)
+                pending.append(following)
+
+
+def test_delta_rule_heads_carry_the_same_cascade():
+    network = build_named("star-free-delta-rule", "tomita-4", "deltanet")
+    assert_does(network, "tomita-4")
+
+
+@settings(max_examples=100)
+@given(dfas(max_states=6, max_letters=3))
+def test_random_automata(dfa):
+    language = RegularLanguage(name="random", automaton=dfa, convention="")
+    if find_counter(language.automaton) is None:
+        for exclusive in (True, False):
+            network = compile_star_free(star_free_request(language, "diagonal", exclusive_scan=exclusive))
+            assert first_disagreement(network, language, short=6, long=40, most=400) is None
+
+
+def counter_free(seed):
+    """A random counter-free automaton: uniform for even seeds, order-preserving for odd ones."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(3, 9)), int(rng.integers(2, 4))
+    if seed % 2:
+        columns = [np.sort(rng.integers(0, n, n)) for _ in range(k)]
+        return Dfa(
+            alphabet=Alphabet(tuple("abc"[:k])),
+            transitions=np.array(columns).T,
+            start=int(rng.integers(n)),
+            accepting=rng.random(n) < 0.5,
+        )
+    return random_dfa(seed, min(n, 5), k)
+
+
+def test_hundreds_of_counter_free_automata():
+    compiled = 0
+    for seed in range(360):
+        language = RegularLanguage(name=f"random {seed}", automaton=counter_free(seed), convention="")
+        if find_counter(language.automaton) is not None:
+            continue
+        compiled += 1
+        exclusive = seed % 4 < 2
+        network = compile_star_free(star_free_request(language, "diagonal", exclusive_scan=exclusive))
+        assert first_disagreement(network, language, short=6, long=100 if exclusive else 30, most=200) is None
+    assert compiled >= 200
+
+
+@pytest.mark.parametrize("name", ["parity", "aa-star", "tomita-3", "tomita-6"])
+def test_counters_are_refused_with_a_witness(name):
+    with pytest.raises(NotCompilable, match="not star-free"):
+        compile_star_free(request_named(name, "diagonal"))
+    with pytest.raises(NotCompilable, match="witness u ="):
+        compile_language(find_language(name), "mamba")
+
+
+def test_an_automaton_that_was_not_built_is_refused():
+    with pytest.raises(NotCompilable, match="more states than the budget"):
+        compile_star_free(request_named("dyck-8-10", "diagonal"))

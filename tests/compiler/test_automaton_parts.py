@@ -1,0 +1,70 @@
+import pytest
+from hypothesis import given
+
+from nerode.compiler.automaton_parts import Flags, one_part, partitions
+from nerode.languages.bestiary import find_language
+from nerode.languages.minimise import minimise
+from tests.strategies import dfas, words
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "length", "flags"),
+    [
+        ("last-but-3", "definite", 4, 0),
+        ("tomita-4", "strictly local", 3, 1),
+        ("ab-star", "strictly local", 2, 1),
+        ("tomita-7", "partially ordered", 1, 4),
+        ("contains-abaab", "settled by windows inside its components", 5, 1),
+    ],
+)
+def test_the_first_partition_that_a_window_settles(name, kind, length, flags):
+    parts = next(parts for parts in partitions(find_language(name).dfa()) if parts.window() is not None)
+    assert parts.kind == kind
+    assert parts.window() == length
+    assert len(Flags(parts)) == flags
+
+
+@pytest.mark.parametrize("name", ["set-reset", "d-2", "flip-flop"])
+def test_no_window_settles_what_has_to_be_held(name):
+    assert all(parts.window() is None for parts in partitions(find_language(name).dfa()))
+
+
+@given(dfas(max_states=6, max_letters=2))
+def test_no_word_returns_to_a_part(dfa):
+    dfa = minimise(dfa)
+    for parts in partitions(dfa):
+        reachable = [set(targets) for targets in parts.following]
+        for _ in parts.names:
+            for part, found in enumerate(reachable):
+                reachable[part] = found.union(*(reachable[other] for other in found))
+        assert all(part not in found for part, found in enumerate(reachable))
+
+
+@given(dfas(max_states=6, max_letters=2), words(find_language("ab-star").alphabet))
+def test_flags_say_where_the_automaton_is(dfa, word):
+    """The flags, computed from the path of the automaton, single out the part of its state."""
+    dfa = minimise(dfa)
+    word = [letter % dfa.num_letters for letter in word]
+    for parts in partitions(dfa):
+        path = [parts.of[q] for q in dfa.trace(word)]
+        here = path[-1]
+        reached = {parts.names[part] for part in path}
+        left = {f"left {parts.names[part]}" for part in path if part != here}
+        flags = Flags(parts)
+        current = [
+            part
+            for part in range(len(parts.names))
+            if all(_holds(form, reached | left) for form in flags.is_there(part))
+        ]
+        assert current == [here]
+
+
+def _holds(form, true):
+    return form.bias + sum(c for name, c in form.terms.items() if name in true) == 1
+
+
+def test_one_part_needs_no_flags():
+    parts = one_part(find_language("tomita-4").dfa())
+    assert len(Flags(parts)) == 0
+    assert Flags(parts).depth == 0
+    assert parts.window() is None
