@@ -1,59 +1,71 @@
-"""Networks with distributions: right on every context of an n-gram model, hence on the whole language.
+"""Networks with distributions: right after every context of an n-gram model, hence on its whole language.
 
-A layer that forgets after n-1 letters says the same after every prefix that ends in the same n-1 words, so it
-is enough to look at each context once. Nothing is sampled and nothing is rounded: scores are whole powers
-of rationals wherever the weights were made for it, and anything else is refused.
+The network must forget after n-1 words. Then it is compared with the model after each window of n-1 words
+that the model has a row for or that a sentence passes through. Where each unit fires on one window or on
+all, the windows that are left give one distribution, and the comparison covers every word over the alphabet.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-import numpy as np
-
-from nerode.certificates.certificate import EXACT, VALID_PREFIXES, Claim
+from nerode.certificates.certificate import EXACT, PREDICT, VALID_PREFIXES, Claim, Refutation
+from nerode.certificates.checker_contexts import lone_windows, outputs_after
+from nerode.certificates.checker_distributions import Distribution, OutputLayer
 from nerode.certificates.checker_problem import Evidence, Failure, Problem, refuse_unless_implied
-from nerode.certificates.checker_records import (
-    CheckedNetwork,
-    Fixed,
-    Layer,
-    Logits,
-    Row,
-    Squashed,
-    before,
-    now,
-    seen_unit,
-)
 from nerode.certificates.checker_windows import nilpotent_window
 from nerode.core.errors import InputError
-from nerode.core.exact import Exact
-from nerode.languages.ngrams import BOS, NgramLanguage, NgramModel
+from nerode.languages.alphabet import END, Word
+from nerode.languages.ngrams import NgramLanguage, NgramModel
 
 METHOD = "n-gram-contexts"
 
-_EXACT_FLOATS = 1 << 53
-_ROWS_AT_ONCE = 512
-_MOST_EXPONENT = 4096
+_MOST_SHOWN = 8
 
-Context = tuple[int, ...]
-Values = dict[str, Fraction]
-Sparse = dict[int, Fraction]
+Window = tuple[int, ...]
+
+_PREFIXES = {
+    VALID_PREFIXES: "After every prefix of at least {words} words of a sentence of the model",
+    PREDICT: "After every prefix of at least {words} words, whether a sentence has it or not,",
+}
 
 
-def ngram_claim(*, words: int, eps: Fraction) -> Claim:
-    """Returns the claim that a network gives the distributions of an n-gram model up to eps."""
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """Where a network is farthest from a model.
+
+    Attributes:
+        distance: the L1 distance there.
+        window: the last words.
+        got: what the network says there.
+    """
+
+    distance: Fraction
+    window: Window
+    got: Distribution
+
+
+def ngram_claim(*, task: str, words: int, eps: Fraction | None) -> Claim:
+    """Returns the claim that a network gives the distributions of an n-gram model.
+
+    Args:
+        task: VALID_PREFIXES, or PREDICT for all prefixes.
+        words: the least number of words of a prefix.
+        eps: the L1 distance stays below it; None for no distance at all.
+    """
+    beyond = "" if task == PREDICT else " and of prefixes that no sentence has"
+    how = "exactly the model's" if eps is None else "the model's up to an L1 distance below eps"
     return Claim(
         scope=EXACT,
         method=METHOD,
-        task=VALID_PREFIXES,
+        task=task,
         covers=(
-            f"After every prefix of at least {words} words of a sentence of the model the network's "
-            "distribution over the next word and the end is the model's up to an L1 distance below eps, "
-            "computed in exact arithmetic; of shorter prefixes and of prefixes that no sentence has nothing "
-            "is said."
+            f"{_PREFIXES[task].format(words=words)} the network's distribution over the next word and the "
+            f"end is {how}, computed in exact arithmetic; of shorter prefixes{beyond} nothing is said."
         ),
         eps=eps,
     )
@@ -61,267 +73,150 @@ def ngram_claim(*, words: int, eps: Fraction) -> Claim:
 
 def verify_ngrams(problem: Problem, evidence: Evidence, claims: Sequence[Claim]) -> Failure | None:
     """Checks claims about the distributions of an n-gram model."""
-    if set(evidence) != {"words"}:
-        return Failure(
-            what="the evidence is not the number of words of a context", entry=f"evidence.{METHOD}"
-        )
-    model = _model(problem)
-    if evidence["words"] != model.order - 1:
-        return Failure(
-            what=f"contexts have {model.order - 1} words, not {evidence['words']}",
-            entry=f"evidence.{METHOD}.words",
-        )
+    entry = f"evidence.{METHOD}"
+    if set(evidence) != {"words"} or type(evidence["words"]) is not int:
+        return Failure(what="the evidence is not the number of words of a context", entry=entry)
+    language, model = ngram_model(problem)
+    words = model.order - 1
+    if evidence["words"] != words:
+        return Failure(what=f"contexts have {words} words, not {evidence['words']}", entry=f"{entry}.words")
     window = nilpotent_window(problem.network)
-    if window > model.order - 1:
-        return Failure(
-            what=f"the network looks at {window} words, the model at {model.order - 1}", entry="network"
-        )
-    worst, where = worst_distance(problem)
+    if window > words:
+        return Failure(what=f"the network looks at {window} words, the model at {words}", entry="network")
     shown = []
-    for eps in {claim.eps for claim in claims if claim.eps is not None}:
-        if worst >= eps:
-            shown_context = problem.language.alphabet.decode(where)
-            return Failure(
-                what=f"after {shown_context} the distribution is {float(worst):.3g} away, not below {eps}",
-                entry="claims",
-            )
-        shown.append(ngram_claim(words=model.order - 1, eps=eps))
+    for task in sorted({claim.task for claim in claims}.intersection(_PREFIXES)):
+        worst = worst_distance(problem, everywhere=task == PREDICT)
+        for eps in {claim.eps for claim in claims if claim.task == task}:
+            if worst.distance if eps is None else worst.distance >= eps:
+                return refute_distribution(language, model, worst, eps)
+            shown.append(ngram_claim(task=task, words=words, eps=eps))
     return refuse_unless_implied(claims, shown)
 
 
-def worst_distance(problem: Problem) -> tuple[Fraction, Context]:
-    """Returns the largest L1 distance between network and model over all contexts, and where it is."""
-    model = _model(problem)
-    contexts = [context for context in model.contexts if BOS not in context]
-    if not contexts:
-        raise InputError("the model has no context to check")
-    columns = _columns(problem.network)
-    worst, where = Fraction(-1), contexts[0]
-    for context, active in _active_outputs(problem.network, contexts):
-        problem.budget.check_time(worst_so_far=float(worst))
-        got, floor = _distribution(problem.network, columns, active)
-        wanted = model.distribution(context)
-        named = {*got, *wanted}
-        distance = floor * (model.end + 1 - len(named))
-        for v in named:
-            distance += abs(got.get(v, floor) - wanted.get(v, 0))
-        if distance > worst:
-            worst, where = distance, context
-    return worst, where
+def ngram_model(problem: Problem) -> tuple[NgramLanguage, NgramModel]:
+    """Returns the language and its model.
 
-
-def _model(problem: Problem) -> NgramModel:
+    Raises:
+        InputError: if it is not the language of an exact model of order 2 or more.
+    """
     language = problem.language
     if not isinstance(language, NgramLanguage) or not isinstance(language.model, NgramModel):
         raise InputError("the language is not an exact n-gram model")
-    return language.model
+    if language.model.order < 2 or not language.windows:
+        raise InputError("the model has no context to check")
+    return language, language.model
 
 
-def _columns(network: CheckedNetwork) -> dict[str, list[tuple[int, Any]]]:
-    """For each direction that the decoder reads, the outputs that it speaks for, with weights."""
-    if not isinstance(network.decoder, Logits):
-        raise InputError("the decoder has no distribution")
-    columns: dict[str, list[tuple[int, Any]]] = {name: [] for name in network.decoder.reads}
-    for output, row in enumerate(network.decoder.rows):
-        for j, weight in row:
-            columns[network.decoder.reads[j]].append((output, weight))
-    return columns
+def worst_distance(problem: Problem, *, everywhere: bool = False, enough: Fraction | None = None) -> Worst:
+    """Returns the largest L1 distance between network and model over windows, and where it is.
 
+    Args:
+        problem: a network that forgets after n-1 words, and an exact model.
+        everywhere: whether to look at all windows, not only those of the model and of its sentences.
+        enough: a distance at which to stop looking for a larger one.
 
-def _distribution(
-    network: CheckedNetwork, columns: dict[str, list[tuple[int, Any]]], active: Values
-) -> tuple[dict[int, Fraction], Fraction]:
-    """The probability of each output that a unit speaks for, and that of each of the others."""
-    decoder = network.decoder
-    assert isinstance(decoder, Logits)
-    exponents: dict[int, dict[Fraction, Fraction]] = {}
-    for name, value in active.items():
-        for output, weight in columns.get(name, ()):
-            powers = exponents.setdefault(output, {})
-            for scale, ratio in weight:
-                powers[ratio] = powers.get(ratio, Fraction(0)) + scale * value
-    outputs = len(decoder.rows)
-    if decoder.normaliser == "softmax":
-        scores = {v: _power(powers) for v, powers in exponents.items()}
-        total = sum(scores.values(), Fraction(outputs - len(scores)))
-        return {v: score / total for v, score in scores.items()}, 1 / total
-    amounts = [sum(exponents.get(v, {}).values(), Fraction(0)) for v in range(outputs)]
-    if decoder.normaliser == "hardmax":
-        best = [v for v, amount in enumerate(amounts) if amount == max(amounts)]
-        return dict.fromkeys(best, Fraction(1, len(best))), Fraction(0)
-    return _projected(amounts), Fraction(0)
-
-
-def _power(powers: dict[Fraction, Fraction]) -> Fraction:
-    score = Fraction(1)
-    for ratio, exponent in powers.items():
-        if exponent.denominator != 1 or abs(exponent) > _MOST_EXPONENT:
-            raise InputError(f"a score has the power {exponent}, which is not a small whole number")
-        score *= ratio**exponent.numerator
-    return score
-
-
-def _projected(amounts: Sequence[Fraction]) -> dict[int, Fraction]:
-    """The point of the simplex nearest to the scores: sparsemax."""
-    support = sorted(range(len(amounts)), key=lambda v: amounts[v], reverse=True)
-    while True:
-        shift = (1 - sum((amounts[v] for v in support), Fraction(0))) / len(support)
-        kept = [v for v in support if amounts[v] + shift > 0]
-        if len(kept) == len(support):
-            return {v: amounts[v] + shift for v in support}
-        support = kept
-
-
-def _active_outputs(network: CheckedNetwork, contexts: Sequence[Context]) -> Iterator[tuple[Context, Values]]:
-    """Yields for each context the directions that are not zero after it."""
-    if len(network.layers) != 1:
-        raise InputError(f"the network has {len(network.layers)} layers; this method is for one")
-    layer = network.layers[0]
-    if layer.units or layer.complex_state or layer.exposes_previous:
-        raise InputError("the layer has parts that this method does not read")
-    if isinstance(layer.moves, Fixed):
-        yield from _linear_outputs(network, layer, layer.moves, contexts)
-    elif isinstance(layer.moves, Squashed) and layer.moves.activation == "relu":
-        yield from _stepped_outputs(network, layer, layer.moves, contexts)
-    else:
-        raise InputError("the recurrence is neither linear with one matrix nor made of ReLU units")
-
-
-def _linear_outputs(
-    network: CheckedNetwork, layer: Layer, moves: Fixed, contexts: Sequence[Context]
-) -> Iterator[tuple[Context, Values]]:
-    """The state after a context is a fixed linear map of its words: sums of A^age B word."""
-    ages = len(contexts[0])
-    constant, states = _unrolled(layer, moves, ages)
-    rows, bias = _unit_rows(layer, states, constant)
-    scale = [
-        math.lcm(b.denominator, *(v.denominator for v in row.values()))
-        for row, b in zip(rows, bias, strict=True)
-    ]
-    whole = [
-        [int(row[k] * s) if k in row else 0 for k in range(ages * len(layer.reads))]
-        for row, s in zip(rows, scale, strict=True)
-    ]
-    offsets = [int(b * s) for b, s in zip(bias, scale, strict=True)]
-    words = [[_whole(vector[name]) for name in layer.reads] for vector in network.embedding]
-    size = max((abs(v) for vector in words for v in vector), default=0)
-    bound = max(
-        (sum(map(abs, row)) * size + abs(o) for row, o in zip(whole, offsets, strict=True)), default=0
-    )
-    speaks = _unit_columns(layer)
-    dtype: Any = np.float64 if bound < _EXACT_FLOATS else object
-    matrix = np.array(whole, dtype=dtype).T
-    shift = np.array(offsets, dtype=dtype)
-    table = np.array(words, dtype=dtype)
-    for first in range(0, len(contexts), _ROWS_AT_ONCE):
-        batch = contexts[first : first + _ROWS_AT_ONCE]
-        # Newest word first: block `age` belongs to the word that was read `age` letters ago.
-        inputs = np.hstack([table[[c[ages - 1 - age] for c in batch]] for age in range(ages)])
-        values = inputs @ matrix + shift
-        for context, line in zip(batch, values, strict=True):
-            fired = {j: Fraction(int(line[j]), scale[j]) for j in np.flatnonzero(line > 0).tolist()}
-            yield context, _outputs(speaks, fired)
-
-
-def _unrolled(layer: Layer, moves: Fixed, ages: int) -> tuple[list[Fraction], list[Sparse]]:
-    """The constant part of each coordinate and its coefficients of the window's words.
-
-    The word that was read `age` letters ago is multiplied by A^age B; its coordinate c is input number
-    age·width + c.
+    Raises:
+        InputError: if the network is of another kind, or, for all windows, has units that fire on several.
     """
-    place = {name: c for c, name in enumerate(layer.reads)}
-    block: list[Sparse] = [{place[name]: _rational(c) for name, c in terms} for _, terms in moves.writes]
-    drift = [_rational(offset) for offset, _ in moves.writes]
-    matrix = [[(j, _rational(c)) for j, c in row] for row in moves.matrix]
-    constant = list(drift)
-    states = [dict(row) for row in block]
-    for age in range(1, ages):
-        moved: list[Sparse] = []
-        for row in matrix:
-            total: Sparse = {}
-            for j, c in row:
-                for k, v in block[j].items():
-                    total[k] = total.get(k, 0) + c * v
-            moved.append(total)
-        block = moved
-        drift = [sum((c * drift[j] for j, c in row if drift[j]), Fraction(0)) for row in matrix]
-        constant = [a + b for a, b in zip(constant, drift, strict=True)]
-        for state, shifted in zip(states, block, strict=True):
-            state.update((age * len(place) + k, v) for k, v in shifted.items())
-    return constant, states
+    _, model = ngram_model(problem)
+    layer = OutputLayer(problem.network)
+    worst: Worst | None = None
+    for window, got in _distributions(problem, layer, everywhere):
+        distance = got.distance(model.distribution(window), layer.num_outputs)
+        if worst is None or distance > worst.distance:
+            worst = Worst(distance, window, got)
+        if enough is not None and distance >= enough:
+            break
+        problem.budget.check_time(worst_so_far=float(worst.distance))
+    assert worst is not None
+    return worst
 
 
-def _unit_rows(
-    layer: Layer, states: list[Sparse], constant: list[Fraction]
-) -> tuple[list[Sparse], list[Fraction]]:
-    """The arguments of the readout units as linear maps of the words of the window."""
-    places = {now(i): i for i in range(len(layer.state))}
-    rows: list[Sparse] = []
-    bias = []
-    for offset, terms in layer.seen_units:
-        row: Sparse = {}
-        total = _rational(offset)
-        for name, c in terms:
-            if name not in places:
-                raise InputError("a readout unit reads something else than the state")
-            factor = _rational(c)
-            total += factor * constant[places[name]]
-            for k, v in states[places[name]].items():
-                row[k] = row.get(k, 0) + factor * v
-        rows.append(row)
-        bias.append(total)
-    return rows, bias
+def _distributions(
+    problem: Problem, layer: OutputLayer, everywhere: bool
+) -> Iterator[tuple[Window, Distribution]]:
+    """Yields what the network says after each window; one stands for all on which no lone unit fires."""
+    language, model = ngram_model(problem)
+    windows = language.windows
+    if everywhere:
+        firing, always = lone_windows(problem, model.order - 1)
+        windows = tuple(sorted({*windows, *firing}))
+        other = _first_window_beyond(windows, model.end)
+        if other is not None:
+            yield other, layer.distribution(always)
+    for window, active in outputs_after(problem, windows):
+        yield window, layer.distribution(active)
 
 
-def _unit_columns(layer: Layer) -> list[list[tuple[str, Fraction]]]:
-    """For each readout unit the directions that it adds to, with coefficients."""
-    places = {seen_unit(j): j for j in range(len(layer.seen_units))}
-    columns: list[list[tuple[str, Fraction]]] = [[] for _ in places]
-    for name, (offset, terms) in layer.outputs:
-        if offset != 0:
-            raise InputError("an output is not zero where no unit fires")
-        for source, c in terms:
-            if source not in places:
-                raise InputError("an output reads something else than the readout units")
-            columns[places[source]].append((name, _rational(c)))
-    return columns
+def _first_window_beyond(windows: Sequence[Window], num_words: int) -> Window | None:
+    """The first window that is not among these (sorted), None if they are all there are."""
+    length = len(windows[0])
+    for number, window in enumerate(windows):
+        expected = _window(number, num_words, length)
+        if window != expected:
+            return expected
+    return _window(len(windows), num_words, length) if len(windows) < num_words**length else None
 
 
-def _outputs(columns: list[list[tuple[str, Fraction]]], fired: dict[int, Fraction]) -> Values:
-    """The directions of the stream that are not zero, from the readout units that fire."""
-    found: Values = {}
-    for j, value in fired.items():
-        for name, c in columns[j]:
-            found[name] = found.get(name, Fraction(0)) + c * value
-    return {name: v for name, v in found.items() if v}
+def _window(number: int, num_words: int, length: int) -> Window:
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, num_words)
+        digits.append(digit)
+    return tuple(reversed(digits))
 
 
-def _stepped_outputs(
-    network: CheckedNetwork, layer: Layer, moves: Squashed, contexts: Sequence[Context]
-) -> Iterator[tuple[Context, Values]]:
-    """ReLU units are stepped through the words; the window makes what came before irrelevant."""
-    for context in contexts:
-        state = [_rational(v) for v in layer.start]
-        for word in context:
-            table = {name: _rational(v) for name, v in network.embedding[word].items()}
-            table.update((before(i), v) for i, v in enumerate(state))
-            state = [max(_row_value(row, table), Fraction(0)) for row in moves.rows]
-        table = {now(i): v for i, v in enumerate(state)}
-        yield context, {name: v for name, row in layer.outputs if (v := _row_value(row, table))}
+def refute_distribution(
+    language: NgramLanguage, model: NgramModel, worst: Worst, eps: Fraction | None
+) -> Failure:
+    """Returns the failure of a network after a window, with a shortest prefix that ends in it."""
+    word = _prefix_to(language, worst.window)
+    wanted = model.distribution(worst.window)
+    likely = sorted(worst.got.named, key=lambda v: (-worst.got.named[v], v))[:_MOST_SHOWN]
+    symbols = (*language.alphabet.symbols, END)
+    refutation = Refutation(
+        word=tuple(symbols[w] for w in word),
+        at=len(word),
+        expected=_shown(wanted, sorted(wanted), symbols),
+        got=_shown(worst.got.named, likely, symbols),
+    )
+    wanted_distance = "0" if eps is None else f"below {_decimal(eps)}"
+    return Failure(
+        what=(
+            f"after {language.alphabet.decode(word)} the distribution is {_decimal(worst.distance)} away "
+            f"from the model's, not {wanted_distance}"
+        ),
+        refutation=refutation,
+    )
 
 
-def _row_value(row: Row, table: dict[str, Fraction]) -> Fraction:
-    return sum((_rational(c) * table[name] for name, c in row[1]), _rational(row[0]))
+def _shown(
+    amounts: Mapping[int, Fraction], outputs: Sequence[int], symbols: Sequence[str]
+) -> tuple[str, ...]:
+    return tuple(f"{symbols[v]}: {_decimal(amounts[v])}" for v in outputs)
 
 
-def _rational(value: Exact) -> Fraction:
-    if not isinstance(value, int | Fraction):
-        raise InputError(f"{value} is not rational; this method is for rational networks")
-    return Fraction(value)
+def _decimal(value: Fraction) -> str:
+    return f"{value.numerator / value.denominator:.6g}" if abs(math.log2(value.denominator)) < 1000 else "0"
 
 
-def _whole(value: Exact) -> int:
-    number = _rational(value)
-    if number.denominator != 1:
-        raise InputError("an embedding has an entry that is not a whole number")
-    return number.numerator
+def _prefix_to(language: NgramLanguage, window: Window) -> Word:
+    """A shortest sentence prefix that ends in a window; the window itself if no sentence has it."""
+    graph = language.graph
+    if window not in graph.contexts:
+        return window
+    came: dict[int, tuple[int, int]] = {0: (0, 0)}
+    queue = deque([0])
+    while queue:
+        state = queue.popleft()
+        if graph.contexts[state] == window:
+            break
+        for word, target in graph.moves[state].items():
+            if target not in came:
+                came[target] = (state, word)
+                queue.append(target)
+    words = []
+    while state:
+        state, word = came[state]
+        words.append(word)
+    return tuple(reversed(words))

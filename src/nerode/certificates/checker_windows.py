@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from nerode.certificates.certificate import Claim, window_claim
+from nerode.certificates.checker_nilpotency import nilpotency
 from nerode.certificates.checker_problem import Evidence, Failure, Problem, refuse_unless_implied
 from nerode.certificates.checker_records import (
     ByLetter,
@@ -16,7 +14,6 @@ from nerode.certificates.checker_records import (
     Fixed,
     Gated,
     Layer,
-    Matrix,
     Row,
     Squashed,
     before,
@@ -30,9 +27,6 @@ from nerode.core.exact import Exact
 NILPOTENT = "nilpotent-window"
 CONTRACTION = "contraction-window"
 METHODS = (NILPOTENT, CONTRACTION)
-
-_MAX_WIDTH = 256
-"""Widest matrix whose powers are multiplied out where its pattern alone is not nilpotent."""
 
 
 def verify_window(problem: Problem, evidence: Evidence, claims: Sequence[Claim]) -> Failure | None:
@@ -94,8 +88,8 @@ def _span(layer: Layer) -> int | None:
         case _:
             return None
     depth = _longest_path(reads)
-    if depth is None and isinstance(moves, Fixed) and width <= _MAX_WIDTH:
-        return _nilpotency(moves.matrix)
+    if depth is None and isinstance(moves, Fixed):
+        return nilpotency(moves.matrix)
     return depth
 
 
@@ -119,29 +113,6 @@ def _longest_path(reads: list[list[int]]) -> int | None:
             if needed[i] == 0:
                 ready.append(i)
     return max(length, default=1) if len(ready) == len(reads) else None
-
-
-def _nilpotency(matrix: Matrix) -> int | None:
-    """The least n with matrix**n = 0, None if there is none."""
-    width = len(matrix)
-    scale = 1
-    for row in matrix:
-        for _, c in row:
-            if not isinstance(c, int | Fraction):
-                raise InputError("the powers of an irrational matrix are not computed")
-            scale = math.lcm(scale, c.denominator)
-    # A positive multiple has the same powers up to a factor, and whole numbers multiply faster.
-    whole = np.zeros((width, width), dtype=object)
-    for i, row in enumerate(matrix):
-        for j, c in row:
-            assert isinstance(c, int | Fraction)
-            whole[i, j] = int(c * scale)
-    power = whole
-    for n in range(1, width + 1):
-        if not power.any():
-            return n
-        power = power @ whole
-    return None
 
 
 def change_after(network: CheckedNetwork, letters: int) -> Fraction:

@@ -117,6 +117,8 @@ class LogitDecoder:
                     raise InputError("a decoder row reads a direction that does not exist")
                 if any(ratio <= 0 for _, ratio in weight):
                     raise InputError("a softmax weight has the logarithm of a number that is not positive")
+                if self.normaliser != "softmax" and any(ratio != 1 for _, ratio in weight):
+                    raise InputError(f"a weight of a {self.normaliser} is a number, not a logarithm")
 
     @property
     def num_entries(self) -> int:

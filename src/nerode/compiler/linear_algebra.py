@@ -50,6 +50,8 @@ def independent_rows(rows: Sequence[Sequence[Fraction | int]], wanted: int) -> l
     basis: list[tuple[int, list[Fraction]]] = []
     found: list[int] = []
     for number, row in enumerate(rows):
+        if len(found) == wanted:
+            break
         rest = [Fraction(v) for v in row]
         for pivot, vector in basis:
             if rest[pivot]:
@@ -59,6 +61,4 @@ def independent_rows(rows: Sequence[Sequence[Fraction | int]], wanted: int) -> l
         if pivot_at is not None:
             basis.append((pivot_at, rest))
             found.append(number)
-        if len(found) == wanted:
-            break
     return found

@@ -17,7 +17,7 @@ from nerode.languages.language import Language, Legal
 from nerode.languages.minimise import minimise
 from nerode.languages.ngrams.lengths import LengthSampler
 from nerode.languages.ngrams.model import NgramModel
-from nerode.languages.ngrams.next_word import Context, NextWordModel
+from nerode.languages.ngrams.next_word import BOS, Context, NextWordModel
 from nerode.languages.ngrams.starts import with_starts
 from nerode.languages.ngrams.support import SupportGraph, support_graph
 
@@ -73,6 +73,18 @@ class NgramLanguage(Language):
         """The contexts that sentences pass through."""
         # Contexts are cheap beside automaton states, which have a row over the whole vocabulary.
         return support_graph(self.model, Budget(states=2_000_000, elements=20_000_000))
+
+    @functools.cached_property
+    def windows(self) -> tuple[Context, ...]:
+        """The contexts of n-1 words that an exact model has rows for or that a sentence passes through.
+
+        A sentence may pass through a window without a row, after which the model has its distribution for
+        unseen contexts; such windows are in the P of the definition all the same.
+        """
+        if not isinstance(self.model, NgramModel):
+            raise InputError("the contexts of a back-off model are of many lengths; use an exact model")
+        rows = self.model.contexts
+        return tuple(sorted({c for c in (*rows, *self.graph.contexts) if BOS not in c}))
 
     @functools.cached_property
     def _sampler(self) -> LengthSampler:

@@ -31,7 +31,7 @@ class NgramModel(NextWordModel):
     is undefined and asking for it is an error. A model with `pads` start marks before each sentence
     also covers them: n-2 pads predict from the second word on, n-1 pads whole sentences.
 
-    Implements: [Nandakumar2023, Definition 3.4], reading "the last n-1 words" for its shifted indices.
+    Implements: [Nandakumar2024, Definition 3.4], reading "the last n-1 words" for its shifted indices.
 
     Attributes:
         order: n, at least 1.

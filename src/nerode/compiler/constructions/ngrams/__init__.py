@@ -1,15 +1,21 @@
 """N-gram models as one layer of neurons: one neuron for each context.
 
-Everything rests on neurons that fire on exactly one context. With word embeddings of one length the inner
-product of a word with another is largest for the word itself, so the sum of the products of a context's words
-with the last n-1 inputs reaches its largest value on that context alone; a threshold below it makes the
-neuron 1 there and 0 elsewhere, and the next-word distribution can be written into its output weights.
+Everything rests on detectors, neurons that single out one context; the next-word distribution can then be
+written into their output weights. docs/theory/ngrams.md has the argument.
 
-    embedding.py    words as integer points of one sphere, the axes among them
-    targets.py      the distribution of each context as ratios that a softmax reproduces up to eps
-    neurons.py      which neurons remember, which match, and the weights that follow
-    structural.py   the SSM with a nilpotent transition matrix, any embedding of width two or more
-    conditioned.py  the SSM whose neurons all match; its hidden matrix is the identity
-    ramps.py        the SSM for an embedding of width one
-    recurrent.py    the same as an Elman network with ReLU units
+    lattice.py      integer points of one norm
+    embedding.py    words as such points, far apart
+    targets.py      the distribution of each context as scores that a softmax turns into it up to eps
+    layout.py       words, detectors and delay neurons, whatever recurrence carries them
+    sphere.py       the layout for an embedding of width two or more: products with the context's words
+    line.py         the layout for width one: ramps
+    sharing.py      delay neurons that stand for contexts, so that |P| neurons are enough
+    structural.py   the SSM with a delay line; its transition matrix is nilpotent by its shape
+    conditioned.py  the SSM whose neurons are all detectors; on the contexts its hidden matrix is the identity
+    recurrent.py    the delay line and the detectors as an Elman network with ReLU units
+    compile.py      which of them a request gets
 """
+
+from nerode.compiler.constructions.ngrams.compile import compile_ngram_rnn, compile_ngram_ssm
+
+__all__ = ["compile_ngram_rnn", "compile_ngram_ssm"]

@@ -1,35 +1,42 @@
-"""The parts that all n-gram networks share: names, embedding, output layer."""
+"""The parts that all n-gram networks share: names, embedding, maps, output layer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 from nerode.compiler.affine import Affine
-from nerode.compiler.constructions.ngrams.embedding import WordPoints
+from nerode.compiler.construction import Request
+from nerode.compiler.constructions.ngrams.layout import Layout
+from nerode.compiler.constructions.ngrams.targets import Targets
 from nerode.compiler.decoders import LogitDecoder, LogSum
-from nerode.compiler.network import Embedding
+from nerode.compiler.network import Embedding, Layer, Network
+from nerode.compiler.recurrences import Recurrence
 from nerode.core.exact import Exact, simplify
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.language import Legal
+from nerode.core.refs import Reference
 
-Rows = list[dict[int, Exact]]
+Rows = list[Mapping[int, Exact]]
+Column = Mapping[int, LogSum]
+"""What one neuron adds to the score of each output when its value is 1."""
 
 
-def point_embedding(points: WordPoints) -> Embedding:
-    """Returns the embedding of the words as points of the sphere."""
+def word_embedding(layout: Layout, width: int) -> Embedding:
+    """Returns the embedding of the words; coordinates beyond those of the layout are zero."""
+    rest = (0,) * (width - layout.width)
     return Embedding(
-        directions=tuple(f"e{c}" for c in range(points.width)),
-        vectors=points.points,
+        directions=tuple(f"e{c}" for c in range(width)),
+        vectors=tuple((*point, *rest) for point in layout.points),
     )
 
 
-def neuron_names(
-    alphabet: Alphabet, leftovers: Sequence[Sequence[tuple[int, ...]]], matched: Sequence[tuple[int, ...]]
-) -> tuple[str, ...]:
-    """Returns a readable name for each neuron: what it remembers or the context that it matches."""
-    delays = [f"delay {age}.{c}" for age, group in enumerate(leftovers) for c in range(len(group))]
-    return (*delays, *(" ".join(alphabet.symbols[w] for w in context) for context in matched))
+def delay_names(layout: Layout) -> list[str]:
+    """Returns names for the neurons of the delay line, newest word first."""
+    return [f"keep {age}.{c}" for age in range(layout.ages) for c in range(layout.width)]
+
+
+def detector_names(request: Request, layout: Layout, kept: Sequence[int]) -> list[str]:
+    """Returns names for detectors: the contexts that they look for."""
+    symbols = request.facts.language.alphabet.symbols
+    return ["after " + " ".join(symbols[w] for w in layout.contexts[i]) for i in kept]
 
 
 def sparse_rows(rows: Rows) -> tuple[tuple[tuple[int, Exact], ...], ...]:
@@ -39,35 +46,65 @@ def sparse_rows(rows: Rows) -> tuple[tuple[tuple[int, Exact], ...], ...]:
 
 def affine(num_inputs: int, rows: Rows, bias: Sequence[Exact] | None = None) -> Affine:
     """Returns an affine map of sparse rows."""
-    offsets = tuple(bias) if bias is not None else (0,) * len(rows)
+    offsets = (0,) * len(rows) if bias is None else tuple(map(simplify, bias))
     return Affine(num_inputs=num_inputs, bias=offsets, rows=sparse_rows(rows))
 
 
-def thresholded(num_reads: int, width: int, bias: Sequence[Exact]) -> tuple[Affine, Affine]:
-    """Returns the readout relu(h + b): its units and the map that passes them on."""
-    units = affine(num_reads + width, [{num_reads + j: 1} for j in range(width)], bias)
-    passed = affine(num_reads + 2 * width, [{num_reads + width + j: 1} for j in range(width)])
-    return units, passed
-
-
-def logit_decoder(
-    reads: tuple[str, ...],
-    columns: Sequence[Mapping[int, LogSum]],
+def one_layer_network(
+    request: Request,
+    targets: Targets,
     *,
-    num_outputs: int,
-    normaliser: str,
-    empty: Legal,
-) -> LogitDecoder:
-    """Returns the output layer whose column j is what neuron j adds."""
-    rows: list[list[tuple[int, LogSum]]] = [[] for _ in range(num_outputs)]
+    embedding: Embedding,
+    layer: Layer,
+    columns: Sequence[Column],
+    construction: str,
+    route: str,
+    reference: Reference,
+) -> Network:
+    """Returns the network of one layer whose outputs add their columns to the scores."""
+    language = request.facts.language
+    rows: list[list[tuple[int, LogSum]]] = [[] for _ in range(targets.num_outputs)]
     for j, column in enumerate(columns):
         for output, weight in column.items():
             rows[output].append((j, weight))
-    return LogitDecoder(
-        reads=reads, normaliser=normaliser, rows=tuple(tuple(row) for row in rows), empty=empty
+    decoder = LogitDecoder(
+        reads=layer.outputs,
+        normaliser=targets.normaliser,
+        rows=tuple(map(tuple, rows)),
+        empty=language.legal(language.initial()),
+    )
+    return Network(
+        alphabet=language.alphabet,
+        target=request.target.name,
+        embedding=embedding,
+        layers=(layer,),
+        decoder=decoder,
+        origin=request.origin(
+            construction=construction,
+            route=f"{route}; right after prefixes of {targets.length} words or more",
+            reference=reference,
+        ),
     )
 
 
-def scaled(value: int, gap: int) -> Exact:
-    """Returns value/gap as an exact number."""
-    return simplify(Fraction(value, gap))
+def state_layer(
+    embedding: Embedding,
+    names: Sequence[str],
+    recurrence: Recurrence,
+    *,
+    readout_units: Affine,
+    outputs: Sequence[str],
+    readout: Affine,
+) -> Layer:
+    """Returns the layer that reads the embedding and starts from zero."""
+    return Layer(
+        name="contexts",
+        reads=embedding.directions,
+        state=tuple(names),
+        start=(0,) * len(names),
+        units=Affine(num_inputs=len(embedding.directions), bias=(), rows=()),
+        recurrence=recurrence,
+        readout_units=readout_units,
+        outputs=tuple(outputs),
+        readout=readout,
+    )

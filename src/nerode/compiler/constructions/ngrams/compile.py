@@ -1,18 +1,27 @@
-"""The rows of the construction table for n-gram models."""
+"""The rows of the construction table for n-gram models, and which variant a request gets.
+
+A coordinate that the contexts of a model cannot carry stays zero: a network is made with as many coordinates
+of the embedding as its method allows. Where the delay line cannot stand for contexts at all, it gets neurons
+of its own beside theirs.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Protocol
 
 from nerode.compiler.construction import Construction, Request, construction
+from nerode.compiler.constructions.ngrams import recurrent, ssm
 from nerode.compiler.constructions.ngrams.conditioned import conditioned_network
-from nerode.compiler.constructions.ngrams.ramps import ramp_network
+from nerode.compiler.constructions.ngrams.layout import Layout
+from nerode.compiler.constructions.ngrams.line import line_layout
 from nerode.compiler.constructions.ngrams.recurrent import recurrent_network
+from nerode.compiler.constructions.ngrams.sphere import choose_axes, sphere_layout
 from nerode.compiler.constructions.ngrams.structural import structural_network
-from nerode.compiler.constructions.ngrams.targets import make_targets
+from nerode.compiler.constructions.ngrams.targets import Targets, make_targets
 from nerode.compiler.network import Network
 from nerode.core.errors import NotCompilable
-from nerode.languages.language import Legal
 from nerode.languages.ngrams import NgramLanguage, NgramModel
 from nerode.verdict.classes import dense, linear, nonlinear, relu_state, time_invariant
 from nerode.verdict.facts import of_family
@@ -25,53 +34,91 @@ ngram_family = of_family({"n-gram"}, "an n-gram model")
 
 def compile_ngram_ssm(request: Request) -> Network:
     """Returns the one-layer SSM of an n-gram model, by the variant that the options ask for."""
-    model = _model(request)
-    targets = make_targets(
-        model, request.options, unknown=request.options.unknown_contexts, target=request.target.name
-    )
-    width = request.options.embedding_width or _default_width(len(model.vocabulary))
-    empty = _starts(request)
-    if width == 1:
-        return ramp_network(request, targets, empty)
-    if request.options.variant == "conditioned":
-        return conditioned_network(request, targets, width, empty)
-    return structural_network(request, targets, width, empty)
+    targets, width = _targets(request), _width(request)
+    conditioned = request.options.variant == "conditioned"
+    if conditioned or targets.unknown is not None:
+        for sphere in _spheres(request, targets, width, ages=targets.length):
+            network = conditioned_network(request, targets, sphere, width=width, sparse=not conditioned)
+            if network is not None:
+                return network
+    else:
+        axes = choose_axes(targets.contexts, width)
+        layout = _sphere(request, targets, len(axes), axes) if len(axes) > 1 else None
+        layout = layout or line_layout(targets.contexts, _num_words(request))
+        network = structural_network(request, targets, layout, width=width)
+        if network is not None:
+            return network
+    return _beside(structural_network, request, targets, width)
 
 
 def compile_ngram_rnn(request: Request) -> Network:
     """Returns the one-layer ReLU network of an n-gram model."""
-    model = _model(request)
-    targets = make_targets(
-        model, request.options, unknown=request.options.unknown_contexts, target=request.target.name
-    )
-    width = request.options.embedding_width or _default_width(len(model.vocabulary))
-    return recurrent_network(request, targets, max(2, width), _starts(request))
+    targets, width = _targets(request), _width(request)
+    if targets.unknown is None:
+        lines = [line_layout(targets.contexts, _num_words(request))]
+        for layout in (*_spheres(request, targets, width, ages=targets.length - 1), *lines):
+            network = recurrent_network(request, targets, layout, width=width)
+            if network is not None:
+                return network
+    return _beside(recurrent_network, request, targets, width)
 
 
-def _model(request: Request) -> NgramModel:
+class _Builder(Protocol):
+    def __call__(
+        self, request: Request, targets: Targets, layout: Layout, *, width: int, shared: bool
+    ) -> Network | None: ...
+
+
+def _beside(build: _Builder, request: Request, targets: Targets, width: int) -> Network:
+    """Returns the network whose delay line has neurons of its own."""
+    layout = _sphere(request, targets, width) if width > 1 else None
+    if layout is None and targets.unknown is not None:
+        raise NotCompilable(
+            request.target.name,
+            ["on a line detectors do not vanish on unknown contexts; give a larger embedding width"],
+        )
+    layout = layout or line_layout(targets.contexts, _num_words(request))
+    network = build(request, targets, layout, width=width, shared=False)
+    assert network is not None
+    return network
+
+
+def _spheres(request: Request, targets: Targets, width: int, *, ages: int) -> Iterator[Layout]:
+    """Yields words on spheres of fewer and fewer dimensions, as far as the contexts can span all ages."""
+    most = len(targets.contexts) // max(ages, 1)
+    for reach in range(min(width, most), 1, -1):
+        layout = _sphere(request, targets, reach)
+        if layout is not None:
+            yield layout
+
+
+def _sphere(request: Request, targets: Targets, reach: int, axes: tuple[int, ...] = ()) -> Layout | None:
+    return sphere_layout(targets.contexts, _num_words(request), reach, axes)
+
+
+def _targets(request: Request) -> Targets:
     language = request.facts.language
     if not isinstance(language, NgramLanguage) or not isinstance(language.model, NgramModel):
         raise NotCompilable(
             request.target.name,
             ["the model has back-off weights in floating point; only exact models have exact networks"],
         )
-    if language.model.order < 2:
-        raise NotCompilable(request.target.name, ["a model of order 1 has no context to match"])
-    return language.model
+    return make_targets(language, language.model, request.options, target=request.target.name)
 
 
-def _default_width(num_words: int) -> int:
-    return 2 if num_words <= _FEW_WORDS else 2 + math.ceil(math.log2(num_words))
+def _num_words(request: Request) -> int:
+    return len(request.facts.language.alphabet)
 
 
-def _starts(request: Request) -> Legal:
-    language = request.facts.language
-    return language.legal(language.initial())
+def _width(request: Request) -> int:
+    num_words = _num_words(request)
+    default = 2 if num_words <= _FEW_WORDS else 2 + math.ceil(math.log2(num_words))
+    return request.options.embedding_width or default
 
 
 construction(
     Construction(
-        name="n-gram-ssm",
+        name=ssm.NAME,
         title="one neuron for each context",
         theorem="n-gram-one-layer",
         language=ngram_family,
@@ -82,7 +129,7 @@ construction(
 
 construction(
     Construction(
-        name="n-gram-rnn",
+        name=recurrent.NAME,
         title="one ReLU unit for each context",
         theorem="regular-by-nonlinear-units",
         language=ngram_family,

@@ -1,116 +1,82 @@
-"""The n-gram SSM whose neurons all match: the hidden matrix over the contexts is the identity."""
+"""The n-gram SSM whose neurons are all detectors: on the contexts its hidden matrix is the identity.
+
+The state h = B₀x_t + B₁x_{t-1} + … determines its summands when B = [B₀ B₁ …] has full column rank, so
+A = [B₁ B₂ … 0] L with any left inverse L of B moves each block one age on: A Bᵢ = Bᵢ₊₁ and A^(n-1) = 0. No
+neuron is there only to remember, and no neuron speaks on a window that is not its own.
+"""
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
-from nerode.compiler.affine import zero_map
 from nerode.compiler.construction import Request
-from nerode.compiler.constructions.ngrams.assembly import (
-    Rows,
-    affine,
-    logit_decoder,
-    neuron_names,
-    point_embedding,
-    sparse_rows,
-    thresholded,
-)
-from nerode.compiler.constructions.ngrams.embedding import place_words
-from nerode.compiler.constructions.ngrams.neurons import Plan, output_weights
+from nerode.compiler.constructions.ngrams.assembly import detector_names, word_embedding
+from nerode.compiler.constructions.ngrams.layout import Layout
+from nerode.compiler.constructions.ngrams.ssm import Neurons, ssm_network
 from nerode.compiler.constructions.ngrams.targets import Targets
-from nerode.compiler.linear_algebra import Matrix, invert, multiply, transpose
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.languages.language import Legal
+from nerode.compiler.linear_algebra import Matrix, independent_rows, invert, multiply, transpose
+from nerode.compiler.network import Network
 
-MOST_CONTEXTS = 400
-"""The matrix has as many entries as the square of the contexts; above this use the structural variant."""
+MOST_CONTEXTS = 200
+"""The pseudo-inverse has as many entries as the square of the contexts; above this a sparse one is taken."""
 
 
-def conditioned_network(request: Request, targets: Targets, width: int, empty: Legal) -> Network:
-    """Returns the one-layer SSM with one match neuron for each context.
-
-    The state h_t = B₀x_t + B₁x_{t-1} + … determines its summands when the blocks [B₀ B₁ …] have full column
-    rank, so A = [B₁ B₂ … 0] [B₀ B₁ …]⁺ moves each block one age on: A Bᵢ = Bᵢ₊₁ and A^(n-1) = 0.
+def conditioned_network(
+    request: Request, targets: Targets, layout: Layout, *, width: int, sparse: bool = False
+) -> Network | None:
+    """Returns the one-layer SSM with one detector for each context and nothing else.
 
     Implements: [Nandakumar2024, Theorem 4.1]
+
+    Args:
+        request: language, target and options.
+        targets: what to say after each context.
+        layout: words on a sphere and detectors.
+        width: dimension of the embedding.
+        sparse: whether A reads only as many neurons as it must, instead of all of them, which is better
+            for floats.
+
+    Returns:
+        None if the contexts do not span all coordinates at all ages.
     """
-    alphabet = request.facts.language.alphabet
-    contexts = targets.contexts
-    if len(contexts) > MOST_CONTEXTS:
-        raise NotCompilable(
-            request.target.name,
-            [f"{len(contexts)} contexts would need a full matrix; use the structural variant"],
-        )
-    axes = tuple(sorted({w for c in contexts for w in c}))[:width]
-    if len(axes) < width:
-        raise NotCompilable(request.target.name, [f"an embedding of width {width} needs {width} words"])
-    points = place_words(len(alphabet), width, axes)
-    blocks = [
-        [[Fraction(v, points.gap) for v in points.points[context[-1 - age]]] for context in contexts]
-        for age in range(len(contexts[0]))
-    ]
-    matrix = _shift(blocks)
-    if matrix is None:
-        raise NotCompilable(
-            request.target.name,
-            [f"the contexts do not span an embedding of width {width}; give a smaller width"],
-        )
-    plan = Plan(axes=axes, leftovers=(), matched=contexts)
-    columns, constant = output_weights(targets, plan)
-    names = neuron_names(alphabet, (), contexts)
-    rows: Rows = [dict(enumerate(row)) for row in matrix]
-    write: Rows = [dict(enumerate(row)) for row in blocks[0]]
-    bias = [1 - Fraction(len(contexts[0]) * points.norm, points.gap)] * len(contexts)
-    if constant is not None:
-        names, columns = (*names, "any context"), [*columns, constant]
-        rows.append({})
-        write.append({})
-        bias.append(Fraction(1))
-    units, readout = thresholded(width, len(names), bias)
-    layer = Layer(
-        name="contexts",
-        reads=tuple(f"e{c}" for c in range(width)),
-        state=names,
-        start=(0,) * len(names),
-        units=zero_map(width),
-        recurrence=TimeInvariant(matrix=sparse_rows(rows), write=affine(width, write)),
-        readout_units=units,
-        outputs=tuple(f"relu {name}" for name in names),
-        readout=readout,
-    )
-    return Network(
-        alphabet=alphabet,
-        target=request.target.name,
-        embedding=point_embedding(points),
-        layers=(layer,),
-        decoder=logit_decoder(
-            layer.outputs,
-            columns,
-            num_outputs=targets.num_outputs,
-            normaliser=targets.normaliser,
-            empty=empty,
-        ),
-        origin=request.origin(
-            construction="n-gram-conditioned",
-            route=f"one match neuron for each of the {len(contexts)} contexts, hidden matrix the identity; "
-            f"right after prefixes of at least {len(contexts[0])} words",
-            reference=Reference("Nandakumar2024", "Theorem 4.1"),
-        ),
-    )
-
-
-def _shift(blocks: list[Matrix]) -> Matrix | None:
-    """The matrix that takes block i to block i+1 and the last one to zero."""
-    width = len(blocks[0][0])
-    joined = [[v for block in blocks for v in block[i]] for i in range(len(blocks[0]))]
-    moved = [
-        [v for block in blocks[1:] for v in block[i]] + [Fraction(0)] * width for i in range(len(blocks[0]))
-    ]
-    transposed = transpose(joined)
-    gram = invert(multiply(transposed, joined))
-    if gram is None:
+    blocks = [list(itertools.chain(*detector.weights)) for detector in layout.detectors]
+    sparse = sparse or len(blocks) > MOST_CONTEXTS
+    inverse = _left_inverse_of_few(blocks) if sparse else _pseudo_inverse(blocks)
+    if inverse is None:
         return None
-    return multiply(multiply(moved, gram), transposed)
+    read, left = inverse
+    moved = [[*block[layout.width :], *[Fraction(0)] * layout.width] for block in blocks]
+    neurons = Neurons()
+    parts = zip(detector_names(request, layout, range(len(blocks))), multiply(moved, left), strict=True)
+    for i, (name, row) in enumerate(parts):
+        neurons.add(
+            name,
+            matrix=dict(zip(read, row, strict=True)),
+            write=dict(enumerate(layout.detectors[i].weights[0])),
+            bias=layout.detectors[i].threshold,
+            column=targets.column(targets.beyond_unknown(layout.weights[i]), merged=True),
+        )
+    extra = " and one for unknown contexts" if targets.unknown is not None else ""
+    return ssm_network(
+        request,
+        targets,
+        neurons,
+        embedding=word_embedding(layout, width),
+        route=f"{layout.shape}, one neuron for each of the {len(blocks)} contexts{extra}, every one a "
+        f"detector; A reads {len(read)} of them and moves all words one age on",
+    )
+
+
+def _pseudo_inverse(blocks: Matrix) -> tuple[range, Matrix] | None:
+    """All neurons and the left inverse (BᵀB)⁻¹Bᵀ."""
+    transposed = transpose(blocks)
+    gram = invert(multiply(transposed, blocks))
+    return None if gram is None else (range(len(blocks)), multiply(gram, transposed))
+
+
+def _left_inverse_of_few(blocks: Matrix) -> tuple[list[int], Matrix] | None:
+    """Neurons whose rows of B are a basis, and the inverse of these rows."""
+    read = independent_rows(blocks, len(blocks[0]))
+    inverse = invert([blocks[i] for i in read]) if len(read) == len(blocks[0]) else None
+    return None if inverse is None else (read, inverse)

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from nerode.compiler.constructions.ngrams.lattice import Point, sphere_points
 from nerode.core.errors import InputError
 
 _MOST_CANDIDATES = 20_000
-_LARGEST_RADIUS = 40_000
+_MOST_WORK = 6 * 10**8
+"""Products that choosing points far apart may take; larger vocabularies take points as they come."""
 
-Point = tuple[int, ...]
+_EXACT_FLOATS = 1 << 53
+_ROWS_AT_ONCE = 1024
+
+Table = np.ndarray[tuple[int, int], np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordPoints:
     """One integer point for each word, all of norm radius².
 
-    The first `width` entries of `axes` are the words that sit on the axes: the product of word axes[c]
-    with any input is radius times coordinate c of the input.
-
     Attributes:
-        points: `points[w]` is the point of word w.
+        points: `points[w]` is the point of word w; all different.
         radius: their distance from the origin.
-        gap: radius² minus the largest product of two different words; at least 1.
-        axes: the word on each positive axis.
+        gap: radius² minus the largest product of two different words, at least 1; radius² for one word.
     """
 
     points: tuple[Point, ...]
     radius: int
     gap: int
-    axes: tuple[int, ...]
 
-    @property
-    def width(self) -> int:
-        """Number of coordinates."""
-        return len(self.axes)
+    def __post_init__(self) -> None:
+        if any(sum(v * v for v in point) != self.radius**2 for point in self.points):
+            raise InputError(f"a word does not lie on the sphere of radius {self.radius}")
+        if len(set(self.points)) != len(self.points):
+            raise InputError("two words have the same point")
 
     @property
     def norm(self) -> int:
@@ -47,82 +47,67 @@ class WordPoints:
         return self.radius**2
 
 
-def place_words(num_words: int, width: int, axes: tuple[int, ...]) -> WordPoints:
-    """Returns points for words, far apart from each other, the words `axes` on the axes.
+def place_words(num_words: int, width: int, axes: tuple[int, ...] = ()) -> WordPoints | None:
+    """Returns points for words, far apart from each other.
 
     Args:
         num_words: how many words.
         width: dimension, at least 2.
-        axes: the word for each axis; all different.
+        axes: words that must sit on the first positive axes, one for each; all different.
+
+    Returns:
+        None if no sphere of this dimension was found that is small enough to compute with.
     """
-    if width < 2 or len(axes) != width or len(set(axes)) != width:
-        raise InputError(f"an embedding of width {width} needs {width} different words on its axes")
-    radius, candidates = _sphere(num_words, width)
-    chosen = _far_apart(np.array(candidates, dtype=np.int64), num_words, radius)
-    others = iter([p for p in chosen if p not in {_axis(c, radius, width) for c in range(width)}])
-    place = {word: _axis(c, radius, width) for c, word in enumerate(axes)}
-    points = tuple(place[w] if w in place else next(others) for w in range(num_words))
-    table = np.array(points, dtype=np.int64)
-    products = table @ table.T
-    np.fill_diagonal(products, -(radius**2))
-    return WordPoints(points=points, radius=radius, gap=int(radius**2 - products.max()), axes=axes)
+    if width < 2:
+        raise InputError(f"a sphere needs two dimensions or more, not {width}; words on a line have ramps")
+    if len(axes) > width or len(set(axes)) != len(axes) or not all(0 <= w < num_words for w in axes):
+        raise InputError(f"the words {axes} of {num_words} do not fit {width} axes; give different words")
+    # Every sphere has its axis points, so `num_words` points would do; twice as many leave a choice.
+    found = sphere_points(2 * num_words, width, _MOST_CANDIDATES)
+    if found is None:
+        return None
+    radius, candidates = found
+    place = {word: tuple(radius * (i == c) for i in range(width)) for c, word in enumerate(axes)}
+    taken = set(place.values())
+    free = iter(_far_apart([p for p in candidates if p not in taken], list(taken), num_words - len(axes)))
+    points = tuple(place[w] if w in place else next(free) for w in range(num_words))
+    return WordPoints(points=points, radius=radius, gap=_gap(points, radius))
 
 
-def _axis(c: int, radius: int, width: int) -> Point:
-    return tuple(radius if i == c else 0 for i in range(width))
-
-
-def _sphere(num_words: int, width: int) -> tuple[int, list[Point]]:
-    """Returns the smallest radius whose sphere has enough integer points, and (some of) them."""
-    for radius in range(1, _LARGEST_RADIUS):
-        if width == 2 and not _has_many_points(radius, num_words):
-            continue
-        points = list(itertools.islice(_lattice_points(radius**2, width), _MOST_CANDIDATES))
-        if len(points) >= num_words + width:
-            return radius, points
-    raise InputError(f"no embedding of width {width} for {num_words} words was found; give a larger width")
-
-
-def _has_many_points(radius: int, num_words: int) -> bool:
-    """Whether the circle of this radius has enough integer points: 4·∏(2e+1) over primes p = 1 mod 4."""
-    count, rest = 4, radius
-    for p in range(2, math.isqrt(radius) + 1):
-        exponent = 0
-        while rest % p == 0:
-            rest //= p
-            exponent += 1
-        if exponent and p % 4 == 1:
-            count *= 2 * exponent + 1
-    if rest > 1 and rest % 4 == 1:
-        count *= 3
-    return count >= num_words + 2
-
-
-def _lattice_points(norm: int, width: int) -> Iterator[Point]:
-    """Yields the integer points of this norm; small coordinates first, so that cut lists are varied."""
-    if width == 1:
-        root = math.isqrt(norm)
-        if root * root == norm:
-            yield from ((0,),) if root == 0 else ((root,), (-root,))
-        return
-    bound = math.isqrt(norm)
-    for size in range(bound + 1):
-        for first in (size, -size) if size else (0,):
-            for rest in _lattice_points(norm - first * first, width - 1):
-                yield (first, *rest)
-
-
-def _far_apart(
-    candidates: np.ndarray[tuple[int, int], np.dtype[np.int64]], num_words: int, radius: int
-) -> list[Point]:
-    """Chooses points greedily, each one farthest from those chosen before; the positive axes come first."""
-    width = candidates.shape[1]
-    chosen = [_axis(c, radius, width) for c in range(width)]
-    nearest = (candidates @ np.array(chosen, dtype=np.int64).T).max(axis=1)
-    while len(chosen) < num_words + width:
+def _far_apart(candidates: Sequence[Point], taken: Sequence[Point], count: int) -> Sequence[Point]:
+    """Chooses points greedily, each one farthest from those that are taken."""
+    if not count:
+        return []
+    width = len(candidates[0])
+    affordable = _MOST_WORK // (count * width)
+    if affordable < count:
+        return candidates[:count]
+    table = _table(candidates[:affordable])
+    # No two points have this product, so that it marks what has been chosen.
+    used = table[0] @ table[0] + 1
+    nearest = (table @ _table(taken).T).max(axis=1) if taken else np.full(len(table), -used, table.dtype)
+    chosen: list[Point] = []
+    for _ in range(count):
         best = int(nearest.argmin())
-        point = candidates[best]
-        chosen.append(tuple(int(v) for v in point))
-        nearest = np.maximum(nearest, candidates @ point)
-        nearest[best] = radius**2 + 1
+        chosen.append(candidates[best])
+        nearest = np.maximum(nearest, table @ table[best])
+        nearest[best] = used
     return chosen
+
+
+def _gap(points: Sequence[Point], radius: int) -> int:
+    """The norm less the largest product of two different points, a few rows at a time."""
+    table = _table(points)
+    largest = -(radius**2) if len(points) > 1 else 0
+    for first in range(0, len(points), _ROWS_AT_ONCE):
+        products = table[first : first + _ROWS_AT_ONCE] @ table.T
+        own = np.arange(len(products))
+        products[own, first + own] = largest
+        largest = max(largest, int(products.max()))
+    return radius**2 - largest
+
+
+def _table(points: Sequence[Point]) -> Table:
+    """The points as floats, which multiply fast, where products are exact; otherwise as integers."""
+    norm = sum(v * v for v in points[0])
+    return np.array(points, dtype=np.float64 if norm < _EXACT_FLOATS else np.int64)

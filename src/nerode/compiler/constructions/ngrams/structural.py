@@ -1,105 +1,90 @@
-"""The n-gram SSM whose transition matrix is nilpotent by its shape."""
+"""The n-gram SSM whose transition matrix is nilpotent by its shape: a delay line and detectors."""
 
 from __future__ import annotations
 
-from nerode.compiler.affine import zero_map
+import itertools
+
 from nerode.compiler.construction import Request
-from nerode.compiler.constructions.ngrams.assembly import (
-    Rows,
-    affine,
-    logit_decoder,
-    neuron_names,
-    point_embedding,
-    scaled,
-    sparse_rows,
-    thresholded,
-)
-from nerode.compiler.constructions.ngrams.embedding import WordPoints, place_words
-from nerode.compiler.constructions.ngrams.neurons import Plan, make_plan, output_weights
+from nerode.compiler.constructions.ngrams.assembly import delay_names, detector_names, word_embedding
+from nerode.compiler.constructions.ngrams.layout import Layout
+from nerode.compiler.constructions.ngrams.sharing import Sharing, no_sharing, share
+from nerode.compiler.constructions.ngrams.ssm import Neurons, ssm_network
 from nerode.compiler.constructions.ngrams.targets import Targets
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
-from nerode.languages.language import Legal
+from nerode.compiler.network import Network
 
 
-def structural_network(request: Request, targets: Targets, width: int, empty: Legal) -> Network:
-    """Returns the one-layer SSM with one neuron for each context and A^(n-1) = 0 exactly.
+def structural_network(
+    request: Request, targets: Targets, layout: Layout, *, width: int, shared: bool = True
+) -> Network | None:
+    """Returns the one-layer SSM with A^(n-1) = 0 exactly, by the places of its zeros.
+
+    Neurons of the delay line keep the coordinates of the last n-2 words, each one age further on; detectors
+    read the newest word and the delay line. With sharing there is exactly one neuron for each context.
 
     Implements: [Nandakumar2024, Theorem 4.1], with a delay line instead of a generic matrix.
 
     Args:
         request: language, target and options.
         targets: what to say after each context.
-        width: dimension of the embedding, at least 2.
-        empty: what may start a word.
+        layout: words and detectors.
+        width: dimension of the embedding; coordinates that the layout does not use are zero.
+        shared: whether the delay line also stands for contexts. It then speaks on other windows too, so
+            this is not for unknown contexts.
+
+    Returns:
+        None if the delay line cannot stand for contexts.
     """
-    alphabet = request.facts.language.alphabet
-    plan = make_plan(targets.contexts, width, request.target.name)
-    points = place_words(len(alphabet), width, plan.axes)
-    matrix, write, bias = _recurrence(plan, points)
-    names = neuron_names(alphabet, plan.leftovers, plan.matched)
-    columns, constant = output_weights(targets, plan)
-    if constant is not None:
-        names = (*names, "any context")
-        matrix.append({})
-        write.append({})
-        bias.append(1)
-        columns.append(constant)
-    units, readout = thresholded(width, len(names), bias)
-    layer = Layer(
-        name="contexts",
-        reads=tuple(f"e{c}" for c in range(width)),
-        state=names,
-        start=(0,) * len(names),
-        units=zero_map(width),
-        recurrence=TimeInvariant(matrix=sparse_rows(matrix), write=affine(width, write)),
-        readout_units=units,
-        outputs=tuple(f"relu {name}" for name in names),
-        readout=readout,
-    )
-    decoder = logit_decoder(
-        layer.outputs, columns, num_outputs=targets.num_outputs, normaliser=targets.normaliser, empty=empty
-    )
-    extra = " and one for unknown contexts" if constant is not None else ""
-    return Network(
-        alphabet=alphabet,
-        target=request.target.name,
-        embedding=point_embedding(points),
-        layers=(layer,),
-        decoder=decoder,
-        origin=request.origin(
-            construction="n-gram-structural",
-            route=f"one neuron for each of the {len(targets.contexts)} contexts{extra}; a delay line of "
-            f"{len(plan.leftovers)} words makes A nilpotent; right after prefixes of at least "
-            f"{len(targets.contexts[0])} words",
-            reference=Reference("Nandakumar2024", "Theorem 4.1"),
-        ),
+    if shared:
+        sharing = share(layout.weights, layout.thresholded_features(), layout.num_delays)
+        if sharing is None:
+            return None
+    else:
+        sharing = no_sharing(layout.weights, layout.num_delays)
+    neurons = Neurons()
+    _add_delay_line(neurons, targets, layout, sharing)
+    _add_detectors(neurons, request, targets, layout, sharing)
+    return ssm_network(
+        request,
+        targets,
+        neurons,
+        embedding=word_embedding(layout, width),
+        route=_route(targets, layout, shared),
     )
 
 
-def _recurrence(plan: Plan, points: WordPoints) -> tuple[Rows, Rows, list[Exact]]:
-    """Rows of A and B and the thresholds: delay line first, then one row for each matched context."""
-    width, ages = points.width, len(plan.leftovers)
-    matrix: Rows = []
-    write: Rows = []
-    bias: list[Exact] = []
-    # A delay neuron holds radius · coordinate; scaled by 1/gap it is the product with the axis word.
-    axis = scaled(points.radius, points.gap)
-    threshold = 1 - scaled(points.norm, points.gap)
-    for age in range(ages):
-        for c in range(width):
-            matrix.append({(age - 1) * width + c: 1} if age else {})
-            write.append({} if age else {c: axis})
-            bias.append(threshold)
-    for context in plan.matched:
-        newest, *older = reversed(context)
-        write.append({c: scaled(v, points.gap) for c, v in enumerate(points.points[newest])})
-        row: dict[int, Exact] = {}
-        for age, word in enumerate(older):
-            for c, v in enumerate(points.points[word]):
-                row[age * width + c] = scaled(v, points.radius)
-        matrix.append(row)
-        bias.append(1 - scaled(len(context) * points.norm, points.gap))
-    return matrix, write, bias
+def _add_delay_line(neurons: Neurons, targets: Targets, layout: Layout, sharing: Sharing) -> None:
+    thresholds = [threshold for group in layout.thresholds for threshold in group]
+    for d, (name, threshold) in enumerate(zip(delay_names(layout), thresholds, strict=True)):
+        age, c = divmod(d, layout.width)
+        neurons.add(
+            name,
+            matrix={d - layout.width: 1} if age else {},
+            write={} if age else {c: layout.scale},
+            bias=threshold,
+            column=targets.column(sharing.delays[d], merged=layout.alone),
+        )
+
+
+def _add_detectors(
+    neurons: Neurons, request: Request, targets: Targets, layout: Layout, sharing: Sharing
+) -> None:
+    names = detector_names(request, layout, sharing.kept)
+    for name, i, weight in zip(names, sharing.kept, sharing.own, strict=True):
+        newest, *older = layout.detectors[i].weights
+        neurons.add(
+            name,
+            matrix={d: v / layout.scale for d, v in enumerate(itertools.chain(*older))},
+            write=dict(enumerate(newest)),
+            bias=layout.detectors[i].threshold,
+            column=targets.column(targets.beyond_unknown(weight), merged=layout.alone),
+        )
+
+
+def _route(targets: Targets, layout: Layout, shared: bool) -> str:
+    beside = "" if shared else " beside the delay line"
+    extra = " and one for unknown contexts" if targets.unknown is not None else ""
+    return (
+        f"{layout.shape}, one neuron for each of the {len(targets.contexts)} contexts{beside}{extra}; a "
+        f"delay line of {layout.num_delays} neurons keeps the last {layout.ages} words and makes A nilpotent "
+        "by its shape"
+    )
