@@ -76,11 +76,12 @@ def _refusal(verdict: Verdict, facts: Facts) -> str:
 
 def _candidates(request: Request, reasons: list[str]) -> list[Construction]:
     """The constructions whose hypotheses are met; the others leave their reason."""
-    if request.options.construction is not None:
-        return [CONSTRUCTIONS[request.options.construction]]
+    asked = request.options.construction
     found = []
-    for row in CONSTRUCTIONS.values():
+    for row in CONSTRUCTIONS.values() if asked is None else [CONSTRUCTIONS[asked]]:
         if not row.architecture(request.target.properties):
+            if asked is not None:
+                reasons.append(f"{row.name}: needs {row.architecture.text}")
             continue
         if row.language(request.facts):
             found.append(row)

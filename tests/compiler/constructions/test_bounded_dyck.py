@@ -1,5 +1,6 @@
 import pytest
 
+from nerode.compiler.construction import Options
 from nerode.compiler.constructions.bounded_dyck import compile_bounded_dyck
 from nerode.compiler.pipeline import compile_language
 from nerode.core.errors import NotCompilable
@@ -62,6 +63,20 @@ def test_tied_writes_get_the_shallower_cascade_where_the_automaton_is_small(name
     network = compile_language(find_language(name), "mamba")
     assert network.origin.construction == "star-free"
     assert network.depth == find_language(name).parameters["depth"] + 1
+
+
+@pytest.mark.parametrize("target", ["permutation-diagonal", "dense"])
+def test_recurrences_for_any_automaton_get_it_where_the_automaton_is_too_large(target):
+    large = compile_language(find_language("dyck-8-10"), target)
+    assert large.origin.construction == f"bounded-dyck-{target}"
+    assert [layer.width for layer in large.layers] == [1, 30, 1]
+    assert compile_language(find_language("dyck-2-3"), target).depth == 1
+
+
+def test_tied_writes_cannot_be_talked_into_counting():
+    options = Options(construction="bounded-dyck")
+    with pytest.raises(NotCompilable, match=r"bounded-dyck: needs .*a write that is free of the gate"):
+        compile_language(find_language("d-4"), "mamba", options)
 
 
 def test_other_languages_are_refused():

@@ -82,6 +82,7 @@ def test_gates_are_zero_or_one_and_a_gate_of_one_writes_nothing(name):
 
 def test_delta_rule_heads_carry_the_same_cascade():
     network = build_named("star-free-delta-rule", "tomita-4", "deltanet")
+    assert network.origin.construction == "star-free-delta-rule"
     assert_does(network, "tomita-4")
 
 

@@ -112,3 +112,13 @@ def test_deep_nesting_compiles() -> None:
 def test_equal_subformulas_share_their_memory() -> None:
     formula = parse(" | ".join(["a & Y Y Y (a S b)"] * 50))
     assert formula_to_dfa(formula) == formula_to_dfa("a & Y Y Y (a S b)")
+
+
+def test_the_language_of_a_formula_keeps_it() -> None:
+    language = formula_language("a S b", "ab")
+    assert language.formula == parse("a S b", "ab")
+    assert language.automaton == formula_to_dfa(language.formula)
+    # Formulas of one language make equal languages, apart from their names.
+    other = formula_language("b | (a & Y (a S b))", "ab", name="a S b")
+    assert other.automaton == language.automaton
+    assert other.formula != language.formula

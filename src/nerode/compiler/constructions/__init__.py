@@ -9,12 +9,12 @@ from nerode.compiler.constructions import ngrams
 from nerode.compiler.constructions import flip_flop, past_ltl, windows
 from nerode.compiler.constructions import bounded_dyck, counters
 from nerode.compiler.constructions import star_free, bounded_dyck_registers, window_parts
-from nerode.compiler.constructions import clock, cyclic, offset_counting
+from nerode.compiler.constructions import cyclic, clock, offset_counting
 from nerode.compiler.constructions import householder, plane_reflections
 from nerode.compiler.constructions import solvable, clocked, householder_cascade
-from nerode.compiler.constructions import permutation, dense
+from nerode.compiler.constructions import permutation, dense, bounded_dyck_general
 
 __all__ = ["TABLE", "clock", "cyclic", "dense", "householder", "offset_counting", "permutation"]
 __all__ += ["clocked", "householder_cascade", "plane_reflections", "solvable"]
 __all__ += ["bounded_dyck", "bounded_dyck_registers", "counters", "flip_flop", "past_ltl", "star_free"]
-__all__ += ["ngrams", "window_parts", "windows"]
+__all__ += ["bounded_dyck_general", "ngrams", "window_parts", "windows"]

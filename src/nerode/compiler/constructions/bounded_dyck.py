@@ -31,7 +31,7 @@ DepthIs = Callable[[int, Sequence[Form], Relu], Form]
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
 
 
-def compile_bounded_dyck(request: Request) -> Network:
+def compile_bounded_dyck(request: Request, name: str = "bounded-dyck") -> Network:
     """Returns a depth counter, a layer of m·ceil(log2 K) bits and an error flag; right on every word.
 
     With one kind of brackets the layer of bits is empty and left out.
@@ -42,9 +42,7 @@ def compile_bounded_dyck(request: Request) -> Network:
     brackets.add_counter()
     brackets.add_registers()
     brackets.add_errors()
-    return brackets.network(
-        "bounded-dyck", f"a depth counter{brackets.describe()}, a flag for the first error"
-    )
+    return brackets.network(name, f"a depth counter{brackets.describe()}, a flag for the first error")
 
 
 def compile_bounded_dyck_predictor(request: Request) -> Network:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from nerode.algebra.cascades.lookups import Source
 from nerode.algebra.cascades.portfolio import decompose
 from nerode.algebra.cascades.records import Cascade, Configuration
@@ -28,7 +30,7 @@ _MOST_CONFIGURATIONS = 20_000
 """Label combinations up to which it is tried where they cannot."""
 
 
-def compile_star_free(request: Request) -> Network:
+def compile_star_free(request: Request, name: str = "star-free") -> Network:
     """Returns diagonal layers with gates 0 and 1 that run a cascade of set-reset automata.
 
     Implements: [Sarrof2024], [KrohnRhodes1965]
@@ -45,7 +47,7 @@ def compile_star_free(request: Request) -> Network:
     labels = sum(level.num_labels for level in cascade.levels)
     return assembly.network(
         decoder.build(assembly.empty()),
-        construction="star-free",
+        construction=name,
         route=f"{cascade.route}: depth {cascade.depth}, labels of {cascade.bits} bits (one-hot: {labels})"
         + ("" if request.options.exclusive_scan else ", labels before the letter kept by gates of 1/4"),
         reference=Reference("Sarrof2024"),
@@ -118,6 +120,6 @@ construction(
         theorem="star-free-delta-rule",
         language=star_free,
         architecture=linear & householder & input_dependent & can_hold,
-        build=compile_star_free,
+        build=partial(compile_star_free, name="star-free-delta-rule"),
     )
 )
