@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,23 +18,29 @@ from nerode.compiler.network import Network
 from nerode.core.exact import Exact, exact_sum
 from nerode.languages.alphabet import Word
 from nerode.languages.bestiary import find_language
-from nerode.languages.language import Language
+from nerode.languages.language import Language, Legal
 from nerode.verdict.architectures import find_architecture
 from nerode.verdict.decide import collect_facts
+from nerode.verdict.facts import Facts
 from nerode.verdict.records import Task
 
 assert TABLE is CONSTRUCTIONS
 
 
+@functools.cache
+def _facts(name: str) -> Facts:
+    return collect_facts(find_language(name), task=Task.RECOGNISE)
+
+
 def named(language: Language | str) -> Language:
     """The language of a name."""
-    return find_language(language) if isinstance(language, str) else language
+    return _facts(language).language if isinstance(language, str) else language
 
 
 def request_for(language: Language | str, target: str, options: Options | None = None) -> Request:
     """What the pipeline asks a construction."""
     return Request(
-        facts=collect_facts(named(language), task=Task.RECOGNISE),
+        facts=_facts(language) if isinstance(language, str) else collect_facts(language, task=Task.RECOGNISE),
         target=find_architecture(target),
         options=options or Options(),
     )
@@ -67,10 +76,17 @@ def first_disagreement(
     words = itertools.chain.from_iterable(itertools.product(letters, repeat=n) for n in lengths)
     random = tuple(np.random.default_rng(seed).integers(0, len(letters), long).tolist())
     interpreter = Interpreter(network)
+    legal = functools.cache(language.legal)
     for word in itertools.chain(words, [random]):
-        if [answer.legal for answer in interpreter.run(word)] != language.legal_along(word):
+        if [answer.legal for answer in interpreter.run(word)] != _legal_along(language, legal, word):
             return word
     return None
+
+
+def _legal_along(language: Language, legal: Callable[[Any], Legal], word: Word) -> list[Legal]:
+    """What `language.legal_along` returns, with the answers remembered by configuration."""
+    configurations = itertools.accumulate(word, language.advance, initial=language.initial())
+    return list(map(legal, configurations))
 
 
 def assert_does(network: Network, language: Language | str, *, short: int = 6, long: int = 10_000) -> None:

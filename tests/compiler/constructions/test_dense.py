@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from nerode.compiler.pipeline import compile_language
 from nerode.languages.language import RegularLanguage
@@ -23,6 +23,7 @@ def test_the_matrices_are_those_of_the_automaton(name, target):
         assert {c for row in matrix for _, c in row} == {1}
 
 
+@settings(max_examples=50)
 @given(dfas(max_states=7, max_letters=3))
 def test_random_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nerode.compiler.interpreter import Interpreter
@@ -47,7 +47,7 @@ SIZES = {
 @pytest.mark.parametrize("name", SIZES)
 def test_group_languages_need_few_reflections(name):
     network = build("reflection-product", name, "householder")
-    assert_does(network, name, short=4)
+    assert_does(network, name, short=3)
     recurrence = network.layers[0].recurrence
     assert (recurrence.most_factors, network.width) == SIZES[name]
     assert network.depth == 1
@@ -108,6 +108,7 @@ def permutation_automata(draw):
     )
 
 
+@settings(max_examples=50)
 @given(permutation_automata())
 def test_random_permutation_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nerode.compiler.construction import Options
 from nerode.compiler.constructions.offset_counting import burst_length
 from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
@@ -86,8 +87,12 @@ def test_the_route_says_what_is_covered():
     assert "interrupted" in route
 
 
-def test_the_pipeline_offers_it_to_fixed_complex_gates():
-    assert compile_language(named("offset-counting-10"), "s4d").origin.construction == "offset-counting"
+def test_it_is_made_when_asked_for_and_left_alone_where_a_recogniser_exists():
+    language = named("offset-counting-10")
+    asked = compile_language(language, "s4d", Options(construction="offset-counting"))
+    assert asked.origin.construction == "offset-counting"
+    chosen = compile_language(language, "s4d")
+    assert "predicts only" not in chosen.origin.route
 
 
 @pytest.mark.parametrize("pattern", ["(0|011)*", "(0*11)*0*", "0(0|1)*", "(0|01)*", "(00*111)*0*2*"])

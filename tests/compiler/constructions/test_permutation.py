@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from nerode.compiler.pipeline import compile_language
 from nerode.core.errors import NotCompilable
@@ -49,6 +49,7 @@ def test_group_languages_take_few_coordinates(name, width):
     assert_points_apart(network.decoder, 2)
 
 
+@settings(max_examples=50)
 @given(dfas(max_states=7, max_letters=3))
 def test_random_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

@@ -68,7 +68,7 @@ construction(
     Construction(
         name=SINGLE,
         title="one reflection a letter",
-        theorem="swaps-one-reflection",
+        theorem="regular-by-single-reflections",
         language=group_language,
         architecture=linear & householder & has_minus_one & one_factor,
         build=compile_product,

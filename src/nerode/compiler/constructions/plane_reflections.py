@@ -27,7 +27,7 @@ from nerode.core.errors import BudgetExceeded, NotCompilable
 from nerode.core.exact import Exact, cosine, sine
 from nerode.core.refs import Reference
 from nerode.languages.dfa import Dfa
-from nerode.verdict.classes import has_minus_one, householder, linear
+from nerode.verdict.classes import has_minus_one, householder, linear, one_factor
 from nerode.verdict.facts import Facts, LanguageCondition
 from nerode.verdict.theorems.groups import cyclic_group
 
@@ -222,7 +222,7 @@ construction(
         title="polygons by two layers of reflections",
         theorem="regular-by-single-reflections",
         language=dihedral_group,
-        architecture=linear & householder & has_minus_one,
+        architecture=linear & householder & has_minus_one & one_factor,
         build=compile_polygon,
     )
 )
