@@ -46,13 +46,15 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -q --upgrade pip
 
-$(VENV)/.installed-run: pyproject.toml $(VENV)/bin/python
+NATIVE := setup.py $(wildcard src/nerode/models/native/*.[ch]pp)
+
+$(VENV)/.installed-run: pyproject.toml $(NATIVE) $(VENV)/bin/python
 	$(PIP) install -q -e ".[torch]"
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml $(VENV)/bin/python
+$(VENV)/.installed-test: pyproject.toml $(NATIVE) $(VENV)/bin/python
 	$(PIP) install -q -e ".[test]"
 	@touch $@ $(VENV)/.installed-run
 
 clean:
-	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache src/*.egg-info
+	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache src/*.egg-info src/nerode/models/native/*.so

@@ -1,0 +1,207 @@
+"""Native kernels, forward and backward: the time of peers and of plain torch as multiples of theirs."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import mambapy.pscan
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from benchmarks import _peers
+from nerode.languages.dfa import Dfa
+from nerode.models import cells, matrix_scan_reference, native, scan_reference, selective_scan_reference
+from nerode.models.delta_scan import delta_scan
+from nerode.models.matrix_scan import decay_scan
+from nerode.models.scan import diagonal_scan
+from nerode.models.selective_scan import selective_scan
+from nerode.models.table_walk import TableWalk
+
+REPEATS = 5
+Work = Callable[[], object]
+
+
+def medians(works: dict[str, Work], repeats: int = REPEATS) -> dict[str, float]:
+    """Median processor seconds of each work; the works take turns, so that a busy spell hits them all.
+
+    Processor time, because the machine may be shared; with one thread an idle machine's clock shows the same.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for turn in range(repeats + 1):
+        for name, work in works.items():
+            started = time.process_time()
+            work()
+            if turn:
+                seconds[name].append(time.process_time() - started)
+    return {name: statistics.median(spent) for name, spent in seconds.items()}
+
+
+def show(title: str, works: dict[str, Work], repeats: int = REPEATS) -> None:
+    """Prints the time of the first work and that of the others as its multiples."""
+    (own, base), *others = medians(works, repeats).items()
+    ratios = " · ".join(f"{name} {seconds / base:.2f}" for name, seconds in others)
+    print(f"{title:<44} {own} {base * 1e3:9.2f} ms · {ratios}", flush=True)
+
+
+def training(function: Callable[..., object], *tensors: Tensor) -> Work:
+    """The work of one forward and backward pass, all inputs differentiated."""
+    leaves = [tensor.detach().clone().requires_grad_() for tensor in tensors]
+    first = function(*leaves)
+    weight = torch.randn_like(first[0] if isinstance(first, tuple) else first)
+
+    def work() -> None:
+        result = function(*leaves)
+        output = result[0] if isinstance(result, tuple) else result
+        torch.autograd.grad(output, leaves, weight)
+
+    return work
+
+
+def diagonal(shape: tuple[int, int, int], dtype: torch.dtype, *, slow: bool = True) -> None:
+    gate = torch.rand(shape, dtype=dtype) * 0.9
+    inputs = torch.randn(shape, dtype=dtype)
+    start = torch.zeros(shape[0], shape[2], dtype=dtype)
+    works: dict[str, Work] = {"nerode": training(lambda a, b: diagonal_scan(a, b)[0], gate, inputs)}
+    # Forward reads a, b and writes h; backward reads a, h, dh and writes da, db: four copies of one array.
+    places = [torch.empty_like(inputs) for _ in range(4)]
+    works["copy of the bytes"] = lambda: [place.copy_(inputs) for place in places]
+    works["copy with allocation"] = lambda: [inputs.clone() for _ in range(4)]
+    pscan = mambapy.pscan.pscan
+    works["mambapy pscan"] = training(lambda a, b: pscan(a[..., None], b[..., None]), gate, inputs)
+    if slow:
+        works["torch loop"] = training(lambda a, b: scan_reference.diagonal_scan(a, b, start), gate, inputs)
+        works["associative scan"] = training(_peers.associative_scan, gate, inputs)
+    show(f"diagonal scan {shape} {str(dtype)[6:]}", works, repeats=3)
+
+
+def selective(batch: int, length: int, channels: int, states: int) -> None:
+    x, delta = torch.randn(batch, length, channels), torch.rand(batch, length, channels) * 0.1
+    A, D = -torch.arange(1.0, states + 1).repeat(channels, 1), torch.ones(channels)
+    B, C = torch.randn(2, batch, length, states)
+
+    def parallel(x: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor) -> Tensor:
+        gate = torch.exp(delta[..., None] * A)
+        inputs = (delta * x)[..., None] * B[:, :, None]
+        return (mambapy.pscan.pscan(gate, inputs) @ C[..., None]).squeeze(-1) + D * x
+
+    start = torch.zeros(batch, channels, states)
+    tensors = (x, delta, A, B, C, D)
+    works = {
+        "nerode": training(selective_scan, *tensors),
+        "mambapy's form (pscan)": training(parallel, *tensors),
+        "torch loop": training(lambda *t: selective_scan_reference.selective_scan(*t, start), *tensors),
+    }
+    show(f"selective scan B {batch} T {length} d {channels} N {states}", works, repeats=3)
+
+
+def matrices(batch: int, length: int, size: int) -> None:
+    q, k, v = torch.randn(3, batch, length, 1, size)
+    k = nn.functional.normalize(k, dim=-1)
+    start = torch.zeros(batch, 1, size, size)
+    scalar, vector = torch.rand(batch, length, 1), torch.rand(batch, length, 1, size)
+    beta = torch.rand(batch, length, 1)
+    for name, decay in (("scalar decay", scalar), ("vector decay", vector)):
+        tensors = (q, k, v, 0.9 + 0.1 * decay)
+        works = {"nerode": training(decay_scan, *tensors)}
+        for chunk in (32, 64):
+            works[f"chunks of {chunk}"] = training(
+                lambda *t, chunk=chunk: _peers.chunked_decay(*t, chunk), *tensors
+            )
+        works["torch loop"] = training(lambda *t: matrix_scan_reference.decay_scan(*t, start), *tensors)
+        show(f"{name} B {batch} T {length} {size}×{size}", works, repeats=3)
+    tensors = (q, k, v, beta)
+
+    def single(q: Tensor, k: Tensor, v: Tensor, beta: Tensor) -> Tensor:
+        return delta_scan(q, k[:, :, None], v[:, :, None], beta[:, :, None])[0]
+
+    def loop(q: Tensor, k: Tensor, v: Tensor, beta: Tensor) -> Tensor:
+        tall = k[:, :, None], v[:, :, None], beta[:, :, None]
+        return matrix_scan_reference.delta_scan(q, *tall, None, start)[0]
+
+    works = {"nerode": training(single, *tensors)}
+    for chunk in (16, 32):
+        works[f"chunks of {chunk}"] = training(
+            lambda *t, chunk=chunk: _peers.chunked_delta(*t, chunk), *tensors
+        )
+    works["torch loop"] = training(loop, *tensors)
+    show(f"delta rule B {batch} T {length} {size}×{size}", works, repeats=3)
+
+
+def nonlinear(hidden: int, batch: int, length: int) -> None:
+    x = torch.randn(batch, length, hidden)
+    for name, module in (
+        ("elman", nn.RNN(hidden, hidden, batch_first=True)),
+        ("gru", nn.GRU(hidden, hidden, batch_first=True)),
+        ("lstm", nn.LSTM(hidden, hidden, batch_first=True)),
+    ):
+
+        def ours(x: Tensor, *weights: Tensor, name: str = name) -> Tensor:
+            w_in, w_rec, b_in, b_rec = weights
+            if name == "gru":
+                b_in = b_in + torch.cat([b_rec[: 2 * hidden], b_rec.new_zeros(hidden)])
+                return cells.gru(nn.functional.linear(x, w_in, b_in), w_rec, b_rec[2 * hidden :])
+            projected = nn.functional.linear(x, w_in, b_in + b_rec)
+            return cells.elman(projected, w_rec) if name == "elman" else cells.lstm(projected, w_rec)[0]
+
+        weights = [parameter.detach() for parameter in module.parameters()]
+        leaf = x.clone().requires_grad_()
+        seed = torch.randn(batch, length, hidden)
+
+        def their_step(module: nn.Module = module, leaf: Tensor = leaf, seed: Tensor = seed) -> None:
+            torch.autograd.grad(module(leaf)[0], [leaf, *module.parameters()], seed)
+
+        works = {"nerode": training(ours, x, *weights), f"torch nn.{type(module).__name__}": their_step}
+        show(f"{name} H {hidden} B {batch} T {length}", works)
+
+
+def walking(length: int) -> None:
+    generator = np.random.default_rng(0)
+    dfa = Dfa.build("ab", lambda q, a: (q + (a == "a")) % 60, start=0, accept=[0])
+    word = generator.integers(0, 2, length, dtype=np.uint8)
+    walk = TableWalk(dfa=dfa)
+    table = dfa.transitions.tolist()
+    short = word[: length // 20].tolist()
+
+    def plain() -> int:
+        state = 0
+        for letter in short:
+            state = table[state][letter]
+        return state
+
+    seconds = medians({"run": lambda: walk.run(word), "trace": lambda: walk.trace(word), "plain": plain})
+    rate = {name: length / spent / 1e6 for name, spent in seconds.items()}
+    print(
+        f"table walk of {length:,} letters: {rate['run']:.0f} million a second · every state kept "
+        f"{rate['trace']:.0f} · plain Python {rate['plain'] / 20:.0f}"
+    )
+
+
+def main() -> None:
+    library = native.library()
+    if library is None:
+        print("the native kernels are not built: nothing to measure")
+        return
+    threads = torch.get_num_threads()
+    torch.manual_seed(0)
+    try:
+        torch.set_num_threads(1)
+        print(f"one thread, {library._name.rsplit('/', 1)[-1].split('.')[0]}; medians of processor time")
+        diagonal((64, 512, 16), torch.complex64)
+        diagonal((64, 512, 64), torch.float32)
+        diagonal((16, 512, 512), torch.complex64, slow=False)
+        selective(64, 128, 128, 16)
+        matrices(16, 512, 64)
+        walking(10_000_000)
+        for hidden, batch, length in (
+            (8, 64, 100),
+            (64, 64, 100),
+            (128, 64, 50),
+            (256, 64, 30),
+            (768, 64, 10),
+        ):
+            nonlinear(hidden, batch, length)
+    finally:
+        torch.set_num_threads(threads)

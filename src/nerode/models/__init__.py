@@ -1,0 +1,1 @@
+"""Networks that run: kernels with their plain references. torch starts here."""

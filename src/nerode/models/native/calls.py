@@ -1,0 +1,59 @@
+"""Calls from torch tensors into the native library."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nerode.models.native import library
+
+_REAL = (torch.float32, torch.float64)
+_COMPLEX = (torch.complex64, torch.complex128)
+
+
+def runs_natively(*tensors: Tensor | None, complex_too: bool = False) -> bool:
+    """Whether a native kernel takes these tensors: all on the CPU, all float32 or all float64.
+
+    Anything else (a GPU, low precision, no library) takes the plain torch reference. On GPUs that path has
+    not been measured.
+    """
+    given = [tensor for tensor in tensors if tensor is not None]
+    dtype = given[0].dtype
+    fits = dtype in _REAL or (complex_too and dtype in _COMPLEX)
+    same = all(tensor.device.type == "cpu" and tensor.dtype == dtype for tensor in given)
+    return fits and same and library() is not None
+
+
+def dense(tensor: Tensor) -> Tensor:
+    """The same values laid out row by row, with nothing (conjugation, sign) left to be applied."""
+    return tensor.resolve_conj().resolve_neg().contiguous()
+
+
+def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
+    """What a differentiable function gives on these arguments."""
+    return function.apply(*arguments)  # type: ignore[no-untyped-call]
+
+
+def call(kernel: str, *arguments: Tensor | int | None) -> None:
+    """Calls a kernel; tensors become pointers, integers 64-bit integers, None a null pointer.
+
+    The name of the first tensor's dtype completes the kernel's name, and torch's number of threads is the
+    last argument.
+    """
+    found = library()
+    first = arguments[0]
+    if found is None or not isinstance(first, Tensor):
+        raise RuntimeError("native kernels are called on tensors, after `runs_natively`")
+    function = getattr(found, f"{kernel}_{str(first.dtype).removeprefix('torch.')}")
+    outcome = function(*(_pointer_or_integer(x) for x in arguments), ctypes.c_int64(torch.get_num_threads()))
+    if outcome:
+        raise MemoryError(f"no memory for the scratch space of {kernel}; use a smaller batch")
+
+
+def _pointer_or_integer(argument: Tensor | int | None) -> ctypes.c_void_p | ctypes.c_int64:
+    if isinstance(argument, Tensor):
+        return ctypes.c_void_p(argument.data_ptr())
+    return ctypes.c_void_p(None) if argument is None else ctypes.c_int64(argument)

@@ -1,0 +1,138 @@
+// The C interface: every kernel in float32 and float64, called by ctypes on raw pointers.
+//
+// The file is compiled once for each instruction set; `nerode_cpu_level` of the plainest build says which of
+// them this processor can run.
+#include "cells.hpp"
+#include "delta_states.hpp"
+#include "diagonal.hpp"
+#include "matrix_states.hpp"
+#include "selective.hpp"
+#include "walk.hpp"
+
+#ifndef NERODE_SOURCE
+#define NERODE_SOURCE ""
+#endif
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+using I = int64_t;
+
+EXPORT const char* nerode_source() { return NERODE_SOURCE; }
+
+EXPORT int nerode_cpu_level() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  return v4 ? 2 : v3 ? 1 : 0;
+#else
+  return 0;
+#endif
+}
+
+#define DIAGONAL(NAME, T, COMPLEX)                                                                           \
+  EXPORT int diagonal_forward_##NAME(const T* a, const T* b, const T* initial, T* out, I batch, I time,      \
+                                     I channels, I constant, I threads) {                                    \
+    return nerode::diagonal_forward<T, COMPLEX>(a, b, initial, out, batch, time, channels, constant, threads); \
+  }                                                                                                          \
+  EXPORT int diagonal_backward_##NAME(const T* a, const T* initial, const T* out, const T* dout, T* da, T* db, \
+                                      T* dinitial, I batch, I time, I channels, I constant, I threads) {     \
+    return nerode::diagonal_backward<T, COMPLEX>(a, initial, out, dout, da, db, dinitial, batch, time,       \
+                                                 channels, constant, threads);                               \
+  }
+
+DIAGONAL(float32, float, false)
+DIAGONAL(float64, double, false)
+DIAGONAL(complex64, float, true)
+DIAGONAL(complex128, double, true)
+
+#define DECAY(KIND, NAME, T, VECTOR)                                                                         \
+  EXPORT int KIND##_forward_##NAME(const T* q, const T* k, const T* v, const T* decay, const T* initial, T* o,      \
+                            T* final, T* borders, I batch, I time, I heads, I keys, I values, I chunk,       \
+                            I threads) {                                                                     \
+    return nerode::decay_forward<T, VECTOR>(q, k, v, decay, initial, o, final, borders, batch, time, heads,  \
+                                            keys, values, chunk, threads);                                   \
+  }                                                                                                          \
+  EXPORT int KIND##_backward_##NAME(const T* q, const T* k, const T* v, const T* decay, const T* borders,           \
+                             const T* dout, T* dq, T* dk, T* dv, T* ddecay, T* dinitial, I batch, I time,    \
+                             I heads, I keys, I values, I chunk, I threads) {                                \
+    return nerode::decay_backward<T, VECTOR>(q, k, v, decay, borders, dout, dq, dk, dv, ddecay, dinitial,    \
+                                             batch, time, heads, keys, values, chunk, threads);              \
+  }
+
+DECAY(scalar_decay, float32, float, false)
+DECAY(scalar_decay, float64, double, false)
+DECAY(vector_decay, float32, float, true)
+DECAY(vector_decay, float64, double, true)
+
+#define REAL(NAME, T)                                                                                        \
+  EXPORT int selective_forward_##NAME(const T* x, const T* delta, const T* A, const T* B, const T* C,        \
+                                      const T* D, const T* initial, T* y, T* final, T* borders, I batch,     \
+                                      I time, I channels, I states, I threads) {                             \
+    return nerode::selective_forward<T>(x, delta, A, B, C, D, initial, y, final, borders, batch, time,       \
+                                        channels, states, threads);                                          \
+  }                                                                                                          \
+  EXPORT int selective_backward_##NAME(                                                                      \
+      const T* x, const T* delta, const T* A, const T* B, const T* C, const T* D, const T* borders,          \
+      const T* dy, T* dx, T* ddelta, T* dA, T* dB, T* dC, T* dD, T* dinitial, I batch, I time, I channels,   \
+      I states, I threads) {                                                                                 \
+    return nerode::selective_backward<T>(x, delta, A, B, C, D, borders, dy, dx, ddelta, dA, dB, dC, dD,      \
+                                         dinitial, batch, time, channels, states, threads);                  \
+  }                                                                                                          \
+  EXPORT int delta_forward_##NAME(const T* q, const T* k, const T* v, const T* beta, const T* decay,         \
+                                  const T* initial, T* o, T* final, T* borders, I batch, I time, I steps,    \
+                                  I heads, I keys, I values, I chunk, I threads) {                           \
+    return nerode::delta_forward<T>(q, k, v, beta, decay, initial, o, final, borders, batch, time, steps,    \
+                                    heads, keys, values, chunk, threads);                                    \
+  }                                                                                                          \
+  EXPORT int delta_backward_##NAME(const T* q, const T* k, const T* v, const T* beta, const T* decay,        \
+                                   const T* borders, const T* dout, T* dq, T* dk, T* dv, T* dbeta,           \
+                                   T* ddecay, T* dinitial, I batch, I time, I steps, I heads, I keys,        \
+                                   I values, I chunk, I threads) {                                           \
+    return nerode::delta_backward<T>(q, k, v, beta, decay, borders, dout, dq, dk, dv, dbeta, ddecay,         \
+                                     dinitial, batch, time, steps, heads, keys, values, chunk, threads);     \
+  }                                                                                                          \
+  EXPORT int elman_forward_##NAME(const T* x, const T* weight, const T* initial, T* out, I batch, I time,    \
+                                  I hidden, I relu, I threads) {                                             \
+    return nerode::elman_forward<T>(x, weight, initial, out, batch, time, hidden, relu, threads);            \
+  }                                                                                                          \
+  EXPORT int elman_backward_##NAME(const T* weight, const T* out, const T* dout, T* dx, T* dinitial,         \
+                                   I batch, I time, I hidden, I relu, I threads) {                           \
+    return nerode::elman_backward<T>(weight, out, dout, dx, dinitial, batch, time, hidden, relu, threads);   \
+  }                                                                                                          \
+  EXPORT int gru_forward_##NAME(const T* x, const T* weight, const T* bias, const T* initial, T* out,        \
+                                T* saved, I batch, I time, I hidden, I threads) {                            \
+    return nerode::gru_forward<T>(x, weight, bias, initial, out, saved, batch, time, hidden, threads);       \
+  }                                                                                                          \
+  EXPORT int gru_backward_##NAME(const T* weight, const T* initial, const T* out, const T* saved,            \
+                                 const T* dout, T* dx, T* dsum, T* dinitial, I batch, I time, I hidden,      \
+                                 I threads) {                                                                \
+    return nerode::gru_backward<T>(weight, initial, out, saved, dout, dx, dsum, dinitial, batch, time,       \
+                                   hidden, threads);                                                         \
+  }                                                                                                          \
+  EXPORT int lstm_forward_##NAME(const T* x, const T* weight, const T* initial, const T* initial_cell,       \
+                                 T* out, T* cell, T* saved, I batch, I time, I hidden, I threads) {          \
+    return nerode::lstm_forward<T>(x, weight, initial, initial_cell, out, cell, saved, batch, time, hidden,  \
+                                   threads);                                                                 \
+  }                                                                                                          \
+  EXPORT int lstm_backward_##NAME(const T* weight, const T* initial_cell, const T* cell, const T* saved,     \
+                                  const T* dout, const T* dcell, T* dx, T* dinitial, T* dinitial_cell,       \
+                                  I batch, I time, I hidden, I threads) {                                    \
+    return nerode::lstm_backward<T>(weight, initial_cell, cell, saved, dout, dcell, dx, dinitial,            \
+                                    dinitial_cell, batch, time, hidden, threads);                            \
+  }
+
+REAL(float32, float)
+REAL(float64, double)
+
+#define WALK(NAME, STATE, LETTER)                                                                            \
+  EXPORT I walk_##NAME(const STATE* table, I letters, I start, const LETTER* word, I length, STATE* visited) { \
+    return nerode::walk<STATE, LETTER>(table, letters, start, word, length, visited);                        \
+  }
+
+WALK(uint16_uint8, uint16_t, uint8_t)
+WALK(uint16_uint16, uint16_t, uint16_t)
+WALK(uint16_uint32, uint16_t, uint32_t)
+WALK(uint32_uint8, uint32_t, uint8_t)
+WALK(uint32_uint16, uint32_t, uint16_t)
+WALK(uint32_uint32, uint32_t, uint32_t)

@@ -1,0 +1,103 @@
+"""The selective scan of Mamba, fused: no array of size time × channels × states is ever made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from nerode.models import selective_scan_reference
+from nerode.models.native.calls import apply, call, dense, runs_natively
+from nerode.models.tensor_checks import require_like, require_sequence
+
+# As in native/selective.hpp.
+_CHUNK = 16
+_BLOCK = 64
+
+
+def selective_scan(
+    x: Float[Tensor, "batch time channels"],
+    delta: Float[Tensor, "batch time channels"],
+    A: Float[Tensor, "channels states"],
+    B: Float[Tensor, "batch time states"],
+    C: Float[Tensor, "batch time states"],
+    D: Float[Tensor, " channels"] | None = None,
+    initial: Float[Tensor, "batch channels states"] | None = None,
+) -> tuple[Float[Tensor, "batch time channels"], Float[Tensor, "batch channels states"]]:
+    """Returns the outputs y_t = C_t h_t + D x_t and the last state, h_t = exp(Δ_t A) h_{t-1} + Δ_t B_t x_t.
+
+    Each channel has `states` of its own; B_t and C_t are shared by the channels. Δ is used as given: the
+    softplus of the published layer, and the gate after it, belong to the caller.
+
+    Args:
+        x: the inputs.
+        delta: Δ, the step sizes.
+        A: the continuous-time gates.
+        B: how an input enters the states.
+        C: how the states are read.
+        D: the direct path; none when not given.
+        initial: h_0; zero when not given.
+
+    Raises:
+        InputError: if shapes, types or devices do not agree, or an axis is empty.
+
+    Implements: [GuDao2023]
+    """
+    require_sequence("x", x, "batch time channels")
+    require_sequence("A", A, "channels states")
+    batch, time, channels = x.shape
+    states = A.shape[1]
+    require_like("delta", delta, x.shape, x)
+    require_like("A", A, (channels, states), x)
+    require_like("B", B, (batch, time, states), x)
+    require_like("C", C, (batch, time, states), x)
+    require_like("D", D, (channels,), x)
+    require_like("initial", initial, (batch, channels, states), x)
+    skip = x.new_zeros(channels) if D is None else D
+    start = x.new_zeros(batch, channels, states) if initial is None else initial
+    if not runs_natively(x, delta, A, B, C, skip, start):
+        return selective_scan_reference.selective_scan(x, delta, A, B, C, skip, start)
+    result: tuple[Tensor, Tensor] = apply(
+        _SelectiveScan, x, delta, A, B, C, skip, start, torch.is_grad_enabled()
+    )
+    return result
+
+
+class _SelectiveScan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
+        *given, keep = arguments
+        x, delta, A, B, C, D, initial = (dense(tensor) for tensor in given)
+        y, final = torch.empty_like(x), torch.empty_like(initial)
+        batch, time, channels = x.shape
+        units, chunks = batch * -(-channels // _BLOCK), -(-time // _CHUNK)
+        borders = x.new_empty(units, chunks, A.shape[1], _BLOCK) if keep else None
+        call(
+            "selective_forward",
+            *(x, delta, A, B, C, D, initial),
+            *(y, final, borders),
+            *(*x.shape, A.shape[1]),
+        )
+        ctx.save_for_backward(x, delta, A, B, C, D, borders)
+        return y, final
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor, dfinal: Tensor) -> tuple[Tensor | None, ...]:
+        x, delta, A, B, C, D, borders = ctx.saved_tensors
+        blocks = -(-x.shape[2] // _BLOCK)
+        dx, ddelta = torch.empty_like(x), torch.empty_like(delta)
+        dA, dD = x.new_empty(x.shape[0], *A.shape), x.new_empty(x.shape[0], *D.shape)
+        dB, dC = x.new_empty(blocks, *B.shape), x.new_empty(blocks, *C.shape)
+        # A copy always: the kernel turns it into the gradient of the initial state.
+        dinitial = dense(dfinal).clone()
+        call(
+            "selective_backward",
+            *(x, delta, A, B, C, D, borders, dense(dy)),
+            *(dx, ddelta, dA, dB, dC, dD, dinitial),
+            *(*x.shape, A.shape[1]),
+        )
+        return dx, ddelta, dA.sum(dim=0), dB.sum(dim=0), dC.sum(dim=0), dD.sum(dim=0), dinitial, None
