@@ -22,7 +22,7 @@ from nerode.core.errors import NotCompilable
 from nerode.core.refs import Reference
 from nerode.languages.counter_machine import START, CounterMachine, CounterRule
 from nerode.languages.counters import CounterLanguage
-from nerode.verdict.classes import can_hold, free_write, linear, plain_state
+from nerode.verdict.classes import can_hold, free_write, input_dependent, linear, plain_state
 from nerode.verdict.facts import LanguageCondition
 
 NEGATIVE, ZERO, POSITIVE = 0, 1, 2
@@ -207,7 +207,8 @@ construction(
         title="counters and an error flag",
         theorem="counters-in-one-layer",
         language=_counter_machine,
-        architecture=linear & can_hold & free_write & plain_state,
+        # A time-invariant layer can only tally errors; the predictor below serves those carriers.
+        architecture=linear & can_hold & free_write & plain_state & input_dependent,
         build=compile_counters,
     )
 )
