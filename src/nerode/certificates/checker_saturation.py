@@ -14,7 +14,7 @@ steps from all values above it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -154,7 +154,7 @@ def _search(
 
 
 def _capped(
-    problem: Problem, tallies: Sequence[_Tally], old: States, new: States, stream: dict[str, object]
+    problem: Problem, tallies: Sequence[_Tally], old: States, new: States, stream: Mapping[str, object]
 ) -> States:
     """The new states with caps in place of larger values, after checking that this changes nothing."""
     states = [list(state) for state in new]
@@ -172,7 +172,7 @@ def _capped(
 
 
 def _check_on(
-    layer: Layer, units: Sequence[Row], old: States, new: States, number: int, stream: dict[str, object]
+    layer: Layer, units: Sequence[Row], old: States, new: States, number: int, stream: Mapping[str, object]
 ) -> None:
     values = {name: stream.get(name, 0) for name in layer.reads}
     values |= {now(i): v for i, v in enumerate(new[number])}
