@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -58,14 +58,14 @@ _DONE = {
 }
 
 _ARITHMETIC = {
-    "exact": "computed in exact arithmetic",
+    "exact": "In exact arithmetic",
     "any": (
-        "computed in the stated dtype, where every product and sum is exact in any order of summation and "
-        "any grouping of a scan"
+        "In the stated dtype, where every product and sum is exact in any order of summation and any "
+        "grouping of a scan"
     ),
     "step": (
-        "computed in the stated dtype one letter after the other, where every product and sum is exact in "
-        "any order of summation"
+        "In the stated dtype, one letter after the other, where every product and sum is exact in any order "
+        "of summation"
     ),
 }
 
@@ -172,7 +172,7 @@ def language_claim(
         scope=scope,
         method=method,
         task=task,
-        covers=f"{_DONE[task]}, {_ARITHMETIC[order]}.",
+        covers=f"{_ARITHMETIC[order]}: {_DONE[task][0].lower()}{_DONE[task][1:]}.",
         dtype=dtype,
         length=length,
     )
@@ -219,6 +219,15 @@ class Refutation:
     at: int
     expected: tuple[str, ...]
     got: tuple[str, ...]
+
+
+def extend(certificate: Certificate, claims: Sequence[Claim], method: str, evidence: Json) -> Certificate:
+    """Returns the certificate with more claims, all of one method, and their evidence."""
+    return replace(
+        certificate,
+        claims=(*certificate.claims, *claims),
+        evidence={**certificate.evidence, method: evidence},
+    )
 
 
 def certificate_to_json(certificate: Certificate) -> dict[str, Json]:
@@ -309,6 +318,20 @@ def canonical_text(data: Json) -> str:
 def content_hash(data: Json) -> str:
     """Returns the SHA-256 of the canonical text of JSON values."""
     return hashlib.sha256(canonical_text(data).encode()).hexdigest()
+
+
+def noise_claim(*, task: str, method: str, eps: Fraction) -> Claim:
+    """Returns the claim that a network does a language whatever a bounded noise does."""
+    return Claim(
+        scope=UNDER_NOISE,
+        method=method,
+        task=task,
+        covers=(
+            f"{_DONE[task]}, computed in exact arithmetic, even if after every letter every coordinate of the "
+            "state is moved by any amount of at most eps."
+        ),
+        eps=eps,
+    )
 
 
 def window_claim(*, method: str, letters: int, eps: Fraction | None = None) -> Claim:

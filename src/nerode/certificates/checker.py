@@ -15,11 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nerode.certificates.certificate import Certificate, Claim, certificate_from_json, content_hash
+from nerode.certificates.certificate import (
+    Certificate,
+    Claim,
+    Refutation,
+    certificate_from_json,
+    content_hash,
+)
+from nerode.certificates.checker_boxes import METHOD as BOXES
+from nerode.certificates.checker_boxes import verify_boxes
 from nerode.certificates.checker_cells import METHODS as CELL_METHODS
 from nerode.certificates.checker_cells import verify_cells
 from nerode.certificates.checker_closure import METHOD as CLOSURE
-from nerode.certificates.checker_closure import verify_closure
+from nerode.certificates.checker_closure import find_failure, verify_closure
 from nerode.certificates.checker_dtypes import METHOD as INTEGERS
 from nerode.certificates.checker_integers import verify_integers
 from nerode.certificates.checker_network import read_network
@@ -27,12 +35,16 @@ from nerode.certificates.checker_ngrams import METHOD as NGRAMS
 from nerode.certificates.checker_ngrams import verify_ngrams
 from nerode.certificates.checker_noise import METHOD as NOISE
 from nerode.certificates.checker_noise import verify_noise
-from nerode.certificates.checker_problem import Failure, Problem, Verifier
+from nerode.certificates.checker_problem import LANGUAGE_TASKS, Failure, Problem, Verifier
+from nerode.certificates.checker_records import CheckedNetwork
+from nerode.certificates.checker_saturation import METHOD as SATURATION
+from nerode.certificates.checker_saturation import verify_saturation
 from nerode.certificates.checker_windows import METHODS as WINDOW_METHODS
 from nerode.certificates.checker_windows import verify_window
 from nerode.core.budget import Budget
 from nerode.core.errors import FormatError, InputError
 from nerode.languages.description import language_from_description
+from nerode.languages.language import Language
 
 Json = Any
 
@@ -40,9 +52,11 @@ VERIFIERS: dict[str, Verifier] = {
     CLOSURE: verify_closure,
     **dict.fromkeys(CELL_METHODS, verify_cells),
     INTEGERS: verify_integers,
+    BOXES: verify_boxes,
     **dict.fromkeys(WINDOW_METHODS, verify_window),
     NOISE: verify_noise,
     NGRAMS: verify_ngrams,
+    SATURATION: verify_saturation,
 }
 """One verifier for each method; methods are tried in this order."""
 
@@ -99,18 +113,16 @@ def _check(
         _reading(names[0], lambda: content_hash(network)),
         _reading(names[1], lambda: _definition_hash(language)),
     )
+    read = _reading(names[0], lambda: read_network(network))
+    spoken = _reading(names[1], lambda: language_from_description(language))
     for what, wanted, found in zip(
         ("network", "language"), (stated.network, stated.language), hashes, strict=True
     ):
         if wanted != found:
+            whole = f"the certificate is for another {what}: its SHA-256 is {found}, not {wanted}"
             return _refused(
-                Failure(
-                    what=f"the certificate is for another {what}: its SHA-256 is {found}, not {wanted}",
-                    entry=what,
-                )
+                Failure(what=whole, entry=what, refutation=_failing_word(read, spoken, stated, budget))
             )
-    read = _reading(names[0], lambda: read_network(network))
-    spoken = _reading(names[1], lambda: language_from_description(language))
     if tuple(read.alphabet) != tuple(spoken.alphabet):
         return _refused(
             Failure(what="network and language have different alphabets", entry="network.alphabet")
@@ -118,6 +130,21 @@ def _check(
     problem = Problem(network=read, language=spoken, evidence=stated.evidence, budget=budget or Budget())
     failure = _first_failure(problem, stated)
     return _refused(failure) if failure else CheckResult(ok=True, claims=stated.claims, failure=None)
+
+
+def _failing_word(
+    network: CheckedNetwork, language: Language, stated: Certificate, budget: Budget | None
+) -> Refutation | None:
+    """A shortest word on which the network fails the claims, for a message that says more than a hash."""
+    task = next((claim.task for claim in stated.claims if claim.task in LANGUAGE_TASKS), None)
+    if task is None or tuple(network.alphabet) != tuple(language.alphabet):
+        return None
+    problem = Problem(network=network, language=language, evidence={}, budget=budget or Budget())
+    try:
+        failure = find_failure(problem, task)
+    except InputError:
+        return None
+    return None if failure is None else failure.refutation
 
 
 def _first_failure(problem: Problem, stated: Certificate) -> Failure | None:

@@ -9,11 +9,12 @@ stays in the cells seen, and on each of them the answer was right.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nerode.certificates.certificate import RECOGNISE, VALID_PREFIXES, Claim, language_claim
-from nerode.certificates.checker_closure import find_failure
+from nerode.certificates.checker_closure import find_failure, search
 from nerode.certificates.checker_dtypes import Exactness
 from nerode.certificates.checker_evaluation import Evaluator, States, all_numbers
 from nerode.certificates.checker_forms import Cut, Form, Range, Region, Undecided, Value, cut_range
@@ -25,8 +26,8 @@ from nerode.certificates.checker_problem import (
     Problem,
     agrees,
     refuse_unless_implied,
-    refute,
 )
+from nerode.certificates.checker_quotients import merge_layers
 from nerode.certificates.checker_sides import Part, Side, side_of
 from nerode.core.errors import InputError
 from nerode.core.exact import Cyclotomic, Exact
@@ -34,14 +35,25 @@ from nerode.languages.language import Legal
 
 METHODS = ("counter-invariant", "stack-invariant", "interval-closure")
 
+_MANY_CLASSES = 64
+"""Above this number of classes the counters of dead prefixes are first tried without telling them apart."""
+
+_MAX_CELLS = 20_000
+"""Cells that a search may visit; more of them and the invariant is not one."""
+
+_FIRST_LOOK = 1_000
+"""Configurations that are searched for a failing word before an invariant is looked at."""
+
 _MAX_PIECES = 20_000
 """Pieces that one step on one cell may be cut into."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
+    """What is known of a set of states; no classes if counters may have any value, for dead prefixes."""
+
     part: Part
-    classes: tuple[int, ...]
+    classes: tuple[int, ...] | None
     exact: tuple[Exact, ...]
     intervals: tuple[int, ...]
 
@@ -77,14 +89,16 @@ def search_cells(
 def _run(
     problem: Problem, evidence: Evidence, task: str, entry: str
 ) -> tuple[Failure | None, dict[str, Exactness]]:
-    expected = problem.language.legal(problem.language.initial())
-    if not agrees(task, expected, problem.network.empty):
-        return refute(problem.language.alphabet, (), expected, problem.network.empty), {}
     try:
+        failure = search(problem, task, limit=_FIRST_LOOK).failure
+        if failure is not None:
+            return failure, {}
         invariant = read_invariant(evidence, problem.network)
-        search = _Search(problem, invariant, side_of(problem.language, invariant), task)
-        return None, search.run()
-    except (Undecided, InputError) as doubt:
+        cells = _Search(problem, invariant, side_of(problem.language, invariant), task)
+        return None, cells.run()
+    except InputError as error:
+        return Failure(what=str(error), entry=entry), {}
+    except Undecided as doubt:
         failure = find_failure(problem, task)
         return failure or Failure(what=f"the invariant does not prove the claim: {doubt}", entry=entry), {}
 
@@ -99,6 +113,7 @@ class _Search:
         self.invariant = invariant
         self.side = side
         self.task = task
+        self.merges_dead = math.prod(c.high - c.low + 3 for c in invariant.counters) > _MANY_CLASSES
         self.exactness = Exactness(
             network, {f"counter{k}": (c.start, c.increments) for k, c in enumerate(invariant.counters)}
         )
@@ -109,6 +124,10 @@ class _Search:
         places = [(n, i) for n, layer in enumerate(network.layers) for i in range(len(layer.state))]
         self.ordinary = [place for place in places if place not in described]
         self.loose = [place for place in places if place in invariant.intervals]
+        # The meter has to see all states of merged layers, not only the one that stands for them.
+        self.merged = (
+            merge_layers(self.evaluator, invariant.merged, problem.budget) if invariant.merged else {}
+        )
         names = {(n, i): f"state{n}:{i}" for n, i in places}
         self.unknowns = {place: (name, Form(0, {name: 1})) for place, name in names.items()}
 
@@ -131,18 +150,40 @@ class _Search:
         """Adds all cells that legal letters lead to; then, on a second call, those that others lead to."""
         pending = list(cells)
         for cell in pending:
-            values = [c.range_of(v) for c, v in zip(self.invariant.counters, cell.classes, strict=True)]
-            legal = self.side.legal(cell.part, [_representative(r) for r in values]).symbols
-            for letter in range(len(self.network.alphabet)):
-                done = letter in legal and cells[cell]
-                if done or (only_legal and letter not in legal):
-                    continue
-                for reached in self._successors(cell, values, letter):
-                    if reached not in cells:
-                        cells[reached] = 0
-                        pending.append(reached)
-                        self.problem.budget.check("elements", len(cells), cells=len(cells))
+            try:
+                reached = self._all_successors(cell, done=cells[cell] == 1, only_legal=only_legal)
+            except Undecided:
+                if cell.classes is not None:
+                    raise
+                # Counters of dead prefixes have to be told apart after all.
+                self.merges_dead = False
+                reached = self._told_apart(cell)
+            for new in reached:
+                if new not in cells:
+                    cells[new] = 0
+                    pending.append(new)
+            if len(cells) > _MAX_CELLS:
+                raise Undecided(f"there are more than {_MAX_CELLS} cells")
+            self.problem.budget.check("elements", len(cells), cells=len(cells))
             cells[cell] = 1
+
+    def _all_successors(self, cell: _Cell, *, done: bool, only_legal: bool) -> list[_Cell]:
+        values = self._ranges(cell.classes)
+        legal = self.side.legal(cell.part, [_representative(r) for r in values]).symbols
+        found: list[_Cell] = []
+        for letter in range(len(self.network.alphabet)):
+            if not (done if letter in legal else only_legal):
+                found.extend(self._successors(cell, values, letter))
+        return found
+
+    def _told_apart(self, cell: _Cell) -> list[_Cell]:
+        choices = itertools.product(*(range(c.low - 1, c.high + 2) for c in self.invariant.counters))
+        return [replace(cell, classes=classes) for classes in choices]
+
+    def _ranges(self, classes: tuple[int, ...] | None) -> list[Range]:
+        if classes is None:
+            return [Range(None, None, True, 0) for _ in self.invariant.counters]
+        return [c.range_of(v) for c, v in zip(self.invariant.counters, classes, strict=True)]
 
     def _first(self) -> _Cell:
         starts = [c.start for c in self.invariant.counters]
@@ -159,14 +200,10 @@ class _Search:
 
     def _successors(self, cell: _Cell, values: list[Range], letter: int) -> Iterator[_Cell]:
         """The cells that one letter leads to, each with a right answer."""
-        counters = self.invariant.counters
-        cut = [_by_target(c, r, c.increments[letter]) for c, r in zip(counters, values, strict=True)]
-        for pieces in itertools.product(*cut):
-            ranges = [r for _, r in pieces]
-            classes = tuple(target for target, _ in pieces)
+        for classes, ranges in self._pieces(cell, values, letter):
             for part, assumed in self.side.cases(cell.part, [_representative(r) for r in ranges], letter):
-                after = [_representative(c.range_of(v)) for c, v in zip(counters, classes, strict=True)]
-                expected = self.side.legal(part, after)
+                expected = self.side.legal(part, [_representative(r) for r in self._ranges(classes)])
+                dead = self.merges_dead and not expected.symbols and not expected.end
                 kinds = {**self.side.kinds(cell.part), **assumed}
                 for states, old, region, answer, own in self._evaluate(cell, ranges, kinds, letter):
                     if not agrees(self.task, expected, answer):
@@ -177,7 +214,19 @@ class _Search:
                         )
                     self._check_affine(states, own, letter)
                     self._check_slots(part, states, old, region)
-                    yield self._cell(part, classes, states, region)
+                    yield self._cell(part, None if dead else classes, states, region)
+
+    def _pieces(
+        self, cell: _Cell, values: list[Range], letter: int
+    ) -> Iterator[tuple[tuple[int, ...] | None, list[Range]]]:
+        """Cuts the ranges so that each piece moves into one class; the class, and the piece before."""
+        if cell.classes is None:
+            yield None, values
+            return
+        counters = self.invariant.counters
+        cut = [_by_target(c, r, c.increments[letter]) for c, r in zip(counters, values, strict=True)]
+        for pieces in itertools.product(*cut):
+            yield tuple(target for target, _ in pieces), [r for _, r in pieces]
 
     def _evaluate(
         self, cell: _Cell, ranges: list[Range], kinds: Mapping[int, int], letter: int
@@ -206,7 +255,7 @@ class _Search:
         self, cell: _Cell, ranges: list[Range], kinds: Mapping[int, int]
     ) -> tuple[Region, list[Value], States]:
         """The states of a cell as forms."""
-        region = Region({})
+        region = Region({}, lazy=cell.classes is None)
         counters: list[Value] = []
         for k, known in enumerate(ranges):
             if known.is_point:
@@ -267,8 +316,11 @@ class _Search:
                     f"{self._name((layer, i))} does not hold the kind of bracket at depth {level}"
                 )
 
-    def _cell(self, part: Part, classes: tuple[int, ...], states: States, region: Region) -> _Cell:
+    def _cell(self, part: Part, classes: tuple[int, ...] | None, states: States, region: Region) -> _Cell:
         exact: list[Exact] = []
+        if self.merged:
+            count = self.invariant.merged
+            states = (*self.merged[states[:count]], *states[count:])
         for layer, i in self.ordinary:
             value = states[layer][i]
             if isinstance(value, Form):

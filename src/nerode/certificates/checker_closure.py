@@ -32,7 +32,7 @@ from nerode.languages.language import Language, Legal
 
 METHOD = "joint-closure"
 
-_PATIENCE = 20_000
+_PATIENCE = 6_000
 """Configurations beyond the claimed number that are searched for a word on which the network fails."""
 
 

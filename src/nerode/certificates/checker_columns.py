@@ -43,11 +43,10 @@ class Columns:
                 if c != 0:
                     self.columns.setdefault(name, []).append((i, c))
         self._resting: dict[int, Value] = {i: b for i, b in enumerate(self.bias) if b != 0}
-        nowhere = Region({})
-        self._resting_relus = {i: nowhere.relu(b) for i, b in self._resting.items()}
+        self._resting_relus: dict[int, Value] | None = None
         if meter is not None:
             for b in self.bias:
-                meter.sum([(1, b)], nowhere)
+                meter.sum([(1, b)], Region({}))
 
     def values(self, table: Mapping[str, Value], region: Region) -> dict[int, Value]:
         """Returns the rows that are not zero."""
@@ -56,6 +55,8 @@ class Columns:
 
     def relus(self, table: Mapping[str, Value], region: Region) -> dict[int, Value]:
         """Returns the ReLUs of the rows, where they are not zero."""
+        if self._resting_relus is None:
+            self._resting_relus = {i: region.relu(b) for i, b in self._resting.items()}
         touched = {i: region.relu(v) for i, v in self._touched(table, region).items()}
         found = {**self._resting_relus, **touched}
         return {i: v for i, v in found.items() if v != 0}

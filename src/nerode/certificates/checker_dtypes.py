@@ -140,15 +140,18 @@ class Exactness:
     ) -> None:
         """Takes the gates and writes of a layer that are not zero."""
         for gate in gates.values():
-            if isinstance(gate, Form) or not is_unit(gate):
+            values = region.values(gate) if isinstance(gate, Form) else (gate,)
+            if values is None or not all(v == 0 or is_unit(v) for v in values):
                 self._scan_broken = self._scan_broken or f"layer {layer + 1} has the gate {gate}"
         for i, write in writes.items():
             known = self._coordinates[layer][i]
-            if isinstance(write, Form):
+            amounts = region.values(write) if isinstance(write, Form) else (write,)
+            if amounts is None:
                 self._scan_broken = self._scan_broken or f"layer {layer + 1} writes unknown values"
                 continue
-            known.write = _larger(known.write, size(write))
-            known.grid = max(known.grid, grid_of(write) or 0)
+            for amount in amounts:
+                known.write = _larger(known.write, size(amount))
+                known.grid = max(known.grid, grid_of(amount) or 0)
 
     def state(self, layer: int, state: State, region: Region) -> None:
         """Takes the state of a layer after a letter."""
@@ -194,27 +197,30 @@ class Exactness:
         if not isinstance(value, Form):
             return (_Bound(value), _NOTHING) if value > 0 else (_NOTHING, _Bound(-value))
         low, high = region.bounds(value)
+        above = self._most(value, region) if high is None else _Bound(high)
+        below = self._most(-value, region) if low is None else _Bound(-low)
         if low is not None and low >= 0:
-            return self._most(value, region), _NOTHING
+            return above, _NOTHING
         if high is not None and high <= 0:
-            return _NOTHING, self._most(-value, region)
-        both = (self._most(value, region), self._most(-value, region))
-        return tuple(_Bound(_larger(b.flat, 0), b.growth) for b in both)  # type: ignore[return-value]
+            return _NOTHING, below
+        return _Bound(_larger(above.flat, 0), above.growth), _Bound(_larger(below.flat, 0), below.growth)
 
     def _most(self, value: Form, region: Region) -> _Bound:
         """The greatest value of a form; counters without a bound on that side count by the letter."""
-        flat = value.constant
-        growth: dict[str, Rational] = {}
+        bound = _Bound(value.constant)
         for name, amount in value.terms.items():
             known = region.ranges[name]
             end = known.high if amount > 0 else known.low
             if end is not None:
-                flat = flat + amount * end
+                bound = bound.plus(_Bound(amount * end))
             elif name in self.counters:
-                growth[name] = size(amount)
+                bound = bound.plus(_Bound(0, {name: size(amount)}))
+            elif name in region.atoms:
+                inner = self._most(region.atoms[name][1], region)
+                bound = bound.plus(_Bound(_larger(inner.flat, 0), inner.growth).times(amount))
             else:
                 self.broken = self.broken or f"the value {value} has no bound"
-        return _Bound(flat, growth)
+        return bound
 
     def _growth(self, bound: _Bound) -> tuple[Rational, Rational]:
         """A bound as a number and a number per letter.

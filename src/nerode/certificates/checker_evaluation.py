@@ -29,13 +29,15 @@ from nerode.certificates.checker_records import (
     unit,
 )
 from nerode.core.errors import InputError
-from nerode.core.exact import Cyclotomic, Exact, imaginary_part, real_part, root_of_unity
+from nerode.core.exact import Cyclotomic, Exact, imaginary_part, real_part, root_of_unity, simplify
 from nerode.languages.language import Legal
 
 States = tuple[State, ...]
 Outputs = tuple[tuple[str, Value], ...]
 
 _HALF = Fraction(1, 2)
+_MAX_BITS = 900
+"""Below what overflows a float, which hashing an irrational number goes through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +70,14 @@ class Evaluator:
         self._answers: dict[State, Legal] = {}
         decoder = network.decoder
         if isinstance(decoder, Points):
-            self._decoder_reads: tuple[str, ...] = decoder.reads
+            self.decoder_reads: tuple[str, ...] = decoder.reads
             rows = [(0, tuple(zip(decoder.reads, map(_conjugate, p), strict=True))) for p in decoder.points]
             self._scores = Columns(rows, meter)
         else:
             self._decoder_units = Columns(decoder.units, meter)
             self._scores = Columns(decoder.rows, meter)
             read = {*self._decoder_units.columns, *self._scores.columns}
-            self._decoder_reads = tuple(sorted(name for name in read if name.isprintable()))
+            self.decoder_reads = tuple(sorted(name for name in read if name.isprintable()))
 
     def start(self) -> States:
         """Returns the states before the first letter."""
@@ -88,13 +90,18 @@ class Evaluator:
             Cut: if the region has to be cut for the answer to be the same all over it.
             Undecided: if the region cannot be cut so.
         """
+        found, stream = self.run_layers(states, letter, region)
+        return found, self._answer(stream, region)
+
+    def run_layers(self, states: States, letter: int, region: Region | None = None) -> tuple[States, Table]:
+        """Returns the states of the first layers after a letter, as many as are given, and the stream."""
         stream: Table = {name: v for name, v in self.network.embedding[letter].items() if v != 0}
         found = []
         for number, state in enumerate(states):
             new, outputs = self._layer(number, stream, state, letter, region)
             found.append(new)
             stream.update(outputs)
-        return tuple(found), self._answer(stream, region)
+        return tuple(found), stream
 
     def _layer(
         self, number: int, stream: Table, state: State, letter: int, region: Region | None
@@ -177,14 +184,14 @@ class Evaluator:
             for e, v in terms:
                 product = product + e * v
             self.meter.sum([(scale, product)], region)
-            amount = scale * product
+            amount = _plain(scale * product)
             for i, e in enumerate(vector):
                 if e != 0:
                     self.meter.sum([(1, values[i]), (-e, amount)], region)
-                    values[i] = values[i] - e * amount
+                    values[i] = _plain(values[i] - e * amount)
 
     def _answer(self, stream: Table, region: Region | None) -> Legal:
-        key = tuple([stream.get(name, 0) for name in self._decoder_reads])
+        key = tuple([stream.get(name, 0) for name in self.decoder_reads])
         if region is not None and _has_forms(key):
             return self._decode(stream, region)
         known = self._answers.get(key)
@@ -215,10 +222,26 @@ class Evaluator:
         return decoder.answers[best]
 
     def _lift(self, value: Value) -> Value:
-        """The same number, written in the one field that holds all numbers of the network."""
+        """The same number, written in the one field that holds all numbers of the network.
+
+        Raises:
+            Undecided: for a number of thousands of digits, which only a network that runs away computes.
+        """
+        if isinstance(value, Form):
+            return value
+        if _bits(value) > _MAX_BITS:
+            raise Undecided(f"a number of the state has more than {_MAX_BITS} bits")
         if self._field is None or not isinstance(value, Cyclotomic):
             return value
         return (value + self._field) - self._field
+
+
+def _bits(value: Exact) -> int:
+    if isinstance(value, int):
+        return value.bit_length()
+    if isinstance(value, Fraction):
+        return max(value.numerator.bit_length(), value.denominator.bit_length())
+    return max(value.denominator.bit_length(), *(n.bit_length() for n in value.numerators))
 
 
 def _read_maps(layer: Layer, number: int, meter: Meter | None) -> _Maps:
@@ -280,6 +303,10 @@ def _show(table: Table, state: State, name: Callable[..., str], complex_state: b
             for part, v in (("re", real_part(value)), ("im", imaginary_part(value))):
                 if v != 0:
                     table[name(i, part)] = v
+
+
+def _plain(value: Value) -> Value:
+    return value if isinstance(value, Form) else simplify(value)
 
 
 def _conjugate(value: Exact) -> Exact:

@@ -102,4 +102,4 @@ def _fits(number: Rational | None, form: FloatFormat) -> bool:
         return False
     low = (top & -top).bit_length() - below.bit_length()
     high = top.bit_length() - below.bit_length()
-    return high - low < form.bits and low >= form.smallest and high <= form.largest
+    return high - low < form.bits and form.smallest <= high <= form.largest

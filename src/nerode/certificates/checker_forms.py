@@ -2,16 +2,18 @@
 
 An unknown is a counter (an integer between two bounds, either of which may be missing) or a register of
 which only an interval is known. A ReLU of a form whose sign is not settled on the whole region asks for the
-region to be cut at an integer; if no counter is involved, its value becomes a new unknown.
+region to be cut at an integer; if no counter is involved, its value becomes a new unknown. On a lazy region
+nothing is cut: the ReLU of a form in one counter becomes an atom, a function of that counter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from nerode.certificates.checker_profiles import Profile
 from nerode.core.exact import Cyclotomic, Exact, sign
 
 Rational = int | Fraction
@@ -120,10 +122,20 @@ class Cut(Exception):
 
 @dataclass(slots=True)
 class Region:
-    """The ranges of all unknowns; compares forms and takes their ReLU on the whole region."""
+    """The ranges of all unknowns; compares forms and takes their ReLU on the whole region.
+
+    Attributes:
+        ranges: by unknown.
+        lazy: whether ReLUs become atoms where they would ask for a cut.
+        atoms: for each atom its counter and the form whose ReLU it is.
+    """
 
     ranges: dict[str, Range]
+    lazy: bool = False
+    atoms: dict[str, tuple[str, Form]] = field(default_factory=dict)
+    _profiles: dict[str, Profile] = field(default_factory=dict)
     _named: dict[Form, str] = field(default_factory=dict)
+    _token: object = field(default_factory=object)
 
     def bounds(self, value: Value) -> tuple[Rational | None, Rational | None]:
         """Returns the least and the greatest value; None for none."""
@@ -132,12 +144,63 @@ class Region:
             return number, number
         low: Rational | None = value.constant
         high: Rational | None = value.constant
+        for least, most in self._parts(value):
+            low = None if low is None or least is None else low + least
+            high = None if high is None or most is None else high + most
+        return low, high
+
+    def _parts(self, value: Form) -> Iterator[tuple[Rational | None, Rational | None]]:
+        """The bounds of the terms of a form; terms in one counter and its atoms count as one."""
+        shared: dict[str, dict[str, Rational]] = {}
         for name, amount in value.terms.items():
+            base = self.atoms[name][0] if name in self.atoms else name
+            if base in self._profiles:
+                shared.setdefault(base, {})[name] = amount
+                continue
             known = self.ranges[name]
             least, most = (known.low, known.high) if amount > 0 else (known.high, known.low)
-            low = None if low is None or least is None else low + amount * least
-            high = None if high is None or most is None else high + amount * most
-        return low, high
+            yield (None if least is None else amount * least, None if most is None else amount * most)
+        for base, terms in shared.items():
+            form = Form(0, terms)
+            yield self._profiles[base].bounds(lambda c, form=form: self._at(form, c))  # type: ignore[misc]
+
+    def _at(self, form: Form, count: int) -> Rational:
+        """The value of a form in one counter and its atoms where the counter has a value."""
+        total = form.constant
+        for name, amount in form.terms.items():
+            inner = self._at(self.atoms[name][1], count) if name in self.atoms else count
+            total = total + amount * (inner if name not in self.atoms or inner > 0 else 0)
+        return total
+
+    def _atom(self, value: Form) -> Form | None:
+        """The ReLU of a form in one counter as an atom; None for forms of another kind."""
+        bases = {self.atoms[name][0] if name in self.atoms else name for name in value.terms}
+        base = bases.pop()
+        if bases or not self.ranges[base].whole:
+            return None
+        known = self.ranges[base]
+        if base not in self._profiles:
+            ends = [None if end is None else int(end) for end in (known.low, known.high)]
+            self._profiles[base] = Profile(*ends)
+        profile = self._profiles[base]
+        profile.bend(lambda c: self._at(value, c))
+        name = self._named.get(value)
+        if name is None:
+            name = self._named[value] = f"relu#{len(self.ranges)}"
+            _, high = profile.bounds(lambda c: self._at(value, c))
+            self.atoms[name] = (base, value)
+            self.ranges[name] = Range(0, high, grid=self.grid(value))
+        return Form(0, {name: 1})
+
+    def values(self, value: Value) -> frozenset[Rational] | None:
+        """Returns all values of a form in one counter and its atoms if they are few, None otherwise."""
+        if not isinstance(value, Form):
+            return frozenset({_rational(value)})
+        bases = {self.atoms[name][0] if name in self.atoms else name for name in value.terms}
+        base = bases.pop()
+        if bases or base not in self._profiles:
+            return None
+        return self._profiles[base].values(lambda c: self._at(value, c))
 
     def relu(self, value: Value) -> Value:
         """Returns max(value, 0)."""
@@ -148,6 +211,9 @@ class Region:
             return value
         if high is not None and high <= 0:
             return 0
+        atom = self._atom(value) if self.lazy else None
+        if atom is not None:
+            return atom
         self._cut(value)
         name = self._named.get(value)
         if name is None:
@@ -173,6 +239,8 @@ class Region:
         """Returns what the value and its bounds on this region depend on."""
         if not isinstance(value, Form):
             return value
+        if self.lazy:
+            return (value, self._token)
         return (value, tuple([self.ranges[name] for name in value.terms]))
 
     def grid(self, value: Value) -> int | None:
@@ -189,6 +257,8 @@ class Region:
 
     def _cut(self, value: Form) -> None:
         """Raises Cut where an integer unknown allows to settle the sign of a form."""
+        if self.lazy:
+            return
         whole = [(name, a) for name, a in value.terms.items() if self.ranges[name].whole]
         if len(value.terms) == 1 and whole:
             name, amount = whole[0]

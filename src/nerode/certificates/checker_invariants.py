@@ -4,6 +4,7 @@
     coordinates   state coordinates that are affine functions of the counters
     slots, codes  for brackets: coordinates that hold the kind of the bracket opened last at each depth
     intervals     coordinates of which only an interval is kept
+    merged        the number of first layers whose states are merged where no later layer tells them apart
 
 A coordinate is written "layer:name", layers counting from 1. Coordinates that are not mentioned must take
 exact values that do not depend on any counter.
@@ -78,6 +79,7 @@ class Invariant:
         slots: for each depth from 1, the coordinates that hold a kind of bracket.
         codes: for each kind, their values.
         intervals: the intervals that a coordinate may be in.
+        merged: the number of first layers whose states are merged.
     """
 
     counters: tuple[Counter, ...]
@@ -85,6 +87,7 @@ class Invariant:
     slots: tuple[tuple[Place, ...], ...]
     codes: tuple[tuple[Rational, ...], ...]
     intervals: Mapping[Place, tuple[Range, ...]]
+    merged: int = 0
 
     def slot_range(self, network: CheckedNetwork, place: Place, position: int) -> Range:
         """Returns the interval that holds every code and the start value of a slot's coordinate."""
@@ -104,7 +107,7 @@ def read_invariant(evidence: Evidence, network: CheckedNetwork) -> Invariant:
     Raises:
         InputError: with the entry that makes no sense.
     """
-    unknown = set(evidence) - {"counters", "coordinates", "slots", "codes", "intervals"}
+    unknown = set(evidence) - {"counters", "coordinates", "slots", "codes", "intervals", "merged"}
     if unknown:
         raise InputError(f"unknown entry {min(unknown)!r}")
     try:
@@ -129,7 +132,12 @@ def read_invariant(evidence: Evidence, network: CheckedNetwork) -> Invariant:
     places = [*affine, *(place for slot in slots for place in slot), *intervals]
     if len(set(places)) != len(places):
         raise InputError("a coordinate is described twice")
-    return Invariant(counters=counters, affine=affine, slots=slots, codes=codes, intervals=intervals)
+    merged = evidence.get("merged", 0)
+    if type(merged) is not int or any(layer < merged for layer, _ in places):
+        raise InputError("a coordinate of a merged layer is described")
+    return Invariant(
+        counters=counters, affine=affine, slots=slots, codes=codes, intervals=intervals, merged=merged
+    )
 
 
 def coordinate_name(network: CheckedNetwork, place: Place) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +28,7 @@ from nerode.certificates.checker_records import (
     unit,
 )
 from nerode.core.errors import InputError
-from nerode.core.exact import Exact, inverse, read_exact
+from nerode.core.exact import Exact, inverse, read_exact, simplify
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.language import Legal
 
@@ -208,7 +208,7 @@ def _factor(data: Json, width: int, where: str) -> tuple[Exact, tuple[Exact, ...
         square = square + entry * entry
     if square == 0:
         raise InputError(f"{where} has a factor whose vector has length zero")
-    return read_exact(data["beta"]) * inverse(square), vector
+    return simplify(read_exact(data["beta"]) * inverse(square)), vector
 
 
 def _product(factors: Iterable[tuple[Exact, tuple[Exact, ...]]], width: int) -> Matrix:
@@ -223,7 +223,7 @@ def _product(factors: Iterable[tuple[Exact, tuple[Exact, ...]]], width: int) -> 
         for i, v in support:
             for j, m in mixed.items():
                 rows[i][j] = rows[i].get(j, 0) - scale * v * m
-    return tuple(tuple((j, m) for j, m in sorted(row.items()) if m != 0) for row in rows)
+    return tuple(tuple((j, simplify(m)) for j, m in sorted(row.items()) if m != 0) for row in rows)
 
 
 def _read_decoder(data: Json, stream: frozenset[str], alphabet: Alphabet) -> tuple[Decoder, Legal]:
@@ -296,25 +296,29 @@ def _map(data: Json, inputs: Iterable[str], where: str, outputs: int | None = No
             f"a map of {where} has {data['inputs']} inputs, {len(rows)} rows and {len(data['bias'])} biases; "
             f"{len(names)} inputs and {wanted} rows are right"
         )
-    return tuple(
-        (read_exact(bias), _entries(row, len(names), where, names.__getitem__))
-        for bias, row in zip(data["bias"], rows, strict=True)
-    )
+    found = []
+    for bias, row in zip(data["bias"], rows, strict=True):
+        entries = _entries(row, len(names), where)
+        columns = [column for column, _ in entries]
+        if columns != sorted(columns) or any(coefficient == 0 for _, coefficient in entries):
+            raise InputError(f"a row of {where} has columns that do not increase, or an entry that is zero")
+        found.append((read_exact(bias), tuple((names[j], c) for j, c in entries)))
+    return tuple(found)
 
 
-def _matrix(data: Json, width: int, where: str, height: int | None = None) -> Matrix:
-    if not isinstance(data, list) or len(data) != (width if height is None else height):
-        raise InputError(f"a matrix of {where} has the wrong number of rows")
-    return tuple(_entries(row, width, where, int) for row in data)
+def _matrix(data: Json, width: int, where: str) -> Matrix:
+    if not isinstance(data, list) or len(data) != width:
+        raise InputError(f"a matrix of {where} does not have {width} rows")
+    return tuple(_entries(row, width, where) for row in data)
 
 
-def _entries(row: Json, width: int, where: str, name: Callable[[int], Any]) -> tuple[tuple[Any, Exact], ...]:
+def _entries(row: Json, width: int, where: str) -> tuple[tuple[int, Exact], ...]:
     found = {}
     for column, coefficient in row:
         if type(column) is not int or not 0 <= column < width or column in found:
             raise InputError(f"a row of {where} has a column twice or not below {width}")
         found[column] = read_exact(coefficient)
-    return tuple((name(column), coefficient) for column, coefficient in found.items())
+    return tuple(found.items())
 
 
 def _vector(data: Json, length: int, what: str) -> tuple[Exact, ...]:

@@ -10,6 +10,8 @@ from nerode.certificates.certificate import RECOGNISE, VALID_PREFIXES, Refutatio
 from nerode.compiler.interpreter import Configuration, Interpreter
 from nerode.compiler.network import Network
 from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded
+from nerode.core.exact import Cyclotomic
 from nerode.languages.alphabet import Word
 from nerode.languages.language import Language, Legal
 
@@ -38,6 +40,10 @@ class JointClosure:
         """SHA-256 of the transition table, one line a configuration, "-" for a letter that is not read."""
         lines = (" ".join("-" if t < 0 else str(t) for t in row) + "\n" for row in self.successors)
         return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+MAX_BITS = 900
+"""Numbers with more bits only occur in networks that run away."""
 
 
 def close_jointly(
@@ -100,6 +106,13 @@ def close_jointly(
                 order.append(reached)
                 words.append((*word, letter))
                 budget.check("elements", len(order), joint_configurations=len(order))
+                if _runs_away(new):
+                    raise BudgetExceeded(
+                        "bytes",
+                        budget.bytes,
+                        known_so_far={"joint configurations": len(order), "bits of one number": MAX_BITS},
+                        remedy="the states of this network grow without bound; this proof is not for it",
+                    )
             row.append(number[reached])
         rows.append(tuple(row))
     return JointClosure(
@@ -108,3 +121,11 @@ def close_jointly(
         successors=tuple(rows),
         words=tuple(words),
     )
+
+
+def _runs_away(states: Configuration) -> bool:
+    for value in (v for state in states for v in state):
+        parts = value.numerators if isinstance(value, Cyclotomic) else (value.numerator,)
+        if any(n.bit_length() > MAX_BITS for n in (value.denominator, *parts)):
+            return True
+    return False

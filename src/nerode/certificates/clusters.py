@@ -1,31 +1,39 @@
 """Intervals for registers whose overwritten values fade instead of vanishing (gates such as 1/4).
 
-Such a register takes infinitely many values, but they lie in a few clusters. The clusters are read off the
-values on short words and widened a little; that they are closed under every letter is for the checker.
+Such a register takes infinitely many values, but they lie in a few clusters. What letters do to the register
+is collected on a sample of configurations, the values of all short sequences of that are clustered, and the
+clusters widened a little; that they are closed under every letter is for the checker to show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from nerode.certificates.certificate import VALID_PREFIXES
 from nerode.compiler.interpreter import Configuration, Interpreter
-from nerode.compiler.network import Network
+from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import Diagonal, TimeInvariant
 from nerode.core.exact import Exact, write_exact
 from nerode.languages.language import Language
 
 Json = Any
+Place = tuple[int, int]
+Step = tuple[Fraction, Fraction]
+"""A gate and a write."""
 
 GAP = Fraction(1, 8)
 """Values of one cluster are at most this far from the next one."""
 
 SLACK = Fraction(1, 128)
-"""How much a cluster is widened on both sides, for the values on longer words."""
+"""How much a cluster is widened on both sides, for the values of longer sequences."""
 
-_STEPS = 4_000
+_SAMPLE = 5_000
+_ROUNDING = 16
+_LENGTH = 6
+_VALUES = 4_000
+_FINE = 4_096
 
 
 def interval_evidence(network: Network, language: Language, task: str) -> dict[str, Json]:
@@ -33,17 +41,18 @@ def interval_evidence(network: Network, language: Language, task: str) -> dict[s
     fading = _fading(network)
     if not fading:
         return {}
-    seen = _values_on_short_words(network, language, task)
     found = {}
-    for n, i in fading:
-        values = sorted({Fraction(state[n][i]) for state in seen})
+    for (n, i), steps in _sampled_steps(network, language, task, fading).items():
+        start = network.layers[n].start[i]
+        assert isinstance(start, int | Fraction)
+        intervals = clusters(sorted(_values(Fraction(start), steps)))
         name = f"{n + 1}:{network.layers[n].state[i]}"
-        found[name] = [[write_exact(a), write_exact(b)] for a, b in clusters(values)]
+        found[name] = [[write_exact(a), write_exact(b)] for a, b in intervals]
     return found
 
 
 def clusters(values: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
-    """Returns widened intervals around the values, cut wherever two neighbours are further apart than GAP."""
+    """Returns widened intervals around sorted values, cut where two neighbours are further apart than GAP."""
     found: list[tuple[Fraction, Fraction]] = []
     for value in values:
         if found and value - found[-1][1] <= GAP:
@@ -53,21 +62,20 @@ def clusters(values: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
     return [(low - SLACK, high + SLACK) for low, high in found]
 
 
-def _fading(network: Network) -> list[tuple[int, int]]:
-    """The coordinates with a gate that is not a whole number, and those of their layer that read them."""
+def _fading(network: Network) -> list[Place]:
+    """The coordinates with a gate that is not a whole number."""
     found = []
     for n, layer in enumerate(network.layers):
         match layer.recurrence:
             case Diagonal(gate=gate):
                 rows = zip(gate.bias, gate.rows, strict=True)
-                fading = {i for i, (bias, row) in enumerate(rows) if not _whole([bias, *(c for _, c in row)])}
+                found += [
+                    (n, i) for i, (bias, row) in enumerate(rows) if not _whole([bias, *(c for _, c in row)])
+                ]
             case TimeInvariant(matrix=matrix):
-                fading = {i for i, row in enumerate(matrix) if not _whole([c for _, c in row])}
-                for _ in matrix:
-                    fading |= {i for i, row in enumerate(matrix) if any(j in fading for j, _ in row)}
+                found += [(n, i) for i, row in enumerate(matrix) if not _whole([c for _, c in row])]
             case _:
-                fading = set()
-        found += [(n, i) for i in sorted(fading)]
+                continue
     return found
 
 
@@ -75,19 +83,58 @@ def _whole(numbers: Sequence[Exact]) -> bool:
     return not any(isinstance(v, Fraction) for v in numbers)
 
 
-def _values_on_short_words(network: Network, language: Language, task: str) -> list[Configuration]:
+def _sampled_steps(
+    network: Network, language: Language, task: str, fading: Sequence[Place]
+) -> dict[Place, set[Step]]:
+    """What letters do to each fading coordinate, on configurations that differ by more than low digits."""
     interpreter = Interpreter(network)
-    pending = [(interpreter.start(), language.initial())]
-    known = set(pending)
+    steps: dict[Place, set[Step]] = {place: set() for place in fading}
+    first = (interpreter.start(), language.initial())
+    known = {(_rounded(first[0]), first[1])}
+    pending = [first]
     for states, configuration in pending:
-        if len(known) > _STEPS:
-            break
         symbols = language.legal(configuration).symbols
         for letter in range(len(language.alphabet)):
             if task == VALID_PREFIXES and letter not in symbols:
                 continue
+            stream = interpreter.stream(states, letter)
+            for n, i in fading:
+                steps[n, i] |= _step(network.layers[n], i, [stream[r] for r in network.layers[n].reads])
             reached = (interpreter.step(states, letter)[0], language.advance(configuration, letter))
-            if reached not in known:
-                known.add(reached)
+            key = (_rounded(reached[0]), reached[1])
+            if key not in known and len(known) < _SAMPLE:
+                known.add(key)
                 pending.append(reached)
-    return [states for states, _ in pending]
+    return steps
+
+
+def _step(layer: Layer, i: int, reads: list[Exact]) -> set[Step]:
+    """Gate and write of a coordinate for what the layer reads; none if it reads other coordinates."""
+    seen = [*reads, *(v if v > 0 else 0 for v in layer.units(reads))]
+    match layer.recurrence:
+        case Diagonal(gate=gate, write=write):
+            pair = (gate(seen)[i], write(seen)[i])
+        case TimeInvariant(matrix=matrix, write=write) if all(j == i for j, _ in matrix[i]):
+            pair = (dict(matrix[i]).get(i, 0), write(seen)[i])
+        case _:
+            return set()
+    if not all(isinstance(v, int | Fraction) for v in pair):
+        return set()
+    return {(Fraction(pair[0]), Fraction(pair[1]))}  # type: ignore[arg-type]
+
+
+def _values(start: Fraction, steps: Iterable[Step]) -> set[Fraction]:
+    """The values after sequences of steps, those that differ only by low digits taken together."""
+    moving = [step for step in steps if step != (Fraction(1), Fraction(0))]
+    values = {start}
+    for _ in range(_LENGTH):
+        reached = {gate * value + write for value in values for gate, write in moving} | values
+        distinct = {round(value * _FINE): value for value in sorted(reached)}
+        values = set(distinct.values())
+        if len(values) > _VALUES:
+            break
+    return values
+
+
+def _rounded(states: Configuration) -> Hashable:
+    return tuple(tuple(round(v * _ROUNDING) for v in state) for state in states)

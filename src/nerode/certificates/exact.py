@@ -6,11 +6,13 @@ counters, stacks     an invariant is found here and proved by the checker's sear
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nerode.certificates.certificate import (
+    DTYPES,
     PREDICT,
+    SCOPES,
     VALID_PREFIXES,
     Certificate,
     Claim,
@@ -32,7 +34,7 @@ from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.json_form import network_hash, network_to_json
 from nerode.compiler.network import Network
 from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core.errors import BudgetExceeded, InputError
 from nerode.languages.brackets import Dyck
 from nerode.languages.counters import CounterLanguage
 from nerode.languages.description import language_hash
@@ -41,6 +43,9 @@ from nerode.languages.language import Language
 Json = Any
 
 CLOSURE = "joint-closure"
+
+FEW_CONFIGURATIONS = 500
+"""Joint configurations that are searched for a failing word before anything else."""
 
 MANY_STACKS = 2_000
 """Above this number of stacks a bracket language is proved depth by depth."""
@@ -81,6 +86,9 @@ def certify_exact(
 def _certify(
     network: Network, language: Language, task: str, budget: Budget
 ) -> Certificate | Refutation | Unproved:
+    refutation = _first_look(network, language, task, budget)
+    if refutation is not None:
+        return refutation
     method, evidence = _choose_method(network, language, task, budget)
     if method != CLOSURE:
         return _certify_by_cells(network, language, task, method, evidence, budget)
@@ -90,6 +98,16 @@ def _certify(
     found = {"task": task, "configurations": len(closure), "digest": closure.digest}
     bits = integer_claims(network, closure, task)
     return _seal(network, language, task, CLOSURE, found, bits)
+
+
+def _first_look(network: Network, language: Language, task: str, budget: Budget) -> Refutation | None:
+    """A word on which the network fails, if it shows on few configurations: invariants are dearer."""
+    few = Budget(elements=min(FEW_CONFIGURATIONS, budget.elements), seconds=budget.seconds)
+    try:
+        found = close_jointly(network, language, task=task, budget=few)
+    except BudgetExceeded:
+        return None
+    return found if isinstance(found, Refutation) else None
 
 
 def _choose_method(
@@ -134,13 +152,20 @@ def _certify_by_cells(
         if failure is None or failure.refutation is None:
             return Unproved(reason=failure.what if failure else "no bound was found")
         return failure.refutation
-    bits = list(exactness.claims(task))
-    if task == PREDICT and any(claim.length != "all" for claim in bits):
-        # On valid prefixes fewer values occur; their sums may be bounded at all lengths.
+    bits = exactness.claims(task)
+    if task == PREDICT:
+        # On valid prefixes fewer values occur, so that more may be true of them.
         _, narrower = search_cells(problem, evidence, VALID_PREFIXES, method)
-        if narrower is not None:
-            bits += [claim for claim in narrower.claims(VALID_PREFIXES) if claim.length == "all"]
-    return _seal(network, language, task, method, evidence, tuple(bits))
+        bits += _stronger(narrower.claims(VALID_PREFIXES), bits) if narrower is not None else ()
+    return _seal(network, language, task, method, evidence, bits)
+
+
+def _stronger(claims: Sequence[Claim], known: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The claims with a stronger scope than any known claim for their dtype."""
+    best = {
+        dtype: min((SCOPES.index(c.scope) for c in known if c.dtype == dtype), default=99) for dtype in DTYPES
+    }
+    return tuple(c for c in claims if c.dtype is not None and SCOPES.index(c.scope) < best[c.dtype])
 
 
 def _seal(

@@ -8,6 +8,7 @@ h -> a·h + b with both ends h, h' in the run, so b = h' - a·h is bounded by th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -19,12 +20,13 @@ from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import (
     Diagonal,
     Elman,
+    Factor,
     Householder,
     LetterMatrices,
     PermutationDiagonal,
     TimeInvariant,
 )
-from nerode.core.exact import Cyclotomic, Exact, imaginary_part, inverse, real_part
+from nerode.core.exact import Cyclotomic, Exact, imaginary_part, inverse, real_part, simplify
 
 METHOD = "integer-exactness"
 
@@ -141,9 +143,11 @@ class _Survey:
                 if moves.selector is not None:
                     choice = self._affine(moves.selector, seen).index(1)
                 for factor in moves.factors[choice]:
-                    product = self._sum([e * v for e, v in zip(factor.vector, values, strict=True)])
-                    amount = self._sum([factor.beta * inverse(_square(factor.vector)) * product])
-                    values = [self._sum([v, -e * amount]) for e, v in zip(factor.vector, values, strict=True)]
+                    entries = [(i, e) for i, e in enumerate(factor.vector) if e != 0]
+                    product = self._sum([e * values[i] for i, e in entries])
+                    amount = self._sum([_scale(factor) * product])
+                    for i, e in entries:
+                        values[i] = self._sum([values[i], -e * amount])
                 return tuple(self._sum([w, v]) for w, v in zip(moves.writes[choice], values, strict=True))
             case Elman(activation=activation, update=update):
                 values = _rectified(self._affine(update, [*seen, *h]))
@@ -192,7 +196,7 @@ class _Survey:
                 down = down - term
         self.grid = max(self.grid, grid)
         self.units = max(self.units, _units(up, grid), _units(down, grid))
-        return total
+        return simplify(total)
 
     def _state(self, number: int, state: Sequence[Exact]) -> None:
         key = ("state", number, *state)
@@ -222,7 +226,7 @@ def _groups_exactly(layer: Layer) -> bool:
         case PermutationDiagonal(diagonals=diagonals):
             return all(d == 0 or _is_unit(d) for diagonal in diagonals for d in diagonal)
         case Householder(factors=factors):
-            return all(_swaps_only(f.beta, f.vector) for letter in factors for f in letter)
+            return all(_swaps_only(f) for letter in factors for f in letter)
         case _:
             return False
 
@@ -235,10 +239,10 @@ def _moves_only(matrices: Iterable[list[tuple[int, Sequence[tuple[int, Exact]]]]
     return True
 
 
-def _swaps_only(beta: Exact, vector: Sequence[Exact]) -> bool:
+def _swaps_only(factor: Factor) -> bool:
     """Whether I - beta v vᵀ/(vᵀv) has at most one entry a column, of absolute value 1."""
-    scale = beta * inverse(_square(vector))
-    support = [(j, v) for j, v in enumerate(vector) if v != 0]
+    scale = _scale(factor)
+    support = [(j, v) for j, v in enumerate(factor.vector) if v != 0]
     for j, v in support:
         column = [int(i == j) - scale * w * v for i, w in support]
         entries = [c for c in column if c != 0]
@@ -270,7 +274,7 @@ def _stored(network: Network) -> Iterable[Exact]:
                 maps += [] if selector is None else [selector]
                 yield from (c for w in writes for c in w)
                 for factor in (f for letter in factors for f in letter):
-                    yield factor.beta * inverse(_square(factor.vector))
+                    yield _scale(factor)
                     yield from factor.vector
             case Elman(update=update):
                 maps.append(update)
@@ -286,11 +290,13 @@ def _stored(network: Network) -> Iterable[Exact]:
         yield from (c for row in affine.rows for _, c in row)
 
 
-def _square(vector: Sequence[Exact]) -> Exact:
-    total: Exact = 0
-    for entry in vector:
-        total = total + entry * entry
-    return total
+@functools.lru_cache(maxsize=4096)
+def _scale(factor: Factor) -> Exact:
+    """The factor beta/(vᵀv)."""
+    square: Exact = 0
+    for entry in factor.vector:
+        square = square + entry * entry
+    return simplify(factor.beta * inverse(square))
 
 
 def _rectified(values: Iterable[Exact]) -> list[Exact]:
@@ -341,7 +347,6 @@ def _holds(number: Fraction, form: FloatFormat) -> bool:
         return False
     numerator = abs(number.numerator)
     trailing = (numerator & -numerator).bit_length() - 1
-    shift = number.denominator.bit_length() - 1
     significant = numerator.bit_length() - trailing
-    exponents = trailing - shift >= form.smallest and numerator.bit_length() - 1 - shift <= form.largest
-    return significant <= form.bits and exponents
+    exponent = numerator.bit_length() - number.denominator.bit_length()
+    return significant <= form.bits and form.smallest <= exponent <= form.largest

@@ -2,7 +2,8 @@
 
 The network is probed: among words of opening brackets only, changing the kind at one depth must change one
 set of coordinates, the slot of that depth. The checker then shows, for each depth and kind by itself, that
-slots keep what they hold; the number of stacks does not matter.
+slots keep what they hold; the number of stacks does not matter. If several layers come before the slots,
+their states are merged where the layers above cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def slot_evidence(network: Network, language: Dyck) -> dict[str, Json] | None:
     used = [place for slot in slots for place in slot]
     if len(set(used)) < len(used) or not used:
         return None
+    first = min(n for n, _ in used)
+    merged = {"merged": first} if first > 1 else {}
     return {
+        **merged,
         "slots": [[f"{n + 1}:{network.layers[n].state[i]}" for n, i in slot] for slot in slots],
         "codes": codes,
     }

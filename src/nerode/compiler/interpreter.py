@@ -134,8 +134,20 @@ class _Stepper:
         self.readout_units = ExactMap(layer.readout_units, number)
         self.readout = ExactMap(layer.readout, number)
         self.advance = step_function(layer.recurrence, number)
+        self._by_letter = layer.recurrence.num_letters is not None
+        self._memory: dict[tuple[int, Vector, Vector], tuple[Vector, list[Number]]] = {}
 
     def step(self, reads: list[Number], state: Vector, letter: int) -> tuple[Vector, list[Number]]:
+        # In a cascade many configurations share the state of one layer, so layers remember by themselves.
+        key = (letter if self._by_letter else -1, tuple(reads), state)
+        known = self._memory.get(key)
+        if known is None:
+            known = self._compute(reads, state, letter)
+            if len(self._memory) < _MEMORY:
+                self._memory[key] = known
+        return known
+
+    def _compute(self, reads: list[Number], state: Vector, letter: int) -> tuple[Vector, list[Number]]:
         seen = reads + [relu(v) for v in self.units(reads)]
         new = self.advance(seen, state, letter)
         inside = reads + self._shown(new)
