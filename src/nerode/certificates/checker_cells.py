@@ -150,13 +150,16 @@ class _Search:
         """Adds all cells that legal letters lead to; then, on a second call, those that others lead to."""
         pending = list(cells)
         for cell in pending:
+            doubts = self.exactness.doubts
             try:
                 reached = self._all_successors(cell, done=cells[cell] == 1, only_legal=only_legal)
             except Undecided:
                 if cell.classes is not None:
                     raise
-                # Counters of dead prefixes have to be told apart after all.
+                # Counters of dead prefixes have to be told apart after all; what was measured without that
+                # is no bound that matters.
                 self.merges_dead = False
+                self.exactness.forget_doubts(doubts)
                 reached = self._told_apart(cell)
             for new in reached:
                 if new not in cells:

@@ -186,6 +186,15 @@ class Exactness:
         self._seen.add(key)
         return True
 
+    @property
+    def doubts(self) -> tuple[str, str]:
+        """Why some sum, or some grouping of a scan, has no bound; empty texts for no reason."""
+        return self.broken, self._scan_broken
+
+    def forget_doubts(self, earlier: tuple[str, str]) -> None:
+        """Takes back the doubts that came after these."""
+        self.broken, self._scan_broken = earlier
+
     def copy(self) -> Exactness:
         """Returns a meter that has seen the same and goes on by itself."""
         return copy.deepcopy(self, {id(self.network): self.network})
