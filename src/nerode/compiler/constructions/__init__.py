@@ -13,8 +13,9 @@ from nerode.compiler.constructions import cyclic, clock, offset_counting
 from nerode.compiler.constructions import householder, plane_reflections
 from nerode.compiler.constructions import solvable, clocked, householder_cascade
 from nerode.compiler.constructions import permutation, dense, bounded_dyck_general
+from nerode.compiler.constructions import elman, gated_cells
 
 __all__ = ["TABLE", "clock", "cyclic", "dense", "householder", "offset_counting", "permutation"]
 __all__ += ["clocked", "householder_cascade", "plane_reflections", "solvable"]
 __all__ += ["bounded_dyck", "bounded_dyck_registers", "counters", "flip_flop", "past_ltl", "star_free"]
-__all__ += ["bounded_dyck_general", "ngrams", "window_parts", "windows"]
+__all__ += ["bounded_dyck_general", "elman", "gated_cells", "ngrams", "window_parts", "windows"]
