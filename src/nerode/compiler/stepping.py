@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -19,7 +20,7 @@ from nerode.compiler.recurrences import (
     Recurrence,
     TimeInvariant,
 )
-from nerode.core.exact import Exact, inverse
+from nerode.core.exact import Exact, inverse, simplify
 
 Number = Any
 """Exact in exact mode, Decimal in decimal mode; one network uses one of the two throughout."""
@@ -116,7 +117,7 @@ def _scaled(factor: Factor) -> tuple[Exact, list[tuple[int, Exact]]]:
     norm: Exact = 0
     for e in factor.vector:
         norm = norm + e * e
-    return factor.beta * inverse(norm), [(i, e) for i, e in enumerate(factor.vector) if e != 0]
+    return simplify(factor.beta * inverse(norm)), [(i, e) for i, e in enumerate(factor.vector) if e != 0]
 
 
 def _chosen(rows: list[Number]) -> int:
@@ -166,6 +167,7 @@ def _clip(value: Number) -> Number:
     return 0 if value < 0 else 1 if value > 1 else value
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def _tanh(value: Decimal) -> Decimal:
     if abs(value) > 60:
         return Decimal(1).copy_sign(value)
@@ -173,5 +175,6 @@ def _tanh(value: Decimal) -> Decimal:
     return (grown - 1) / (grown + 1)
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def _sigmoid(value: Decimal) -> Decimal:
     return 1 / (1 + (-value).exp())
