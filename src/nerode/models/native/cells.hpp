@@ -103,7 +103,9 @@ int gru_forward(const T* x, const T* weight, const T* bias, const T* initial, T*
         const T* __restrict old = before.row(r);
         T* __restrict keep = saved ? saved + at * 4 * hidden : spare.data();
         T* __restrict h = out + at * hidden;
+#pragma omp simd
         for (int64_t j = 0; j < 2 * hidden; ++j) keep[j] = sigmoid(in[j] + sum[j]);
+#pragma omp simd
         for (int64_t j = 0; j < hidden; ++j) {
           const T inner = sum[2 * hidden + j] + bias[j];
           const T fresh = hyperbolic_tangent(in[2 * hidden + j] + keep[j] * inner);
@@ -136,6 +138,7 @@ int gru_backward(const T* weight, const T* initial, const T* out, const T* saved
         T* __restrict past = direct.data() + r * hidden;
         T* __restrict d = dx + at * 3 * hidden;
         T* __restrict e = dsum + at * 3 * hidden;
+#pragma omp simd
         for (int64_t j = 0; j < hidden; ++j) {
           const T reset = keep[j], update = keep[hidden + j], fresh = keep[2 * hidden + j];
           const T g = given[j] + flow[j];
@@ -174,9 +177,13 @@ int lstm_forward(const T* x, const T* weight, const T* initial, const T* initial
         T* __restrict keep = saved ? saved + at * 4 * hidden : spare.data();
         T* __restrict h = out + at * hidden;
         T* __restrict c = cell + at * hidden;
+#pragma omp simd
         for (int64_t j = 0; j < 2 * hidden; ++j) keep[j] = sigmoid(in[j] + sum[j]);
+#pragma omp simd
         for (int64_t j = 2 * hidden; j < 3 * hidden; ++j) keep[j] = hyperbolic_tangent(in[j] + sum[j]);
+#pragma omp simd
         for (int64_t j = 3 * hidden; j < 4 * hidden; ++j) keep[j] = sigmoid(in[j] + sum[j]);
+#pragma omp simd
         for (int64_t j = 0; j < hidden; ++j) {
           c[j] = keep[hidden + j] * old[j] + keep[j] * keep[2 * hidden + j];
           h[j] = keep[3 * hidden + j] * hyperbolic_tangent(c[j]);
@@ -208,6 +215,7 @@ int lstm_backward(const T* weight, const T* initial_cell, const T* cell, const T
         const T* __restrict given_cell = dcell + at * hidden;
         T* __restrict flow_cell = carry_cell + r * hidden;
         T* __restrict d = dx + at * 4 * hidden;
+#pragma omp simd
         for (int64_t j = 0; j < hidden; ++j) {
           const T in = keep[j], forget = keep[hidden + j], fresh = keep[2 * hidden + j],
                   open = keep[3 * hidden + j];

@@ -59,12 +59,15 @@ class Panels {
       Vector left, right;
       std::memcpy(&left, panel + k * width, sizeof left);
       std::memcpy(&right, panel + k * width + lanes, sizeof right);
+      // Unrolled for certain: otherwise the sums live in memory.
+#pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
         const T x = in[r * in_row + k];
         sums[r][0] += x * left;
         sums[r][1] += x * right;
       }
     }
+#pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       if (columns == width) {
         std::memcpy(out + r * out_row, sums[r], sizeof sums[r]);
