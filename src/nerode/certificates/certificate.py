@@ -327,8 +327,8 @@ def noise_claim(*, task: str, method: str, eps: Fraction) -> Claim:
         method=method,
         task=task,
         covers=(
-            f"{_DONE[task]}, computed in exact arithmetic, even if after every letter every coordinate of the "
-            "state is moved by any amount of at most eps."
+            f"{_DONE[task]}, computed in exact arithmetic, even if after every letter every coordinate of "
+            "the state is moved by any amount of at most eps."
         ),
         eps=eps,
     )
