@@ -70,7 +70,8 @@ def step_function(recurrence: Recurrence, number: Callable[[Exact], Number]) -> 
             return lambda seen, h, letter: _permute(recurrence, h, letter)
         case Elman():
             update = ExactMap(recurrence.update, number)
-            squash = {"tanh": _tanh, "relu": relu, "clip": _clip}[recurrence.activation]
+            squashes: dict[str, Callable[[Number], Number]] = {"tanh": _tanh, "relu": relu, "clip": _clip}
+            squash = squashes[recurrence.activation]
             return lambda seen, h, letter: tuple(squash(v) for v in update([*seen, *h]))
         case GatedCell():
             gates = [ExactMap(g, number) for g in recurrence.gates]
