@@ -86,28 +86,32 @@ def certify_exact(
 def _certify(
     network: Network, language: Language, task: str, budget: Budget
 ) -> Certificate | Refutation | Unproved:
-    refutation = _first_look(network, language, task, budget)
-    if refutation is not None:
-        return refutation
-    method, evidence = _choose_method(network, language, task, budget)
-    if method != CLOSURE:
-        return _certify_by_cells(network, language, task, method, evidence, budget)
-    closure = close_jointly(network, language, task=task, budget=budget)
-    if not isinstance(closure, JointClosure):
+    closure = _first_look(network, language, task, budget)
+    if isinstance(closure, Refutation):
         return closure
+    if closure is None:
+        method, evidence = _choose_method(network, language, task, budget)
+        if method != CLOSURE:
+            return _certify_by_cells(network, language, task, method, evidence, budget)
+        closure = close_jointly(network, language, task=task, budget=budget)
+        if isinstance(closure, Refutation):
+            return closure
     found = {"task": task, "configurations": len(closure), "digest": closure.digest}
     bits = integer_claims(network, closure, task)
     return _seal(network, language, task, CLOSURE, found, bits)
 
 
-def _first_look(network: Network, language: Language, task: str, budget: Budget) -> Refutation | None:
-    """A word on which the network fails, if it shows on few configurations: invariants are dearer."""
+def _first_look(
+    network: Network, language: Language, task: str, budget: Budget
+) -> JointClosure | Refutation | None:
+    """The closure or a word on which the network fails, if few configurations show it; None otherwise."""
     few = Budget(elements=min(FEW_CONFIGURATIONS, budget.elements), seconds=budget.seconds)
     try:
-        found = close_jointly(network, language, task=task, budget=few)
+        return close_jointly(network, language, task=task, budget=few)
     except BudgetExceeded:
+        if budget.elements <= FEW_CONFIGURATIONS:
+            raise
         return None
-    return found if isinstance(found, Refutation) else None
 
 
 def _choose_method(
