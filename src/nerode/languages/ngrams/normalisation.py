@@ -1,4 +1,4 @@
-"""Whether the distributions of a back-off model sum to 1, found without listing them."""
+"""Whether the distributions of a back-off model sum to 1, or go beyond it, found without listing them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from nerode.core.errors import InputError
 from nerode.languages.ngrams.backoff import BackoffModel, power_of_ten
 from nerode.languages.ngrams.next_word import BOS, Context
+
+_ROUNDING = 1e-3
+"""Base-10 logarithms up to this pass for rounding: files have a few digits only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,36 @@ def check_normalisation(model: BackoffModel, *, tolerance: float = 1e-3) -> Norm
     return Normalisation(
         num_contexts=len(sums), num_off=len(off), tolerance=tolerance, worst=worst, worst_sum=sums[worst]
     )
+
+
+def find_impossible(model: BackoffModel) -> tuple[Context, int, float] | None:
+    """Returns a context after which backing off gives a word a probability above 1, the word and it.
+
+    Leaving words out of a context may lose certainty, it cannot create any. Sums a little above 1 are common
+    in pruned models; a single probability above 1 is a mistake in the file.
+    """
+    best: dict[Context, float] = {(): max(model.own_words(()).values())}
+    for level in model.levels[:-1]:
+        for context in level:
+            if model.can_occur(context):
+                weight = model.log10_backoff(context)
+                shorter = context[1:]
+                while shorter not in best:
+                    shorter = shorter[1:]
+                backed_off = weight + best[shorter]
+                best[context] = max([backed_off, *model.own_words(context).values()])
+                # The bound may come from a word that does not back off here; then all are looked at.
+                if weight > 0.0 and backed_off > _ROUNDING:
+                    worst = _worst_word(model, context)
+                    if worst is not None:
+                        return context, *worst
+    return None
+
+
+def _worst_word(model: BackoffModel, context: Context) -> tuple[int, float] | None:
+    probabilities = model.distribution(context)
+    word = max(probabilities, key=probabilities.__getitem__)
+    return (word, probabilities[word]) if probabilities[word] > power_of_ten(_ROUNDING) else None
 
 
 def _own_sum(model: BackoffModel, context: Context) -> float:

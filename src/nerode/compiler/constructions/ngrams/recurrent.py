@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from fractions import Fraction
 
 from nerode.compiler.affine import zero_map
@@ -27,6 +26,9 @@ from nerode.core.exact import Exact
 from nerode.core.refs import Reference
 
 NAME = "n-gram-rnn"
+
+_OFFSET = 2
+"""Delay units hold numbers between -1 and 1 and this; above 1, so that they stay above zero."""
 
 
 def recurrent_network(
@@ -57,10 +59,10 @@ def recurrent_network(
             return None
     else:
         sharing = no_sharing(layout.weights, layout.num_delays)
-    offset = 1 + max(abs(v) for point in layout.points for v in point)
+    scale = Fraction(1, max(1, *(abs(v) for point in layout.points for v in point)))
     embedding = word_embedding(layout, width)
     names = [*delay_names(layout), *detector_names(request, layout, sharing.kept)]
-    update, bias = _update(layout, sharing, width, offset)
+    update, bias = _update(layout, sharing, width, scale)
     outputs = [*(f"unit {name}" for name in names), "one"]
     seen = width + len(names)
     layer = state_layer(
@@ -77,7 +79,7 @@ def recurrent_network(
         targets,
         embedding=embedding,
         layer=layer,
-        columns=_columns(targets, layout, sharing, offset),
+        columns=_columns(targets, sharing, scale),
         construction=NAME,
         route=f"{layout.shape}, one ReLU unit for each of the {len(targets.contexts)} contexts{beside} and "
         f"an output bias; a delay line of {layout.num_delays} units keeps the last {layout.ages} words and "
@@ -86,30 +88,27 @@ def recurrent_network(
     )
 
 
-def _update(layout: Layout, sharing: Sharing, width: int, offset: int) -> tuple[Rows, list[Exact]]:
-    """The map of (embedding, state) to pre-activations; a delay unit holds coordinate + offset."""
+def _update(layout: Layout, sharing: Sharing, width: int, scale: Fraction) -> tuple[Rows, list[Exact]]:
+    """The map of (embedding, state) to pre-activations; a delay unit holds scale · coordinate + offset."""
     rows: Rows = []
     bias: list[Exact] = []
     for d in range(layout.num_delays):
         newest = d < layout.width
-        rows.append({d: 1} if newest else {width + d - layout.width: 1})
-        bias.append(offset if newest else 0)
+        rows.append({d: scale} if newest else {width + d - layout.width: 1})
+        bias.append(_OFFSET if newest else 0)
     for i in sharing.kept:
         newest_weights, *older = layout.detectors[i].weights
-        kept = list(itertools.chain(*older))
+        kept = [v / scale for v in itertools.chain(*older)]
         rows.append(dict(enumerate(newest_weights)) | {width + d: v for d, v in enumerate(kept)})
-        bias.append(layout.detectors[i].threshold - offset * sum(kept, Fraction(0)))
+        bias.append(layout.detectors[i].threshold - _OFFSET * sum(kept, Fraction(0)))
     return rows, bias
 
 
-def _columns(targets: Targets, layout: Layout, sharing: Sharing, offset: int) -> list[Column]:
+def _columns(targets: Targets, sharing: Sharing, scale: Fraction) -> list[Column]:
     """Output weights of delay units and detectors, and the output bias, which takes off the offset."""
-    constant: Combination = combine((Fraction(-offset), weight) for weight in sharing.delays)
+    delays = [combine([(1 / scale, weight)]) for weight in sharing.delays]
+    constant: Combination = combine((Fraction(-_OFFSET), weight) for weight in delays)
     if targets.unknown is not None:
         constant = {UNKNOWN: Fraction(1)}
-    weights: list[Mapping[int, Fraction]] = [
-        *sharing.delays,
-        *(targets.beyond_unknown(weight) for weight in sharing.own),
-        constant,
-    ]
-    return [targets.column(weight) for weight in weights]
+    own = (targets.beyond_unknown(weight) for weight in sharing.own)
+    return [targets.column(weight) for weight in (*delays, *own, constant)]

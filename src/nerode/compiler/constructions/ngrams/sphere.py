@@ -59,20 +59,28 @@ def _ratio(value: int, points: WordPoints) -> Fraction:
 def choose_axes(contexts: Sequence[Context], width: int) -> tuple[int, ...]:
     """Returns up to `width` words for the axes whose delay neurons are linearly independent on the contexts.
 
-    A delay neuron is 1 where its word stands at its age and 0 elsewhere. Words are added greedily.
+    A delay neuron is 1 where its word stands at its age and 0 elsewhere. Words are added greedily: first as
+    long as each delay neuron fires alone on some context, which makes the weights short, then as long as
+    they are independent.
     """
     ages = len(contexts[0]) - 1
     by_age = [{context[-1 - age] for context in contexts} for age in range(ages)]
     everywhere = set.intersection(*by_age) if ages else {word for context in contexts for word in context}
     chosen: tuple[int, ...] = ()
-    for word in sorted(everywhere):
-        if len(chosen) == width:
-            break
-        trial = (*chosen, word)
-        fired = [_fired(context, trial, ages) for context in contexts]
-        if len(independent_detectors(fired, ages * len(trial))) == ages * len(trial):
-            chosen = trial
+    for suits in (_fire_alone, _independent):
+        for word in sorted(everywhere.difference(chosen)):
+            trial = (*chosen, word)
+            if len(trial) <= width and suits([_fired(c, trial, ages) for c in contexts], ages * len(trial)):
+                chosen = trial
     return chosen
+
+
+def _fire_alone(fired: Sequence[Feature], num_delays: int) -> bool:
+    return len({d for feature in fired for d in feature if len(feature) == 1}) == num_delays
+
+
+def _independent(fired: Sequence[Feature], num_delays: int) -> bool:
+    return len(independent_detectors(fired, num_delays)) == num_delays
 
 
 def _fired(context: Context, axes: tuple[int, ...], ages: int) -> Feature:
