@@ -133,6 +133,18 @@ def test_lazy_regions_bound_piecewise_functions_of_a_counter_exactly(data: st.Da
         assert min(seen) < -100 or seen[0] != seen[1] or seen[-1] != seen[-2]
 
 
+@pytest.mark.parametrize("slope", [1, -1, 2, Fraction(-1, 2)])
+@pytest.mark.parametrize("zero", [0, 1, Fraction(3, 2)])
+def test_one_cut_settles_a_comparison(slope: Fraction | int, zero: Fraction | int) -> None:
+    known = Range(-3, 5, True, 0)
+    form = Form(Fraction(1, 2) - slope * Fraction(zero), {"c": slope})
+    with pytest.raises(Cut) as asked:
+        Region({"c": known}).above(form, Fraction(1, 2))
+    halves = cut_range(known, asked.value.at)
+    answers = [Region({"c": half}).above(form, Fraction(1, 2)) for half in halves]
+    assert sorted(answers) == [False, True]
+
+
 def test_a_clipped_counter_is_a_bit() -> None:
     region = Region({"c": Range(None, None, True, 0)}, lazy=True)
     counter = Form(0, {"c": 1})

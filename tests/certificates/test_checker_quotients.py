@@ -62,6 +62,28 @@ def test_states_that_no_later_layer_tells_apart_are_merged() -> None:
     assert all(merged[kept] == kept for kept in merged.values())
 
 
+def test_states_that_differ_only_later_are_kept_apart() -> None:
+    network = two_layers()
+    layer = network.layers[0]
+    # Only the count 0 is shown: 1 and 2 look alike after one letter, not after two.
+    shown = replace(layer, readout=networks.affine(list(layer.state), [({"q=0": 1}, 0)]))
+    changed = replace(network, layers=(shown, network.layers[1]))
+    merged = merge_layers(Evaluator(read_network(network_to_json(changed))), 1, Budget())
+    assert len(set(merged.values())) == 4
+
+
+def test_what_the_decoder_reads_keeps_states_apart() -> None:
+    network = two_layers()
+    layer = network.layers[0]
+    readout = networks.affine(list(layer.state), [({"q=0": 1, "q=2": 1}, 0), ({"q=0": 1}, 0)])
+    shown = replace(layer, outputs=("even", "zero"), readout=readout)
+    scores = networks.affine(["zero"], [({}, 1), ({}, 1), ({"zero": 1}, 0)])
+    decoder = replace(network.decoder, reads=("zero",), units=zero_map(1), scores=scores)  # type: ignore[arg-type]
+    changed = replace(network, layers=(shown, network.layers[1]), decoder=decoder)
+    merged = merge_layers(Evaluator(read_network(network_to_json(changed))), 1, Budget())
+    assert len(set(merged.values())) == 4
+
+
 def test_merging_needs_layers_above_and_finitely_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checker_quotients, "_MAX_STATES", 100)
     evaluator = Evaluator(read_network(network_to_json(two_layers())))

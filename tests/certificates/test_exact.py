@@ -17,6 +17,7 @@ from nerode.certificates.certificate import (
     Refutation,
     Unproved,
     certificate_to_json,
+    content_hash,
 )
 from nerode.certificates.checker import CheckResult, check
 from nerode.certificates.closure import JointClosure, close_jointly
@@ -141,10 +142,12 @@ def test_a_tie_between_points_with_different_answers_is_no_answer() -> None:
     assert isinstance(network.decoder, PointDecoder)
     points = (*network.decoder.points[:2], network.decoder.points[0])
     tied = replace(network, decoder=replace(network.decoder, points=points))
-    certificate = certified(network, language)
-    data = {**certificate_to_json(certificate), "network": "0" * 64}
-    result = check(network_to_json(tied), describe_language(language), data)
+    data = network_to_json(tied)
+    certificate = {**certificate_to_json(certified(network, language)), "network": content_hash(data)}
+    result = check(data, describe_language(language), certificate)
     assert not result.ok
+    assert result.failure is not None
+    assert "equally near" in result.failure.what
 
 
 def test_valid_prefixes_only_when_dead_ones_are_wrong() -> None:

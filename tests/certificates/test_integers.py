@@ -10,15 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nerode.certificates.certificate import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIXES
+from nerode.certificates.checker_closure import search
 from nerode.certificates.checker_dtypes import Exactness
 from nerode.certificates.checker_formats import bounded_powers, weights_fit
 from nerode.certificates.checker_forms import Region
 from nerode.certificates.checker_network import read_network
+from nerode.certificates.checker_problem import Problem
 from nerode.certificates.closure import JointClosure, close_jointly
 from nerode.certificates.integers import integer_claims
 from nerode.compiler.affine import zero_map
 from nerode.compiler.json_form import network_to_json
 from nerode.compiler.recurrences import Diagonal, Factor, Householder
+from nerode.core.budget import Budget
 from nerode.languages.bestiary import find_language
 from nerode.languages.dfa import Dfa
 from tests.certificates import networks
@@ -144,6 +147,38 @@ def test_sums_within_the_bound_are_exact_in_numpy_in_every_order(terms, random) 
             i = random.randrange(len(parts) - 1)
             parts[i : i + 2] = [np.float16(parts[i] + parts[i + 1])]
         assert Fraction(float(parts[0])) == exact
+
+
+def test_groups_of_a_scan_need_more_room_than_single_steps() -> None:
+    language = find_language("parity")
+    signs = networks.parity_network(language)
+    # States ±100 fit 8 bits; the offsets h' - a·h that a scan joins may be four times as large.
+    large = replace(signs, layers=(replace(signs.layers[0], start=(100,)),))
+    matrices = networks.one_hot_network(language, language.dfa())
+    start = tuple(100 * v for v in matrices.layers[0].start)
+    larger = replace(matrices, layers=(replace(matrices.layers[0], start=start),))
+    for network in (large, larger):
+        found = {str(c.dtype): c.scope for c in certified(network, language).claims[1:]}
+        assert found["bfloat16"] == STEP_BY_STEP
+        assert found["float16"] == ANY_ORDER
+        measured = Exactness(read_network(network_to_json(network)))
+        search(problem_of(network, language), PREDICT, meter=measured)
+        assert measured.lengths("bfloat16") == (-1, None)
+        assert measured.lengths("float16") == (None, None)
+
+
+def problem_of(network: networks.Network, language: networks.Language) -> Problem:
+    return Problem(
+        network=read_network(network_to_json(network)), language=language, evidence={}, budget=Budget()
+    )
+
+
+def test_terms_of_either_sign_are_bounded() -> None:
+    network = read_network(network_to_json(networks.parity_network(find_language("parity"))))
+    for terms, fits in (([200, -200], True), ([200, 57], False), ([-200, -57], False), ([256], True)):
+        meter = Exactness(network)
+        meter.sum([(1, t) for t in terms], Region({}))
+        assert (meter.lengths("bfloat16")[1] is None) is fits
 
 
 def test_a_counter_in_float16_is_right_up_to_its_length_and_wrong_after() -> None:
