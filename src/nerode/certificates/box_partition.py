@@ -20,6 +20,7 @@ from nerode.certificates.intervals import Floats, Intervals
 from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import CELL_STATES, GatedCell
 from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded
 
 Numbers = npt.NDArray[np.int64]
 Groups = tuple[tuple[int, ...], ...]
@@ -61,7 +62,7 @@ def _blocks(layer: Layer) -> tuple[int, ...]:
 def explore(
     steps: IntervalNetwork, groups: Groups, *, radius: float, most: int, budget: Budget
 ) -> Partition | None:
-    """Returns the cells that runs without noise visit; None if there are more than `most`.
+    """Returns the cells that runs without noise visit; None if the values do not settle down.
 
     Args:
         steps: the network.
@@ -69,6 +70,9 @@ def explore(
         radius: values that differ by no more belong to one interval.
         most: how many cells are allowed.
         budget: limits the time.
+
+    Raises:
+        BudgetExceeded: if there are too many cells.
     """
     lengths = [length for layer in groups for length in layer]
     group = np.repeat(np.arange(len(lengths)), lengths)
@@ -78,8 +82,6 @@ def explore(
         search = _Search(steps, group, centres, radius)
         if search.run(most):
             return search.partition(groups)
-        if search.crowded:
-            return None
     return None
 
 
@@ -93,7 +95,6 @@ class _Search:
         self.group = group
         self.centres = centres
         self.radius = radius
-        self.crowded = False
         self._first = np.cumsum([0, *map(len, centres)])
         self._labels: list[Numbers] = []
         self._points: list[Floats] = []
@@ -124,8 +125,8 @@ class _Search:
             self._moves.append(targets.reshape(-1, len(letters)))
             points, labels = images[fresh], found[fresh]
             if len(number) > most:
-                self.crowded = True
-                return False
+                remedy = "the proof would visit too many cells"
+                raise BudgetExceeded("cells", most, remedy=remedy)
         return True
 
     def partition(self, groups: Groups) -> Partition:

@@ -9,7 +9,7 @@ with the language. The intervals are found here; `checker_boxes` proves again th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +27,7 @@ from nerode.certificates.box_partition import (
 from nerode.certificates.certificate import (
     PREDICT,
     RECOGNISE,
+    SCOPES,
     VALID_PREFIXES,
     Certificate,
     Refutation,
@@ -55,6 +56,9 @@ _SMALLEST = 2.0**-24
 """Noise below this is not worth a certificate."""
 
 _SWEEPS = 60
+_FIRST_SWEEPS = 20
+"""Sweeps after which the intervals have to be closed; fewer for the first try, with hardly any noise."""
+
 _BITS = 5
 """Binary digits to which the largest noise is found; fewer where a sweep has many numbers."""
 
@@ -145,6 +149,23 @@ def certify_boxes(
     return failures[-1]
 
 
+def with_noise(
+    certificate: Certificate, network: Network, language: Language, *, budget: Budget | None = None
+) -> Certificate:
+    """Returns the certificate with a claim about noise in addition, if closed intervals are found."""
+    try:
+        cells = close_cells(network, budget=budget)
+    except (BudgetExceeded, InputError):
+        return certificate
+    task = certificate.claims[0].task
+    if cells is None or compare_with_language(cells, language, task, network.decoder.empty) is not None:
+        return certificate
+    claim = noise_claim(task=task, method=METHOD, eps=Fraction(cells.eps))
+    claims = sorted((*certificate.claims, claim), key=lambda c: SCOPES.index(c.scope))
+    evidence = {**certificate.evidence, METHOD: cells.evidence(task)}
+    return replace(certificate, claims=tuple(claims), evidence=evidence)
+
+
 def _seal(network: Network, language: Language, cells: ClosedCells, task: str) -> Certificate:
     return Certificate(
         network=network_hash(network),
@@ -190,7 +211,7 @@ def _work(network: Network) -> int:
 
 def _largest_noise(steps: IntervalNetwork, partition: Partition, budget: Budget) -> ClosedCells | None:
     """Returns the closure under the largest noise: the largest power of four, then a few binary digits."""
-    best = _close(steps, partition, _SMALLEST, _SMALLEST / 16, budget)
+    best = _close(steps, partition, _SMALLEST, _SMALLEST / 16, budget, sweeps=_FIRST_SWEEPS)
     if best is None:
         return None
     try:
@@ -214,7 +235,9 @@ def _close(
     eps: float,
     grid: float,
     budget: Budget,
+    *,
     begin: ClosedCells | None = None,
+    sweeps: int = _SWEEPS,
 ) -> ClosedCells | None:
     """Widens the intervals until they are closed; None if they meet or a decision becomes doubtful."""
     low = np.floor((partition.low if begin is None else begin.low) / grid) * grid
@@ -225,7 +248,7 @@ def _close(
     targets = partition.labels[partition.moves.ravel()]
     read = np.tile(np.arange(letters), count)
     noise = [np.full(width, eps) for width in widths]
-    for _ in range(_SWEEPS):
+    for _ in range(sweeps):
         budget.check_time(eps=eps)
         if not _apart(low, high, partition.group_of):
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.certificates.boxes import certify_boxes
+from nerode.certificates.boxes import certify_boxes, with_noise
 from nerode.certificates.certificate import Certificate, Refutation, Unproved
 from nerode.certificates.exact import certify_exact
 from nerode.certificates.ngrams import certify_ngrams
@@ -10,10 +10,16 @@ from nerode.certificates.saturation import certify_saturating, find_caps
 from nerode.compiler.decoders import LogitDecoder
 from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.network import Network
-from nerode.compiler.recurrences import TimeInvariant
+from nerode.compiler.recurrences import Elman, TimeInvariant
 from nerode.core.budget import Budget
 from nerode.languages.language import Language
 from nerode.languages.ngrams import NgramLanguage
+
+MOST_WORK = 2_000_000_000
+"""Products that the closure of a network with feedback through units may take, roughly."""
+
+MOST_UNITS = 200
+"""Wider layers of ReLU units are not searched for a noise margin."""
 
 
 def certify(
@@ -32,7 +38,24 @@ def certify(
         return certify_boxes(network, language, budget=budget)
     if language.regular and _has_tallies(network):
         return certify_saturating(network, language, budget=budget)
+    if any(isinstance(layer.recurrence, Elman) for layer in network.layers):
+        return _certify_relu(network, language, budget or Budget())
     return certify_exact(network, language, budget=budget)
+
+
+def _certify_relu(
+    network: Network, language: Language, budget: Budget
+) -> Certificate | Refutation | Unproved:
+    """Networks with feedback through units: by closure, and under noise by boxes where they are robust."""
+    steps = (language.num_states() or 1) * len(network.alphabet) ** 2
+    if language.regular and steps * network.num_parameters > MOST_WORK:
+        return Unproved(
+            reason=f"about {steps:,} steps of a network of {network.num_parameters:,} numbers are too many"
+        )
+    found = certify_exact(network, language, budget=budget)
+    if isinstance(found, Certificate) and network.state_size <= MOST_UNITS:
+        return with_noise(found, network, language, budget=budget)
+    return found
 
 
 def _has_tallies(network: Network) -> bool:

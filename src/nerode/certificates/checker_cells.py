@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from nerode.certificates.certificate import RECOGNISE, VALID_PREFIXES, Claim, language_claim
 from nerode.certificates.checker_closure import find_failure, search
 from nerode.certificates.checker_dtypes import Exactness
-from nerode.certificates.checker_evaluation import Evaluator, States, all_numbers
+from nerode.certificates.checker_evaluation import Evaluator, States
 from nerode.certificates.checker_forms import Cut, Form, Range, Region, Undecided, Value, cut_range
 from nerode.certificates.checker_invariants import Counter, Invariant, Place, coordinate_name, read_invariant
 from nerode.certificates.checker_problem import (
@@ -28,6 +28,7 @@ from nerode.certificates.checker_problem import (
     refuse_unless_implied,
 )
 from nerode.certificates.checker_quotients import merge_layers
+from nerode.certificates.checker_records import all_numbers
 from nerode.certificates.checker_sides import Part, Side, side_of
 from nerode.core.errors import InputError
 from nerode.core.exact import Cyclotomic, Exact

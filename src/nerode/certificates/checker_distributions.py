@@ -53,6 +53,8 @@ class OutputLayer:
         self._columns: dict[str, list[tuple[int, Weight]]] = {name: [] for name in decoder.reads}
         for output, row in enumerate(decoder.rows):
             for j, weight in row:
+                if decoder.normaliser != "softmax" and any(ratio != 1 for _, ratio in weight):
+                    raise InputError(f"a weight of a {decoder.normaliser} is a logarithm, not a number")
                 self._columns[decoder.reads[j]].append((output, weight))
 
     def distribution(self, active: Mapping[str, Fraction]) -> Distribution:

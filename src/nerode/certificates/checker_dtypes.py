@@ -15,10 +15,9 @@ from fractions import Fraction
 
 from nerode.certificates.certificate import DTYPES, Claim, language_claim
 from nerode.certificates.checker_columns import State
-from nerode.certificates.checker_evaluation import all_numbers
 from nerode.certificates.checker_formats import bounded_powers, is_unit, moves_coordinates, size, weights_fit
 from nerode.certificates.checker_forms import Form, Rational, Region, Value, grid_of
-from nerode.certificates.checker_records import ByLetter, CheckedNetwork, Fixed, Gated
+from nerode.certificates.checker_records import ByLetter, CheckedNetwork, Fixed, Gated, all_numbers
 from nerode.core.exact import Cyclotomic
 
 METHOD = "integer-exactness"

@@ -7,7 +7,7 @@ meter, if one is given, sees the terms of every sum, so that exactness in a floa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,9 +20,9 @@ from nerode.certificates.checker_records import (
     Gated,
     Layer,
     Points,
-    Row,
     Scores,
     Squashed,
+    all_numbers,
     before,
     now,
     seen_unit,
@@ -317,41 +317,3 @@ def _common_field(network: CheckedNetwork) -> Exact | None:
     """A root of unity whose powers express every number of the network; None if all are rational."""
     orders = {v.order for v in all_numbers(network) if isinstance(v, Cyclotomic)}
     return root_of_unity(1, math.lcm(4, *orders)) if orders else None
-
-
-def all_numbers(network: CheckedNetwork) -> Iterable[Exact]:
-    """Yields every stored number."""
-    for letter in network.embedding:
-        yield from letter.values()
-    rows: list[Row] = []
-    for layer in network.layers:
-        yield from layer.start
-        rows += [*layer.units, *layer.seen_units, *(row for _, row in layer.outputs)]
-        moves = layer.moves
-        match moves:
-            case Gated():
-                rows += [*moves.gates, *moves.writes]
-            case Fixed():
-                rows += moves.writes
-                yield from (c for row in moves.matrix for _, c in row)
-            case ByLetter():
-                yield from (c for matrix in moves.matrices for row in matrix for _, c in row)
-                yield from (c for shift in moves.shifts for c in shift)
-                rows += moves.selector or ()
-                for scale, vector in (f for letter in moves.factors or () for f in letter):
-                    yield scale
-                    yield from vector
-            case Squashed():
-                rows += moves.rows
-            case _:
-                rows += [row for gate in moves.gates for row in gate]
-    decoder = network.decoder
-    if isinstance(decoder, Points):
-        yield from (c for point in decoder.points for c in point)
-    elif isinstance(decoder, Scores):
-        rows += [*decoder.units, *decoder.rows]
-    else:
-        yield from (c for row in decoder.rows for _, weight in row for pair in weight for c in pair)
-    for bias, terms in rows:
-        yield bias
-        yield from (c for _, c in terms)

@@ -59,6 +59,9 @@ class Interpreter:
         self._embedding = [tuple(self._number(e) for e in vector) for vector in network.embedding.vectors]
         self._layers = [_Stepper(layer, self._number, exact=self.exact) for layer in network.layers]
         self._reads, self._decoded = _read_positions(network)
+        decoder = network.decoder
+        maps = (decoder.units, decoder.scores) if isinstance(decoder, ScoreDecoder) else ()
+        self._decoder_maps = [ExactMap(part, self._number) for part in maps]
         self._memory: dict[tuple[Configuration, int], tuple[Configuration, Answer]] = {}
         self._answers: dict[Vector, Answer] = {}
 
@@ -88,7 +91,7 @@ class Interpreter:
         """Returns what the decoder says; many steps of a finite network lead to the same few vectors."""
         known = self._answers.get(reads)
         if known is None:
-            known = _decode(self.network, list(reads), self._number)
+            known = _decode(self.network, list(reads), self._decoder_maps)
             if len(self._answers) < _MEMORY:
                 self._answers[reads] = known
         return known
@@ -162,13 +165,13 @@ class _Stepper:
         return [real_part(v) for v in state] + [imaginary_part(v) for v in state]
 
 
-def _decode(network: Network, reads: list[Number], number: Callable[[Exact], Number]) -> Answer:
+def _decode(network: Network, reads: list[Number], maps: Sequence[ExactMap]) -> Answer:
     decoder = network.decoder
     num_letters = len(network.alphabet)
     match decoder:
         case ScoreDecoder():
-            units = [relu(v) for v in ExactMap(decoder.units, number)(reads)]
-            scores = ExactMap(decoder.scores, number)(reads + units)
+            units, scoring = maps
+            scores = scoring(reads + [relu(v) for v in units(reads)])
             legal = [2 * s > 1 for s in scores]
             return Answer(_legal(legal, num_letters), scores=tuple(scores))
         case PointDecoder():

@@ -31,20 +31,23 @@ Step = Callable[[list[Number], Vector, int], Vector]
 
 
 class ExactMap:
-    """An affine map with its numbers converted once."""
+    """An affine map with its numbers converted once, by columns: only inputs that are not zero cost time."""
 
     def __init__(self, affine: Affine, number: Callable[[Exact], Number]) -> None:
         self.bias = [number(b) for b in affine.bias]
-        self.rows = [[(j, number(c)) for j, c in row] for row in affine.rows]
+        self.columns: dict[int, list[tuple[int, Number]]] = {}
+        for i, row in enumerate(affine.rows):
+            for j, c in row:
+                self.columns.setdefault(j, []).append((i, number(c)))
 
     def __call__(self, x: Sequence[Number]) -> list[Number]:
         """Returns the image of a vector."""
-        values = []
-        for total, row in zip(self.bias, self.rows, strict=True):
-            for j, c in row:
-                if x[j]:
-                    total = total + c * x[j]
-            values.append(total)
+        values = self.bias.copy()
+        for j, column in self.columns.items():
+            v = x[j]
+            if v:
+                for i, c in column:
+                    values[i] = values[i] + c * v
         return values
 
 

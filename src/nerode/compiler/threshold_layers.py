@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.threshold_coding import ThresholdCoding, ThresholdUnit
-from nerode.core.exact import Exact
+from nerode.core.exact import Exact, simplify
 from nerode.languages.dfa import Dfa
 
 _GROWTH = Fraction(321, 250)
@@ -34,7 +35,9 @@ def unit_sum(dfa: Dfa, coding: ThresholdCoding, unit: ThresholdUnit, bits: Seque
     """
     here, coefficients = coding.feedback(unit)
     state = total(c * bits[j] for j, c in coefficients.items())
-    return state + letter_sum(dfa, unit.levels) + here
+    # One letter is always on, so the commonest level can go into the constant.
+    common = statistics.mode(unit.levels) if unit.levels else 0
+    return state + letter_sum(dfa, [level - common for level in unit.levels]) + here + common
 
 
 def saturating_gain(spread: int) -> int:
@@ -97,5 +100,6 @@ def affine_rows(inputs: Sequence[str], forms: Iterable[Form]) -> Affine:
     """Returns the map with one row for each form."""
     builder = AffineBuilder(inputs)
     for number, form in enumerate(forms):
-        builder.row(str(number), form.terms, form.bias)
+        terms = {name: simplify(c) for name, c in form.terms.items()}
+        builder.row(str(number), terms, simplify(form.bias))
     return builder.build()

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from nerode.core.errors import InputError
 from nerode.languages.ngrams import check_normalisation, parse_arpa
+from nerode.languages.ngrams.normalisation import find_impossible
 from tests.languages.ngrams.arpa_texts import GOOD, arpa_texts
 
 
@@ -62,3 +63,24 @@ def test_against_summing_the_distributions(text: str) -> None:
     assert report.worst_sum == pytest.approx(sums[report.worst], rel=1e-6, abs=1e-9)
     farthest = max(abs(value - 1) for value in sums.values())
     assert abs(report.worst_sum - 1) == pytest.approx(farthest, rel=1e-6, abs=1e-9)
+
+
+def test_backing_off_cannot_make_a_word_more_than_certain() -> None:
+    assert find_impossible(parse_arpa(GOOD)) is None
+    model = parse_arpa(GOOD.replace("-0.6\tb\t0.1", "-0.6\tb\t2.0"))
+    found = find_impossible(model)
+    assert found is not None
+    context, word, probability = found
+    assert (model.show(context), model.show([word])) == ("b", "b")
+    assert probability == pytest.approx(10**1.4)
+
+
+@given(arpa_texts())
+def test_against_looking_at_all_words(text: str) -> None:
+    model = parse_arpa(text)
+    contexts = [c for level in model.levels[:-1] for c in level if model.can_occur(c)]
+    tops = {c: max(model.distribution(c).values(), default=0.0) for c in contexts}
+    found = find_impossible(model)
+    assert (found is None) == all(top <= 10**0.001 for top in tops.values())
+    if found is not None:
+        assert found[2] == tops[found[0]]

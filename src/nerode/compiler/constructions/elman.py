@@ -2,9 +2,10 @@
 
 tanh, clip    threshold units (`threshold_coding`) with a gain that saturates them: each step pulls the state
               back to a corner, so noise does not add up
-relu, few     one unit for each state and each of its preimages, kept at 0 by all states outside the preimage:
+relu          one unit for each state and each of its preimages, kept at 0 by all states outside the preimage:
               exactly 0 or 1, and noise does not add up either, because nothing positive is copied
-relu, many    each threshold unit as the difference of two ReLUs of whole numbers: exact, without a margin
+relu, wide    the same units as conjunctions, with shorter rows: exact, without a margin
+relu, wider   each threshold unit as the difference of two ReLUs of whole numbers: exact, without a margin
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ TANH, RELU = "elman-tanh", "elman-relu"
 
 _INHIBITED_UNITS = 128
 """Up to this number of ReLU units each is kept at 0 by the others; rows are then as long as the state."""
+
+_MANY_UNITS = 1_000
+"""Above this number of ReLU units, pairs for thresholds are used instead."""
 
 _HALF = Fraction(1, 2)
 _additive = ClassCondition("ReLU units beside a memory", lambda c: c.state is State.ADDITIVE)
@@ -81,7 +85,8 @@ def compile_elman_tanh(request: Request) -> Network:
 def compile_elman_clip(request: Request) -> Network:
     """Returns a network of units that are clipped to the interval from 0 to 1.
 
-    With gain 4 a unit is exactly 0 or 1 as long as the units before it are off by at most 3/(8·spread).
+    With gain 4 a unit is exactly 0 or 1 as long as the units before it are off by at most 3/(8·spread). No
+    named architecture has such units, so the construction is not in the table.
     """
     dfa = automaton_of(request)
     coding = code_by_thresholds(dfa)
@@ -97,7 +102,7 @@ def compile_elman_clip(request: Request) -> Network:
         request,
         _elman_layer(dfa, names, "clip", rows, start=coding.start),
         threshold_decoder(dfa, coding, names, indicator),
-        construction=RELU,
+        construction="elman-clip",
         route=f"{len(names)} clipped threshold units for {dfa.num_states} states",
         reference=Reference("Minsky1967"),
     )
@@ -110,27 +115,37 @@ def compile_elman_relu(request: Request) -> Network:
     """
     dfa = automaton_of(request)
     sources = [(q, *item) for q in range(dfa.num_states) for item in preimages(dfa, q).items()]
-    if len(sources) <= _INHIBITED_UNITS:
-        return _compile_inhibited(request, dfa, sources)
+    if len(sources) <= _MANY_UNITS:
+        return _compile_one_hot(request, dfa, sources, inhibited=len(sources) <= _INHIBITED_UNITS)
     return _compile_steps(request, dfa)
 
 
-def _compile_inhibited(
-    request: Request, dfa: Dfa, sources: Sequence[tuple[int, Preimage, list[int]]]
+def _compile_one_hot(
+    request: Request, dfa: Dfa, sources: Sequence[tuple[int, Preimage, list[int]]], *, inhibited: bool
 ) -> Network:
-    """One unit for each state and preimage; it is 1 unless the letter or the state before it is wrong."""
+    """One unit for each state and each of its preimages, exactly one of which is 1.
+
+    Inhibited, a unit is relu(±1 - 2·(units of states outside the preimage)), where ±1 says whether the letter
+    is right; otherwise it is relu(-1 + (is the letter right) + (units of states in the preimage)), which has
+    shorter rows.
+    """
     states = [q for q, _, _ in sources]
     names = [_name(dfa, q, letters, alone=states.count(q) == 1) for q, _, letters in sources]
     if dfa.start not in states:
         states, names = [*states, dfa.start], [*names, "start"]
     rows = []
     for _, allowed, letters in sources:
-        wanted = letter_sum(dfa, [2 * int(a in letters) for a in range(dfa.num_letters)])
-        outside = total(direction(n) for n, q in zip(names, states, strict=True) if q not in allowed)
-        rows.append(wanted - 1 - 2 * outside)
+        right = letter_sum(dfa, [int(a in letters) for a in range(dfa.num_letters)])
+        chosen = [direction(n) for n, q in zip(names, states, strict=True) if (q in allowed) != inhibited]
+        rows.append(2 * right - 1 - 2 * total(chosen) if inhibited else right - 1 + total(chosen))
     if len(rows) < len(names):
         rows.append(constant(-1))
     first = states.index(dfa.start)
+    how = (
+        "each is kept at 0 by the states that do not lead there, so that noise does not add up"
+        if inhibited
+        else "each is the conjunction of letter and state, without a noise margin"
+    )
     return one_layer_network(
         request,
         _elman_layer(dfa, names, "relu", rows, start=[int(j == first) for j in range(len(names))]),
@@ -138,8 +153,7 @@ def _compile_inhibited(
         construction=RELU,
         route=(
             f"{len(names)} ReLU units, one for each of {dfa.num_states} states and each set of states that "
-            "lead there, exactly 0 or 1; each is kept at 0 by the states that do not lead there, so that "
-            "noise does not add up"
+            f"lead there, exactly 0 or 1; {how}"
         ),
         reference=Reference("Minsky1967"),
     )
