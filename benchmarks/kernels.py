@@ -13,12 +13,18 @@ from torch import Tensor, nn
 
 from benchmarks import _peers
 from nerode.languages.dfa import Dfa
-from nerode.models import cells, matrix_scan_reference, native, scan_reference, selective_scan_reference
-from nerode.models.delta_scan import delta_scan
-from nerode.models.matrix_scan import decay_scan
-from nerode.models.scan import diagonal_scan
-from nerode.models.selective_scan import selective_scan
-from nerode.models.table_walk import TableWalk
+from nerode.models.kernels import (
+    cells,
+    matrix_scan_reference,
+    native,
+    scan_reference,
+    selective_scan_reference,
+)
+from nerode.models.kernels.delta_scan import delta_scan
+from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.kernels.selective_scan import selective_scan
+from nerode.models.kernels.table_walk import TableWalk
 
 REPEATS = 5
 Work = Callable[[], object]

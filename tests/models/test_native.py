@@ -12,7 +12,7 @@ import pytest
 
 from nerode.models import native
 
-TESTS = os.path.dirname(__file__)
+TESTS = Path(__file__).parent / "kernels"
 # Small enough to run again in another process.
 SAMPLE = [
     "test_scan.py::test_a_scan_in_parts_is_the_whole_scan",
@@ -89,5 +89,7 @@ def test_a_library_from_other_sources_is_not_loaded(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_loader_needs_no_torch() -> None:
-    program = "import sys; from nerode.models.table_walk import TableWalk; print('torch' in sys.modules)"
+    program = (
+        "import sys; from nerode.models.kernels.table_walk import TableWalk; print('torch' in sys.modules)"
+    )
     assert python("-c", program, choice="").stdout.strip() == "False"

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core.errors import InputError
-from nerode.models import matrix_scan_reference
+from nerode.models.kernels import matrix_scan_reference
+from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
-from nerode.models.tensor_checks import require_like, require_sequence
 
 
 def decay_scan(

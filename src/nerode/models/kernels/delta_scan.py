@@ -9,10 +9,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nerode.models import matrix_scan_reference
-from nerode.models.matrix_scan import steps_between_borders
+from nerode.models.kernels import matrix_scan_reference
+from nerode.models.kernels.matrix_scan import steps_between_borders
+from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
-from nerode.models.tensor_checks import require_like, require_sequence
 
 
 def delta_scan(

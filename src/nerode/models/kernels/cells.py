@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core.errors import UnknownName
-from nerode.models import cells_reference
+from nerode.models.kernels import cells_reference
+from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
-from nerode.models.tensor_checks import require_like, require_sequence
 
 
 def elman(

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from nerode.core.errors import InputError
-from nerode.models import matrix_scan_reference
-from nerode.models.matrix_scan import decay_scan, steps_between_borders
-from tests.models.agreement import (
+from nerode.models.kernels import matrix_scan_reference
+from nerode.models.kernels.matrix_scan import decay_scan, steps_between_borders
+from tests.models.kernels.agreement import (
     LENGTHS,
     assert_agrees,
     assert_gradients_are_derivatives,

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nerode.models import selective_scan_reference
+from nerode.models.kernels import selective_scan_reference
+from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
-from nerode.models.tensor_checks import require_like, require_sequence
 
 # As in native/selective.hpp.
 _CHUNK = 16

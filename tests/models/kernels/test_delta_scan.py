@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from nerode.core.errors import InputError
-from nerode.models import matrix_scan_reference
-from nerode.models.delta_scan import delta_scan
-from tests.models.agreement import (
+from nerode.models.kernels import matrix_scan_reference
+from nerode.models.kernels.delta_scan import delta_scan
+from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,
     assert_agrees,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nerode.core.errors import InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
-from nerode.models.table_walk import TableWalk
+from nerode.models.kernels.table_walk import TableWalk
 
 
 def random_dfa(states: int, letters: int, seed: int = 0) -> Dfa:

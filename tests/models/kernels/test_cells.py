@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core.errors import InputError, UnknownName
-from nerode.models import cells, cells_reference
-from tests.models.agreement import (
+from nerode.models.kernels import cells, cells_reference
+from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,
     assert_agrees,

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core.errors import InputError
-from nerode.models import scan_reference
+from nerode.models.kernels import scan_reference
+from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
-from nerode.models.tensor_checks import require_like, require_sequence
 
 
 def diagonal_scan(

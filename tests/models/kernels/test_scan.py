@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from nerode.core.errors import InputError
-from nerode.models import scan_reference
-from nerode.models.scan import diagonal_scan
-from tests.models.agreement import (
+from nerode.models.kernels import scan_reference
+from nerode.models.kernels.scan import diagonal_scan
+from tests.models.kernels.agreement import (
     LENGTHS,
     assert_agrees,
     assert_gradients_are_derivatives,

@@ -1,0 +1,127 @@
+"""Frozen dataclasses from JSON or TOML and back; what does not fit is refused with its place named."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from nerode.core.errors import InputError, UnknownName
+
+T = TypeVar("T")
+
+
+def from_mapping(cls: type[T], given: Mapping[str, Any], *, where: str = "") -> T:
+    """Returns the dataclass that a mapping describes.
+
+    Numbers, texts, truth values, literals, tuples, mappings, other dataclasses and unions with None are
+    understood; a whole number will do where a float is wanted.
+
+    Args:
+        cls: a dataclass.
+        given: its fields by name.
+        where: what error messages call the place ("model.block").
+
+    Raises:
+        UnknownName: for a field that does not exist.
+        InputError: for a missing field, or a value of the wrong kind.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where or cls.__name__} is {_show(given)}; it has to be a table of settings")
+    hints = get_type_hints(cls)
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+    for name in given:
+        if name not in fields:
+            raise UnknownName(f"setting of {where or cls.__name__}", str(name), fields)
+    values = {}
+    for name, field in fields.items():
+        place = f"{where}.{name}" if where else name
+        if name in given:
+            values[name] = convert(hints[name], given[name], where=place)
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise InputError(f"the setting {place} is missing")
+    return cls(**values)
+
+
+def to_mapping(config: object) -> dict[str, Any]:
+    """Returns the fields of a dataclass as plain values for JSON; tuples become lists."""
+    if not dataclasses.is_dataclass(config) or isinstance(config, type):
+        raise TypeError(f"{config!r} is not a dataclass")
+    return {f.name: _plain(getattr(config, f.name)) for f in dataclasses.fields(config) if f.init}
+
+
+def convert(wanted: Any, value: Any, *, where: str) -> Any:
+    """Returns a plain value as the type that an annotation asks for, or raises InputError."""
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if wanted is Any:
+        return value
+    if origin in (Union, types.UnionType):
+        return _convert_union(arguments, value, where)
+    if origin is Literal:
+        if value not in arguments or isinstance(value, bool) != any(
+            value is a for a in arguments if a in (True, False)
+        ):
+            raise InputError(f"{where} is {_show(value)}; allowed are {', '.join(map(str, arguments))}")
+        return value
+    if origin is tuple:
+        return _convert_tuple(arguments, value, where)
+    if origin in (dict, Mapping):
+        if not isinstance(value, Mapping):
+            raise InputError(f"{where} is {_show(value)}; it has to be a table")
+        return {str(k): convert(arguments[1], v, where=f"{where}.{k}") for k, v in value.items()}
+    if dataclasses.is_dataclass(wanted):
+        return value if isinstance(value, wanted) else from_mapping(wanted, value, where=where)  # type: ignore[arg-type]
+    return _convert_plain(wanted, value, where)
+
+
+_PLAIN = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def _convert_plain(wanted: Any, value: Any, where: str) -> Any:
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if wanted in _PLAIN:
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise InputError(f"{where} is {_show(value)}; it has to be {_PLAIN[wanted]}")
+        return value
+    raise TypeError(f"{where} has an annotation that settings cannot have: {wanted!r}")
+
+
+def _convert_union(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value is None and type(None) in arguments:
+        return None
+    problems = []
+    for option in (a for a in arguments if a is not type(None)):
+        try:
+            return convert(option, value, where=where)
+        except InputError as problem:
+            problems.append(problem)
+    raise problems[0]
+
+
+def _convert_tuple(arguments: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InputError(f"{where} is {_show(value)}; it has to be a list")
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return tuple(convert(arguments[0], v, where=f"{where}[{i}]") for i, v in enumerate(value))
+    if len(value) != len(arguments):
+        raise InputError(f"{where} has {len(value)} entries; it has to have {len(arguments)}")
+    return tuple(
+        convert(a, v, where=f"{where}[{i}]") for i, (a, v) in enumerate(zip(arguments, value, strict=True))
+    )
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_mapping(value)
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,83 @@
+"""The Elman network: h_t = f(W x_t + U h_{t-1} + b), f = tanh or relu."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.kernels import cells
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElmanSettings:
+    """Settings of an Elman layer.
+
+    Attributes:
+        hidden: number of units; None for as many as inputs.
+        activation: f.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    hidden: int | None = None
+    activation: Literal["tanh", "relu"] = "tanh"
+    learned_start: bool = False
+
+
+class Elman(Layer):
+    """An Elman layer; its output is its state.
+
+    All weights are drawn uniformly from ±1/√hidden, as torch does.
+
+    Implements: [Elman1990]
+    """
+
+    def __init__(self, inputs: int, settings: ElmanSettings) -> None:
+        hidden = settings.hidden or inputs
+        super().__init__(inputs, hidden)
+        self.settings = settings
+        self.read = nn.Linear(inputs, hidden)
+        self.recurrent = nn.Parameter(torch.empty(hidden, hidden))
+        self.start = nn.Parameter(torch.zeros(hidden)) if settings.learned_start else None
+        for parameter in (self.read.weight, self.read.bias, self.recurrent):
+            nn.init.uniform_(parameter, -(hidden**-0.5), hidden**-0.5)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns h₀."""
+        if self.start is None:
+            return {"h": self.zeros(batch, self.outputs)}
+        return {"h": self.start.expand(batch, -1)}
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns h_t as output and state."""
+        total = self.read(x) + state["h"] @ self.recurrent.T
+        h = total.tanh() if self.settings.activation == "tanh" else total.relu()
+        return h, {"h": h}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns all h_t and the last of them."""
+        require_features(self, x)
+        start = (state or self.initial_state(len(x)))["h"]
+        h = cells.elman(self.read(x), self.recurrent, start, self.settings.activation)
+        return h, {"h": h[:, -1]}
+
+
+register(
+    Kind(
+        name="elman-tanh",
+        title="Elman RNN (tanh)",
+        settings=ElmanSettings,
+        build=Elman,
+        equation="h = tanh(W x + U h + b)",
+        reference=Reference("Elman1990"),
+    ),
+    elman_relu={"activation": "relu"},
+)

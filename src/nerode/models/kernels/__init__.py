@@ -1,0 +1,1 @@
+"""Scans and step loops, fast on the CPU, with plain references beside them."""

@@ -1,0 +1,276 @@
+"""A whole model: letters or features in, blocks of layers, scores out. Every other part is optional."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.errors import InputError
+from nerode.models.base import Layer, State, Trace
+from nerode.models.surroundings import Block, Norm, Surroundings, make_norm
+from nerode.models.zoo import LayerConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """All that a model is made from.
+
+    Attributes:
+        layers: the layers in order.
+        outputs: number of scores at each position.
+        letters: size of the vocabulary; None if the model reads features.
+        features: number of features at each position; None if the model reads letters.
+        width: features after the embedding; None reads letters as one-hot vectors, and features as given.
+        surroundings: norm, residual and feed-forward part of each layer; None takes those that the
+            architecture was published with.
+        positions: what is added to the embedding to tell positions apart.
+        final_norm: the norm before the head.
+        head: "linear", "none" (the scores are the outputs of the last layer), or "relu" for one hidden layer.
+        head_width: hidden units of a "relu" head.
+        head_bias: whether the head adds a bias.
+    """
+
+    layers: tuple[LayerConfig, ...]
+    outputs: int
+    letters: int | None = None
+    features: int | None = None
+    width: int | None = None
+    surroundings: tuple[Surroundings | None, ...] | Surroundings | None = None
+    positions: Literal["none", "sine"] = "none"
+    final_norm: Norm = "none"
+    head: Literal["linear", "relu", "none"] = "linear"
+    head_width: int = 0
+    head_bias: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise InputError("the model has no layers; name one or more")
+        if (self.letters is None) == (self.features is None):
+            raise InputError(
+                "give either the number of letters or the number of features that the model reads"
+            )
+        for name in ("outputs", "letters", "features", "width"):
+            size = getattr(self, name)
+            if size is not None and size < 1:
+                raise InputError(f"{name} is {size}; it has to be 1 or more")
+        if self.head == "relu" and self.head_width < 1:
+            raise InputError("a relu head needs head_width, the number of its hidden units")
+        if isinstance(self.surroundings, tuple) and len(self.surroundings) != len(self.layers):
+            raise InputError(f"{len(self.surroundings)} surroundings are given for {len(self.layers)} layers")
+
+    def around(self, number: int) -> Surroundings:
+        """Returns what stands around a layer."""
+        given = self.surroundings
+        chosen = given[number] if isinstance(given, tuple) else given
+        return self.layers[number].resolve()[0].surroundings if chosen is None else chosen
+
+
+class Model(nn.Module):
+    """A model of the zoo: `forward` for sequences, `step` for one position, both with the same state."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        read = config.features if config.letters is None else config.letters
+        assert read is not None
+        width = config.width or read
+        self.embedding = _embedding(config, width)
+        blocks = []
+        for number, layer in enumerate(config.layers):
+            kind, settings = layer.resolve()
+            block = Block(kind.build(width, settings), config.around(number))
+            blocks.append(block)
+            width = block.outputs
+        self.blocks = nn.ModuleList(blocks)
+        self.final_norm = make_norm(config.final_norm, width)
+        self.head = _head(config, width)
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The recurrent layers, without what stands around them."""
+        return [block.layer for block in self._blocks]
+
+    @property
+    def _blocks(self) -> list[Block]:
+        return list(self.blocks)  # type: ignore[arg-type]
+
+    @property
+    def grows(self) -> bool:
+        """Whether the state grows with the sequence."""
+        return any(block.grows for block in self._blocks)
+
+    @property
+    def state_size(self) -> int | None:
+        """Numbers in the state of one sequence; None if it grows. The position is not counted."""
+        sizes = [block.state_size for block in self._blocks]
+        return None if None in sizes else sum(s for s in sizes if s is not None)
+
+    @property
+    def num_parameters(self) -> int:
+        """Trained numbers; a complex one counts as two."""
+        return sum(p.numel() * (2 if p.is_complex() else 1) for p in self.parameters() if p.requires_grad)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns the state before the first position."""
+        state = {
+            f"{number}.{name}": value
+            for number, block in enumerate(self._blocks)
+            for name, value in block.initial_state(batch).items()
+        }
+        if self.config.positions != "none":
+            anchor = next(self.parameters())
+            state["position"] = torch.zeros(batch, dtype=torch.int64, device=anchor.device)
+        return state
+
+    def step(self, x: Tensor, state: State) -> tuple[Float[Tensor, "batch outputs"], State]:
+        """Returns the scores of one position and the state after it.
+
+        Args:
+            x: letters (batch,) or features (batch, features).
+            state: the state before it; it is not changed.
+        """
+        stream, after = self._embed(x[:, None], state)
+        stream = stream[:, 0]
+        for number, block in enumerate(self._blocks):
+            stream, part = block.step(stream, part_of(state, number))
+            after.update((f"{number}.{name}", value) for name, value in part.items())
+        return self._score(stream), after
+
+    def forward(
+        self, x: Tensor, state: State | None = None
+    ) -> tuple[Float[Tensor, "batch time outputs"], State]:
+        """Returns the scores at each position of a sequence, and the state after it.
+
+        Args:
+            x: letters (batch, time) or features (batch, time, features); length 1 or more.
+            state: the state to go on from; the initial state when not given.
+        """
+        self._check(x)
+        state = self.initial_state(len(x)) if state is None else state
+        stream, after = self._embed(x, state)
+        for number, block in enumerate(self._blocks):
+            stream, part = block(stream, part_of(state, number))
+            after.update((f"{number}.{name}", value) for name, value in part.items())
+        return self._score(stream), after
+
+    def trace(self, x: Tensor, state: State | None = None) -> Trace:
+        """Returns the scores and, under `number.name`, the states of all layers after each position."""
+        self._check(x)
+        state = self.initial_state(len(x)) if state is None else state
+        stream, _ = self._embed(x, state)
+        states: dict[str, Tensor] = {}
+        for number, block in enumerate(self._blocks):
+            traced = block.trace(stream, part_of(state, number))
+            states.update((f"{number}.{name}", value) for name, value in traced.states.items())
+            stream = traced.outputs
+        return Trace(outputs=self._score(stream), states=states)
+
+    def inputs_of(self, number: int, x: Tensor, state: State | None = None) -> Tensor:
+        """Returns what layer `number` reads when the model reads `x`: for `transition` and pictures."""
+        self._check(x)
+        state = self.initial_state(len(x)) if state is None else state
+        stream, _ = self._embed(x, state)
+        for earlier in range(number):
+            stream, _ = self._blocks[earlier](stream, part_of(state, earlier))
+        return self._blocks[number]._before(stream)
+
+    def _check(self, x: Tensor) -> None:
+        """Raises InputError unless the model can read x."""
+        letters, features = self.config.letters, self.config.features
+        axes = "(batch, time)" if features is None else f"(batch, time, {features})"
+        good = x.ndim == (2 if features is None else 3) and 0 not in x.shape
+        if not good or (features is not None and x.shape[2] != features):
+            raise InputError(
+                f"the model was given a tensor of shape {tuple(x.shape)}; it reads {axes}, not empty"
+            )
+        if letters is None:
+            if not x.is_floating_point():
+                raise InputError(f"the model was given {x.dtype}; it reads features of a floating type")
+            return
+        if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+            raise InputError(f"the model was given {x.dtype}; it reads letters as whole numbers")
+        low, high = (int(v) for v in x.aminmax())
+        if low < 0 or high >= letters:
+            raise InputError(
+                f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
+            )
+
+    def _embed(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """The stream before the first block, and the part of the state after it that is not in a block."""
+        anchor = next(self.parameters())
+        if self.embedding is not None:
+            stream = self.embedding(x)
+        elif self.config.letters is not None:
+            stream = nn.functional.one_hot(x.long(), self.config.letters).to(anchor.dtype)
+        else:
+            stream = x
+        if self.config.positions == "none":
+            return stream, {}
+        first = state["position"]
+        places = first[:, None] + torch.arange(x.shape[1], device=first.device)
+        return stream + sine_positions(places, stream.shape[2]).to(stream.dtype), {
+            "position": first + x.shape[1]
+        }
+
+    def _score(self, stream: Tensor) -> Tensor:
+        return self.head(self.final_norm(stream))  # type: ignore[no-any-return]
+
+
+def part_of(state: State, number: int) -> State:
+    """Returns the state of one block from the state of a model."""
+    prefix = f"{number}."
+    return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+
+
+def sine_positions(places: Tensor, width: int) -> Tensor:
+    """Returns the sines and cosines that tell positions apart: (…) to (…, width).
+
+    Implements: [Vaswani2017]
+    """
+    half = (width + 1) // 2
+    steps = torch.arange(half, dtype=torch.float64, device=places.device)
+    angles = places[..., None] * torch.exp(steps * (-math.log(10_000.0) * 2 / width))
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., :width]
+
+
+def _embedding(config: ModelConfig, width: int) -> nn.Module | None:
+    if config.width is None:
+        return None
+    if config.letters is not None:
+        return nn.Embedding(config.letters, width)
+    return nn.Linear(config.features or 1, width)
+
+
+def _head(config: ModelConfig, width: int) -> nn.Module:
+    match config.head:
+        case "linear":
+            return nn.Linear(width, config.outputs, bias=config.head_bias)
+        case "relu":
+            hidden = config.head_width
+            last = nn.Linear(hidden, config.outputs, bias=config.head_bias)
+            return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), last)
+        case _:
+            if width != config.outputs:
+                raise InputError(
+                    f"without a head the model gives {width} scores; {config.outputs} outputs were asked for"
+                )
+            return nn.Identity()
+
+
+def build_model(config: ModelConfig, *, seed: int | None = None) -> Model:
+    """Returns a model with weights drawn as the architectures prescribe.
+
+    Args:
+        config: what to build.
+        seed: the draw; with it, torch's own random state is left as it was.
+    """
+    if seed is None:
+        return Model(config)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Model(config)
