@@ -1,0 +1,42 @@
+"""Every member of the zoo keeps every promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from nerode.conformance import CHECKS, Subject
+from nerode.models.zoo import LayerConfig, all_members
+from nerode.verdict.architectures import ARCHITECTURES
+from nerode.verdict.classes import Gates, Recurrence
+
+WIDTH = 8
+
+SMALL = {}
+"""Settings that make a layer small enough to examine; those of the kind hold for its variants."""
+
+RANGES = {Gates.NONNEGATIVE: "[0,1]", Gates.SIGNED: "[-1,1]", Gates.COMPLEX: "unit disk"}
+
+
+def subject(name: str) -> Subject:
+    kind, settings = LayerConfig(name=name, settings=SMALL.get(name, {})).resolve()
+    return Subject(build=lambda: kind.build(WIDTH, settings), features=WIDTH, gates=promised_gates(name))
+
+
+def promised_gates(name: str) -> str | None:
+    """Where the theory says that the gates of this architecture lie."""
+    row = ARCHITECTURES.get(name)
+    if row is None or row.properties.recurrence is not Recurrence.LINEAR:
+        return None
+    return RANGES.get(row.properties.gates)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", sorted(all_members()))
+def test_conformance(name: str, check: str) -> None:
+    CHECKS[check](subject(name))
+
+
+def test_the_zoo_has_every_architecture_of_the_verdict() -> None:
+    named = {row.name for row in ARCHITECTURES.values() if not row.is_class}
+    hybrids = {r.name for r in ARCHITECTURES.values() if r.properties.recurrence is Recurrence.HYBRID}
+    assert named - hybrids <= set(all_members())
