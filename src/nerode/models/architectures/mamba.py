@@ -1,0 +1,209 @@
+"""Mamba: a selective state space model (S6) between a short convolution and a gate.
+
+    u, z    = in_proj x
+    u       = SiLU(convolution of u)
+    r, B, C = x_proj u
+    Δ       = softplus(dt_proj r)
+    h_t     = exp(Δ A) ∘ h_{t-1} + Δ B u        A = -exp(A_log), one row of h for each channel of u
+    y       = C h_t + D u
+    output  = out_proj (y ∘ SiLU(z))
+
+The gate exp(Δ A) lies in [0,1]; with `signed` it is 2 exp(Δ A) - 1, in [-1,1].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import silu, softplus
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.kernels.selective_scan import selective_scan
+from nerode.models.short_convolution import ShortConvolution
+from nerode.models.step_sizes import StepSizes
+from nerode.models.surroundings import Surroundings
+from nerode.models.transitions import DiagonalTransition
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MambaSettings:
+    """Settings of a Mamba layer.
+
+    Attributes:
+        channels: width of u; None for twice the inputs.
+        states: numbers in the state of each channel.
+        rank: width of r, from which the step sizes are made; None for a sixteenth of the inputs, rounded up.
+        convolution: number of positions that the convolution sees; 0 for no convolution.
+        convolution_bias: whether the convolution adds a bias.
+        activation: whether u goes through SiLU.
+        gate: whether the outputs of the recurrence are multiplied by SiLU(z).
+        skip: whether D u is added.
+        bias: whether in_proj and out_proj add a bias.
+        steps: the step sizes that the layer begins with.
+        signed: whether the gates of the recurrence reach from -1 to 1.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    channels: int | None = None
+    states: int = 16
+    rank: int | None = None
+    convolution: int = 4
+    convolution_bias: bool = True
+    activation: bool = True
+    gate: bool = True
+    skip: bool = True
+    bias: bool = False
+    steps: StepSizes = field(default_factory=StepSizes)
+    signed: bool = False
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "states", "rank"):
+            size = getattr(self, name)
+            if size is not None and size < 1:
+                raise InputError(f"{name} of Mamba is {size}; it has to be 1 or more")
+        if self.convolution < 0:
+            raise InputError(f"the convolution of Mamba sees {self.convolution} positions; give 0 for none")
+
+
+class Mamba(Layer):
+    """A Mamba layer, without the norm and the residual path around it.
+
+    A is drawn as -1 … -states in each channel, D as 1, dt_proj uniformly from ±1/√rank with a bias that
+    spreads the step sizes evenly on a logarithmic scale, all else as torch does.
+
+    Implements: [GuDao2023]
+    Implements: [Grazzi2025] for `signed`
+    """
+
+    def __init__(self, inputs: int, settings: MambaSettings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        self.channels = channels = settings.channels or 2 * inputs
+        self.rank = settings.rank or math.ceil(inputs / 16)
+        self.in_proj = nn.Linear(inputs, 2 * channels if settings.gate else channels, bias=settings.bias)
+        self.convolution = None
+        if settings.convolution:
+            self.convolution = ShortConvolution(
+                channels, settings.convolution, bias=settings.convolution_bias
+            )
+        self.x_proj = nn.Linear(channels, self.rank + 2 * settings.states, bias=False)
+        self.dt_proj = nn.Linear(self.rank, channels)
+        self.A_log = nn.Parameter(torch.empty(channels, settings.states))
+        self.D = nn.Parameter(torch.ones(channels)) if settings.skip else None
+        self.out_proj = nn.Linear(channels, inputs, bias=settings.bias)
+        self.start = nn.Parameter(torch.zeros(channels, settings.states)) if settings.learned_start else None
+        self._draw()
+
+    @torch.no_grad()
+    def _draw(self) -> None:
+        numbers = torch.arange(1, self.settings.states + 1, dtype=self.A_log.dtype)
+        self.A_log.copy_(numbers.log().expand_as(self.A_log))
+        nn.init.uniform_(self.dt_proj.weight, -(self.rank**-0.5), self.rank**-0.5)
+        self.dt_proj.bias.copy_(self.settings.steps.draw(self.channels))
+
+    def initial_state(self, batch: int) -> State:
+        """Returns h₀ (batch, channels, states) and the empty window of the convolution."""
+        if self.start is None:
+            state = {"h": self.zeros(batch, self.channels, self.settings.states)}
+        else:
+            state = {"h": self.start.expand(batch, -1, -1)}
+        if self.convolution is not None:
+            state["window"] = self.convolution.initial_window(batch)
+        return state
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position, and h and the window after it."""
+        u, z = self._branches(x)
+        after = {}
+        if self.convolution is not None:
+            u, after["window"] = self.convolution.step(u, state["window"])
+        u = self._activate(u)
+        delta, B, C = self._select(u)
+        write = delta[:, :, None] * B[:, None, :] * u[:, :, None]
+        after["h"] = h = self._gates(delta) * state["h"] + write
+        y = (h * C[:, None, :]).sum(-1)
+        if self.D is not None:
+            y = y + self.D * u
+        return self._finish(y, z), after
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence, and h and the window after it."""
+        state = self.initial_state(len(x)) if state is None else state
+        u, z, after = self._read(x, state)
+        delta, B, C = self._select(u)
+        if self.settings.signed:
+            write = delta[..., None] * B[:, :, None, :] * u[..., None]
+            h, after["h"] = diagonal_scan(self._gates(delta), write, state["h"])
+            y = (h @ C[..., None])[..., 0]
+            y = y if self.D is None else y + self.D * u
+        else:
+            A = -self.A_log.exp()
+            y, after["h"] = selective_scan(u, delta, A, B, C, self.D, state["h"])
+        return self._finish(y, z), after
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gates (batch, time, channels, states)."""
+        state = self.initial_state(len(x)) if state is None else state
+        u, _, _ = self._read(x, state)
+        return DiagonalTransition(state="h", gate=self._gates(self._select(u)[0]))
+
+    def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
+        """What enters the recurrence, what gates its outputs, and the window after the sequence."""
+        require_features(self, x)
+        u, z = self._branches(x)
+        after = {}
+        if self.convolution is not None:
+            u, after["window"] = self.convolution(u, state["window"])
+        return self._activate(u), z, after
+
+    def _branches(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        both: Tensor = self.in_proj(x)
+        if not self.settings.gate:
+            return both, None
+        u, z = both.chunk(2, dim=-1)
+        return u, z
+
+    def _activate(self, u: Tensor) -> Tensor:
+        return silu(u) if self.settings.activation else u
+
+    def _select(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Δ (…, channels), B and C (…, states)."""
+        states = self.settings.states
+        r, B, C = self.x_proj(u).split([self.rank, states, states], dim=-1)
+        return softplus(self.dt_proj(r)), B, C
+
+    def _gates(self, delta: Tensor) -> Tensor:
+        """The gates (…, channels, states)."""
+        gates = torch.exp(delta[..., None] * -self.A_log.exp())
+        return 2 * gates - 1 if self.settings.signed else gates
+
+    def _finish(self, y: Tensor, z: Tensor | None) -> Tensor:
+        output: Tensor = self.out_proj(y if z is None else y * silu(z))
+        return output
+
+
+register(
+    Kind(
+        name="mamba",
+        title="Mamba",
+        settings=MambaSettings,
+        build=Mamba,
+        equation="h = exp(Δ A) ∘ h + Δ B u",
+        reference=Reference("GuDao2023"),
+        surroundings=Surroundings(norm="rms", residual=True),
+    ),
+    mamba_signed={"signed": True},
+)
