@@ -1,0 +1,38 @@
+"""DeltaNet: each token replaces what its key retrieves, S ← S - β k̂ (k̂ᵀ S) + β k̂ vᵀ, o = q̂ᵀ S."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nerode.core.refs import Reference
+from nerode.models.delta_rule import AROUND, DeltaRule, DeltaSettings
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaNetSettings(DeltaSettings):
+    """Settings of a DeltaNet layer: those of the delta rule."""
+
+
+class DeltaNet(DeltaRule):
+    """A DeltaNet layer: one key a token, no decay.
+
+    Implements: [YangDeltaNet2024]
+    """
+
+    def __init__(self, inputs: int, settings: DeltaNetSettings) -> None:
+        super().__init__(inputs, settings)
+
+
+register(
+    Kind(
+        name="deltanet",
+        title="DeltaNet",
+        settings=DeltaNetSettings,
+        build=DeltaNet,
+        equation="S = (I - β k kᵀ) S + β k vᵀ",
+        reference=Reference("YangDeltaNet2024"),
+        surroundings=AROUND,
+    ),
+    deltanet_signed={"signed": True},
+)
