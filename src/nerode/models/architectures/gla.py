@@ -1,0 +1,134 @@
+"""Gated linear attention: a matrix state whose rows decay by gates that the input sets.
+
+S_t = diag(α_t) S_{t-1} + k_tᵀ v_t,  o_t = q_t S_t,  α_t = σ(W₂ W₁ x_t + b)^{1/τ}
+y_t = W_o (silu(W_r x_t + b_r) ∘ norm(o_t)), the norm of each head by itself
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.refs import Reference
+from nerode.models.heads import HeadNorm, HeadNormKind, require_positive, split_heads
+from nerode.models.linear_attention import Attention, LinearAttention
+from nerode.models.surroundings import Surroundings
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlaSettings:
+    """Settings of a layer of gated linear attention.
+
+    Attributes:
+        heads: number of heads.
+        keys: keys of all heads; None for half as many as inputs.
+        values: values of all heads; None for as many as inputs.
+        outputs: features that the layer gives; None for as many as inputs.
+        gate_rank: rank of the map W₂ W₁ to the gates.
+        temperature: τ; the higher, the closer to 1 the gates start.
+        norm: the norm of each head's reading. The paper writes a layer norm, its code takes "rms".
+        output_gate: whether the reading is multiplied by silu(W_r x + b_r).
+        bias: whether queries, keys and values have a bias; not published, for compiled weights.
+        signed: gates 2α - 1 in [-1,1] instead of α.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    heads: int = 4
+    keys: int | None = None
+    values: int | None = None
+    outputs: int | None = None
+    gate_rank: int = 16
+    temperature: float = 16.0
+    norm: HeadNormKind = "rms"
+    output_gate: bool = True
+    bias: bool = False
+    signed: bool = False
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        require_positive(
+            heads=self.heads,
+            keys=self.keys,
+            values=self.values,
+            outputs=self.outputs,
+            gate_rank=self.gate_rank,
+            temperature=self.temperature,
+        )
+
+
+class Gla(LinearAttention):
+    """A layer of gated linear attention.
+
+    Maps are drawn by Xavier's rule with gain 2^-2.5, as the authors' code does; biases start at zero.
+    Queries are divided by the root of the keys of a head.
+
+    Implements: [Yang2024Gla]
+    """
+
+    def __init__(self, inputs: int, settings: GlaSettings) -> None:
+        keys, values = settings.keys or max(1, inputs // 2), settings.values or inputs
+        outputs = settings.outputs or inputs
+        super().__init__(
+            inputs,
+            outputs,
+            heads=settings.heads,
+            keys=keys,
+            values=values,
+            learned_start=settings.learned_start,
+        )
+        self.settings = settings
+        self.query = nn.Linear(inputs, keys, bias=settings.bias)
+        self.key = nn.Linear(inputs, keys, bias=settings.bias)
+        self.value = nn.Linear(inputs, values, bias=settings.bias)
+        self.gate_down = nn.Linear(inputs, settings.gate_rank, bias=False)
+        self.gate_up = nn.Linear(settings.gate_rank, keys)
+        self.output_gate = nn.Linear(inputs, values) if settings.output_gate else None
+        self.norm = HeadNorm(settings.heads, values, settings.norm)
+        self.output = nn.Linear(values, outputs, bias=False)
+        draw_xavier(self, gain=2**-2.5)
+
+    def attend(self, x: Float[Tensor, "*axes inputs"]) -> Attention:
+        """Returns queries, keys, values and the gates α."""
+        logits = self.gate_up(self.gate_down(x))
+        alpha = torch.exp(nn.functional.logsigmoid(logits) / self.settings.temperature)
+        gate = 2 * alpha - 1 if self.settings.signed else alpha
+        q, k, v, decay = (
+            split_heads(y, self.heads) for y in (self.query(x), self.key(x), self.value(x), gate)
+        )
+        return Attention(q=q * q.shape[-1] ** -0.5, k=k, v=v, decay=decay)
+
+    def give(
+        self, x: Float[Tensor, "*axes inputs"], reading: Float[Tensor, "*axes heads values"]
+    ) -> Float[Tensor, "*axes outputs"]:
+        """Returns the normalised, gated readings through the last map."""
+        y = self.norm(reading)
+        if self.output_gate is not None:
+            y = nn.functional.silu(self.output_gate(x)) * y
+        return self.output(y)  # type: ignore[no-any-return]
+
+
+def draw_xavier(module: nn.Module, *, gain: float) -> None:
+    """Draws the weights of all linear maps of a module by Xavier's uniform rule; their biases become zero."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.xavier_uniform_(part.weight, gain=gain)
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)
+
+
+register(
+    Kind(
+        name="gla",
+        title="GLA",
+        settings=GlaSettings,
+        build=Gla,
+        equation="S = diag(α) S + kᵀ v, α = σ(W₂ W₁ x + b)^{1/16}",
+        reference=Reference("Yang2024Gla"),
+        surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
+    ),
+    gla_signed={"signed": True},
+)

@@ -1,0 +1,266 @@
+"""The mLSTM: a matrix memory with exponential input gates, as a bare cell or in its published block.
+
+C_t = f_t C_{t-1} + i_t k_tᵀ v_t,  n_t = f_t n_{t-1} + i_t k_t,  h_t = q_t C_t / max(|q_t · n_t|, 1)
+i_t = exp(ĩ_t),  f_t = σ(f̃_t) or exp(f̃_t),  keys divided by the root of their number in a head
+
+form "cell":  q, k, v, ĩ, f̃ are affine in x_t;  y_t = σ(W_o x_t + b_o) ∘ h_t
+form "block": (u, z) = W_up x_t,  c = silu(conv(u)),  q and k from c, v from u by block-diagonal maps,
+              ĩ and f̃ affine in (q, k, v);  y_t = W_down ((norm(h_t) + s ∘ c) ∘ silu(z)), norm by heads
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.architectures.mlstm_cell import (
+    Gates,
+    initial_memory,
+    mlstm_scan,
+    mlstm_step,
+    mlstm_transition,
+)
+from nerode.models.base import Layer, State, require_features
+from nerode.models.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
+from nerode.models.short_convolution import ShortConvolution
+from nerode.models.surroundings import Surroundings
+from nerode.models.transitions import DiagonalTransition
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MLstmSettings:
+    """Settings of an mLSTM layer.
+
+    Attributes:
+        form: the published "block" with its up-projection, or the bare "cell" of the paper's equations.
+        heads: number of heads.
+        forget: the forget gate, σ or exp of its logit.
+        epsilon: added to the denominator of h, as the authors' code does.
+        learned_start: whether C and n before the first position are trained; otherwise they are zero.
+        keys: keys of all heads of a cell; None for as many as inputs. A block has as many as values.
+        values: features that a cell gives; None for as many as inputs.
+        output_gate: whether a cell has the gate σ(W_o x + b_o).
+        expansion: width inside a block as a multiple of the width.
+        window: positions that the convolution of a block looks at.
+        projection_block: features that the maps to q, k, v of a block mix.
+        num_blocks: blocks of the whole model, by which the last map of a block is scaled at the start.
+    """
+
+    form: Literal["block", "cell"] = "block"
+    heads: int = 4
+    forget: Literal["sigmoid", "exp"] = "sigmoid"
+    epsilon: float = 1e-6
+    learned_start: bool = False
+    keys: int | None = None
+    values: int | None = None
+    output_gate: bool = True
+    expansion: float = 2.0
+    window: int = 4
+    projection_block: int = 4
+    num_blocks: int = 1
+
+    def __post_init__(self) -> None:
+        require_positive(
+            heads=self.heads,
+            keys=self.keys,
+            values=self.values,
+            expansion=self.expansion,
+            window=self.window,
+            projection_block=self.projection_block,
+            num_blocks=self.num_blocks,
+        )
+        if self.epsilon < 0:
+            raise InputError(f"epsilon is {self.epsilon}; it has to be 0 or more")
+        if self.form == "block" and (self.keys or self.values):
+            raise InputError(
+                'keys and values belong to the form "cell"; the size of a block is set by expansion'
+            )
+
+
+class MLstmCell(Layer):
+    """The mLSTM without anything around it; its output is h, gated.
+
+    Maps are drawn as torch draws linear maps, but those to the gates as in a block.
+
+    Implements: [Beck2024]
+    """
+
+    def __init__(self, inputs: int, settings: MLstmSettings) -> None:
+        keys, values = settings.keys or inputs, settings.values or inputs
+        super().__init__(inputs, values)
+        self.settings = settings
+        heads = settings.heads
+        self.head_shape = (
+            heads,
+            require_divisible("keys", keys, heads),
+            require_divisible("values", values, heads),
+        )
+        self.query, self.key = nn.Linear(inputs, keys), nn.Linear(inputs, keys)
+        self.value = nn.Linear(inputs, values)
+        self.input_gate, self.forget_gate = _gate_maps(inputs, heads)
+        self.output_gate = nn.Linear(inputs, values) if settings.output_gate else None
+        learned = settings.learned_start
+        self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned else None
+        self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2])) if learned else None
+
+    def initial_state(self, batch: int) -> State:
+        """Returns C₀, n₀ and m₀ = 0."""
+        return initial_memory(self.zeros(batch, *self.head_shape), self.start, self.start_normaliser)
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and C, n, m after it."""
+        h, state = mlstm_step(self._gates(x), state, self.settings.epsilon)
+        return self._give(x, h), state
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence and C, n, m after it."""
+        require_features(self, x)
+        h, state = mlstm_scan(self._gates(x), state or self.initial_state(len(x)), self.settings.epsilon)
+        return self._give(x, h), state
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gate of C in its stabilised coordinates."""
+        return mlstm_transition(self._gates(x), state or self.initial_state(len(x)))
+
+    def _gates(self, x: Tensor) -> Gates:
+        q, k, v = (split_heads(part(x), self.head_shape[0]) for part in (self.query, self.key, self.value))
+        return Gates(
+            q=q,
+            k=k * k.shape[-1] ** -0.5,
+            v=v,
+            log_input=self.input_gate(x),
+            log_forget=_log_forget(self.forget_gate(x), self.settings),
+        )
+
+    def _give(self, x: Tensor, h: Tensor) -> Tensor:
+        y = h.flatten(-2)
+        return y if self.output_gate is None else torch.sigmoid(self.output_gate(x)) * y
+
+
+class MLstmBlock(Layer):
+    """The mLSTM block: up-projection, convolution, cell, norm, skip, gate and down-projection.
+
+    Initial weights as in the authors' code: the maps up and to q, k, v normal with variance 2 / (5 inputs),
+    the map down with deviation 2 / (num_blocks √inputs), gates without weights, the biases of the forget
+    gates spread from 3 to 6 over the heads, those of the input gates normal with deviation 0.1. Their code
+    also rounds the inner width up to a multiple of 64, which is not done here.
+
+    Implements: [Beck2024]
+    """
+
+    def __init__(self, inputs: int, settings: MLstmSettings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        heads, width = settings.heads, round(settings.expansion * inputs)
+        size = require_divisible("inner features", width, heads)
+        self.head_shape = (heads, size, size)
+        self.up = nn.Linear(inputs, 2 * width, bias=False)
+        self.convolution = ShortConvolution(width, settings.window)
+        self.query = BlockLinear(width, settings.projection_block)
+        self.key = BlockLinear(width, settings.projection_block)
+        self.value = BlockLinear(width, settings.projection_block)
+        self.input_gate, self.forget_gate = _gate_maps(3 * width, heads)
+        self.norm = HeadNorm(heads, width, "layer")
+        self.skip = nn.Parameter(torch.ones(width))
+        self.down = nn.Linear(width, inputs, bias=False)
+        learned = settings.learned_start
+        self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned else None
+        self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2])) if learned else None
+        for part in (self.up, self.query, self.key, self.value):
+            nn.init.normal_(part.weight, std=math.sqrt(2 / (5 * inputs)))
+        nn.init.normal_(self.down.weight, std=2 / settings.num_blocks / math.sqrt(inputs))
+
+    def initial_state(self, batch: int) -> State:
+        """Returns C₀, n₀, m₀ = 0 and an empty window of the convolution."""
+        memory = initial_memory(self.zeros(batch, *self.head_shape), self.start, self.start_normaliser)
+        return {**memory, "window": self.convolution.initial_window(batch)}
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and the state after it."""
+        u, z = self.up(x).chunk(2, dim=-1)
+        c, window = self.convolution.step(u, state["window"])
+        c = nn.functional.silu(c)
+        h, memory = mlstm_step(self._gates(u, c), state, self.settings.epsilon)
+        return self._give(h, c, z), {**memory, "window": window}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence and the state after it."""
+        require_features(self, x)
+        state = state or self.initial_state(len(x))
+        u, z = self.up(x).chunk(2, dim=-1)
+        c, window = self.convolution(u, state["window"])
+        c = nn.functional.silu(c)
+        h, memory = mlstm_scan(self._gates(u, c), state, self.settings.epsilon)
+        return self._give(h, c, z), {**memory, "window": window}
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gate of C in its stabilised coordinates."""
+        state = state or self.initial_state(len(x))
+        u, _ = self.up(x).chunk(2, dim=-1)
+        c, _ = self.convolution(u, state["window"])
+        return mlstm_transition(self._gates(u, nn.functional.silu(c)), state)
+
+    def _gates(self, u: Tensor, c: Tensor) -> Gates:
+        q, k, v = self.query(c), self.key(c), self.value(u)
+        seen = torch.cat([q, k, v], dim=-1)
+        heads, size, _ = self.head_shape
+        return Gates(
+            q=split_heads(q, heads),
+            k=split_heads(k, heads) * size**-0.5,
+            v=split_heads(v, heads),
+            log_input=self.input_gate(seen),
+            log_forget=_log_forget(self.forget_gate(seen), self.settings),
+        )
+
+    def _give(self, h: Tensor, c: Tensor, z: Tensor) -> Tensor:
+        return self.down((self.norm(h) + self.skip * c) * nn.functional.silu(z))  # type: ignore[no-any-return]
+
+
+def build_mlstm(inputs: int, settings: MLstmSettings) -> Layer:
+    """Returns an mLSTM layer in the form that the settings ask for."""
+    return MLstmBlock(inputs, settings) if settings.form == "block" else MLstmCell(inputs, settings)
+
+
+def _gate_maps(inputs: int, heads: int) -> tuple[nn.Linear, nn.Linear]:
+    """The maps to the logits of the input and the forget gates."""
+    maps = nn.Linear(inputs, heads), nn.Linear(inputs, heads)
+    for part in maps:
+        nn.init.zeros_(part.weight)
+    nn.init.normal_(maps[0].bias, std=0.1)
+    with torch.no_grad():
+        maps[1].bias.copy_(torch.linspace(3.0, 6.0, heads))
+    return maps
+
+
+def _log_forget(logit: Tensor, settings: MLstmSettings) -> Tensor:
+    return nn.functional.logsigmoid(logit) if settings.forget == "sigmoid" else logit
+
+
+register(
+    Kind(
+        name="mlstm",
+        title="mLSTM",
+        settings=MLstmSettings,
+        build=build_mlstm,
+        equation="C = f C + i kᵀ v, n = f n + i k, h = q C / max(|q · n|, 1)",
+        reference=Reference("Beck2024"),
+        surroundings=Surroundings(norm="layer", residual=True),
+    ),
+    mlstm_cell={"form": "cell"},
+)

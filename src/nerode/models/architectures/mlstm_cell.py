@@ -1,0 +1,110 @@
+"""The memory of the mLSTM: a matrix with an exponential input gate, a normaliser and a stabiliser.
+
+C_t = f_t C_{t-1} + i_t k_tᵀ v_t,  n_t = f_t n_{t-1} + i_t k_t,  h_t = q_t C_t / max(|q_t · n_t|, 1)
+
+i_t = exp(ĩ_t) has no upper bound, so C and n are kept divided by e^{m_t}, m_t = max(log f_t + m_{t-1}, ĩ_t).
+In these coordinates both gates, e^{log f_t + m_{t-1} - m_t} and e^{ĩ_t - m_t}, are at most 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from nerode.models.base import State
+from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.transitions import DiagonalTransition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gates:
+    """What positions read and write; the leading axes are (batch) or (batch, time).
+
+    Attributes:
+        q: what is read, (…, heads, keys).
+        k: where it is written, already scaled, (…, heads, keys).
+        v: what is written, (…, heads, values).
+        log_input: ĩ, (…, heads).
+        log_forget: log f, (…, heads).
+    """
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    log_input: Tensor
+    log_forget: Tensor
+
+
+def initial_memory(zeros: Tensor, start: Tensor | None, start_normaliser: Tensor | None) -> State:
+    """Returns the state {C, n, m} before the first position.
+
+    Args:
+        zeros: (batch, heads, keys, values).
+        start: C₀ (heads, keys, values); zero when not given.
+        start_normaliser: n₀ (heads, keys); zero when not given.
+    """
+    state = {"C": zeros, "n": zeros[..., 0], "m": zeros[..., 0, 0]}
+    if start is not None:
+        state["C"] = start.expand_as(zeros)
+    if start_normaliser is not None:
+        state["n"] = start_normaliser.expand_as(state["n"])
+    return state
+
+
+def mlstm_step(g: Gates, state: State, epsilon: float) -> tuple[Float[Tensor, "batch heads values"], State]:
+    """Returns h of one position and the state after it; ε is added to the denominator."""
+    m = torch.maximum(g.log_forget + state["m"], g.log_input)
+    forget, write = torch.exp(g.log_forget + state["m"] - m), torch.exp(g.log_input - m)
+    key = write[..., None] * g.k
+    matrix = forget[..., None, None] * state["C"] + key[..., None] * g.v[..., None, :]
+    normaliser = forget[..., None] * state["n"] + key
+    reading, weight = (g.q[..., None] * matrix).sum(-2), (g.q * normaliser).sum(-1)
+    return reading / _denominator(weight, m, epsilon), {"C": matrix, "n": normaliser, "m": m}
+
+
+def mlstm_scan(
+    g: Gates, state: State, epsilon: float
+) -> tuple[Float[Tensor, "batch time heads values"], State]:
+    """Returns h of all positions and the state after them; ε is added to the denominator."""
+    before, m = stabilisers(g.log_input, g.log_forget, state["m"])
+    forget, write = torch.exp(g.log_forget + before - m), torch.exp(g.log_input - m)
+    # The normaliser is one more column of the matrix, into which each key writes 1.
+    columns = torch.cat([g.v, torch.ones_like(g.v[..., :1])], dim=-1)
+    start = torch.cat([state["C"], state["n"][..., None]], dim=-1)
+    readings, final = decay_scan(g.q, write[..., None] * g.k, columns, forget, start)
+    h = readings[..., :-1] / _denominator(readings[..., -1], m, epsilon)
+    return h, {"C": final[..., :-1], "n": final[..., -1], "m": m[:, -1]}
+
+
+def mlstm_transition(g: Gates, state: State) -> DiagonalTransition:
+    """Returns the gate of the stored C, e^{log f_t + m_{t-1} - m_t}, which lies between 0 and 1."""
+    before, m = stabilisers(g.log_input, g.log_forget, state["m"])
+    return DiagonalTransition(state="C", gate=torch.exp(g.log_forget + before - m)[..., None, None])
+
+
+def stabilisers(
+    log_input: Float[Tensor, "batch time ..."],
+    log_forget: Float[Tensor, "batch time ..."],
+    start: Float[Tensor, "batch ..."],
+) -> tuple[Float[Tensor, "batch time ..."], Float[Tensor, "batch time ..."]]:
+    """Returns m before and after each position, m_t = max(log f_t + m_{t-1}, ĩ_t).
+
+    m_t less the sum of all log f up to t is a running maximum. The sums grow with the sequence, so they are
+    taken in float64.
+    """
+    total = torch.cumsum(log_forget.double(), dim=1)
+    candidates = torch.cat([start[:, None].double(), log_input.double() - total], dim=1)
+    highest = torch.cummax(candidates, dim=1).values[:, 1:]
+    m = (total + highest).to(log_input.dtype)
+    return torch.cat([start[:, None], m[:, :-1]], dim=1), m
+
+
+def _denominator(weight: Tensor, m: Tensor, epsilon: float) -> Tensor:
+    """max(|q · n|, 1) + ε in the coordinates divided by e^m, for each value."""
+    # Where e^{-m} would overflow, h is zero to all digits; infinity would make its gradient undefined.
+    highest = math.log(torch.finfo(m.dtype).max) - 1
+    return (torch.maximum(weight.abs(), torch.exp((-m).clamp(max=highest))) + epsilon)[..., None]
