@@ -1,0 +1,238 @@
+"""Mamba-2: a matrix state for each head, with one number as the gate of a head.
+
+    z, (u, B, C), r = in_proj x
+    u, B, C = SiLU(convolution of (u, B, C))
+    Δ       = softplus(r + dt_bias)                one number a head
+    S_t     = exp(Δ A) S_{t-1} + Bᵀ (Δ u)          A = -exp(A_log), one number a head
+    y       = C S_t + D u
+    output  = out_proj norm(y ∘ SiLU(z))
+
+B and C are shared by the heads of a group; the norm runs over the channels of a group. The gate exp(Δ A) lies
+in [0,1]; with `signed` it is 2 exp(Δ A) - 1, in [-1,1].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import rms_norm, silu, softplus
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.short_convolution import ShortConvolution
+from nerode.models.step_sizes import StepSizes
+from nerode.models.surroundings import Surroundings
+from nerode.models.transitions import DiagonalTransition
+from nerode.models.zoo import Kind, register
+
+_EPSILON = 1e-5
+_STRONGEST = 16.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mamba2Settings:
+    """Settings of a Mamba-2 layer.
+
+    Attributes:
+        channels: width of u; None for twice the inputs.
+        head_size: channels of a head; None for the largest divisor of the channels up to 64.
+        groups: number of groups of heads that share B and C.
+        states: width of B and C.
+        convolution: number of positions that the convolution sees; 0 for no convolution.
+        convolution_bias: whether the convolution adds a bias.
+        activation: whether u, B and C go through SiLU.
+        gate: whether the outputs of the recurrence are multiplied by SiLU(z).
+        skip: whether D u is added.
+        norm: whether the gated outputs are divided by their root mean square.
+        bias: whether in_proj and out_proj add a bias.
+        steps: the step sizes that the layer begins with.
+        signed: whether the gates of the recurrence reach from -1 to 1.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    channels: int | None = None
+    head_size: int | None = None
+    groups: int = 1
+    states: int = 128
+    convolution: int = 4
+    convolution_bias: bool = True
+    activation: bool = True
+    gate: bool = True
+    skip: bool = True
+    norm: bool = True
+    bias: bool = False
+    steps: StepSizes = field(default_factory=StepSizes)
+    signed: bool = False
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "head_size", "groups", "states"):
+            size = getattr(self, name)
+            if size is not None and size < 1:
+                raise InputError(f"{name} of Mamba-2 is {size}; it has to be 1 or more")
+        if self.convolution < 0:
+            raise InputError(f"the convolution of Mamba-2 sees {self.convolution} positions; give 0 for none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What the recurrence of a position, or of each position of a sequence, reads."""
+
+    u: Tensor
+    B: Tensor
+    C: Tensor
+    delta: Tensor
+    z: Tensor | None
+
+
+class Mamba2(Layer):
+    """A Mamba-2 layer, without the norm and the residual path around it.
+
+    -A is drawn uniformly from 1 to 16, D as 1, and dt_bias so that the step sizes spread evenly on a
+    logarithmic scale, all else as torch does.
+
+    Implements: [DaoGu2024]
+    """
+
+    def __init__(self, inputs: int, settings: Mamba2Settings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        self.channels = channels = settings.channels or 2 * inputs
+        self.head_size = settings.head_size or _largest_divisor(channels, 64)
+        self.heads = heads = _number_of_heads(channels, self.head_size, settings.groups)
+        self.convolved = channels + 2 * settings.groups * settings.states
+        self.in_proj = nn.Linear(inputs, sum(self._widths()), bias=settings.bias)
+        self.convolution = None
+        if settings.convolution:
+            self.convolution = ShortConvolution(
+                self.convolved, settings.convolution, bias=settings.convolution_bias
+            )
+        self.dt_bias = nn.Parameter(settings.steps.draw(heads))
+        self.A_log = nn.Parameter(torch.empty(heads).uniform_(1, _STRONGEST).log())
+        self.D = nn.Parameter(torch.ones(heads)) if settings.skip else None
+        self.norm_weight = nn.Parameter(torch.ones(channels)) if settings.norm else None
+        self.out_proj = nn.Linear(channels, inputs, bias=settings.bias)
+        self.start = None
+        if settings.learned_start:
+            self.start = nn.Parameter(torch.zeros(heads, settings.states, self.head_size))
+
+    def initial_state(self, batch: int) -> State:
+        """Returns S₀ (batch, heads, states, head_size) and the empty window of the convolution."""
+        if self.start is None:
+            state = {"S": self.zeros(batch, self.heads, self.settings.states, self.head_size)}
+        else:
+            state = {"S": self.start.expand(batch, -1, -1, -1)}
+        if self.convolution is not None:
+            state["window"] = self.convolution.initial_window(batch)
+        return state
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position, and S and the window after it."""
+        z, mixed, r = self._split(self.in_proj(x))
+        after = {}
+        if self.convolution is not None:
+            mixed, after["window"] = self.convolution.step(mixed, state["window"])
+        read = self._select(z, mixed, r)
+        write = read.B[..., :, None] * (read.delta[..., None] * read.u)[..., None, :]
+        after["S"] = S = self._gates(read.delta)[..., None, None] * state["S"] + write
+        return self._finish((read.C[..., :, None] * S).sum(-2), read), after
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence, and S and the window after it."""
+        state = self.initial_state(len(x)) if state is None else state
+        read, after = self._read(x, state)
+        values = read.delta[..., None] * read.u
+        y, after["S"] = decay_scan(read.C, read.B, values, self._gates(read.delta), state["S"])
+        return self._finish(y, read), after
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gates (batch, time, heads, 1, 1)."""
+        state = self.initial_state(len(x)) if state is None else state
+        read, _ = self._read(x, state)
+        return DiagonalTransition(state="S", gate=self._gates(read.delta)[..., None, None])
+
+    def _widths(self) -> tuple[int, int, int]:
+        return self.channels if self.settings.gate else 0, self.convolved, self.heads
+
+    def _split(self, joined: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+        z, mixed, r = joined.split(self._widths(), dim=-1)
+        return z if self.settings.gate else None, mixed, r
+
+    def _read(self, x: Tensor, state: State) -> tuple[_Read, State]:
+        require_features(self, x)
+        z, mixed, r = self._split(self.in_proj(x))
+        after = {}
+        if self.convolution is not None:
+            mixed, after["window"] = self.convolution(mixed, state["window"])
+        return self._select(z, mixed, r), after
+
+    def _select(self, z: Tensor | None, mixed: Tensor, r: Tensor) -> _Read:
+        """The parts: u (…, heads, head_size), B and C (…, heads, states), Δ (…, heads)."""
+        mixed = silu(mixed) if self.settings.activation else mixed
+        groups, states = self.settings.groups, self.settings.states
+        u, B, C = mixed.split([self.channels, groups * states, groups * states], dim=-1)
+        return _Read(
+            u=u.unflatten(-1, (self.heads, self.head_size)),
+            B=self._for_each_head(B),
+            C=self._for_each_head(C),
+            delta=softplus(r + self.dt_bias),
+            z=z,
+        )
+
+    def _for_each_head(self, shared: Tensor) -> Tensor:
+        """From (…, groups × states) to (…, heads, states)."""
+        groups, states = self.settings.groups, self.settings.states
+        rows = shared.unflatten(-1, (groups, 1, states))
+        return rows.expand(*rows.shape[:-2], self.heads // groups, states).flatten(-3, -2)
+
+    def _gates(self, delta: Tensor) -> Tensor:
+        """The gates (…, heads)."""
+        gates = torch.exp(delta * -self.A_log.exp())
+        return 2 * gates - 1 if self.settings.signed else gates
+
+    def _finish(self, y: Tensor, read: _Read) -> Tensor:
+        if self.D is not None:
+            y = y + self.D[:, None] * read.u
+        y = y.flatten(-2)
+        y = y if read.z is None else y * silu(read.z)
+        if self.norm_weight is not None:
+            parts = y.unflatten(-1, (self.settings.groups, -1))
+            y = rms_norm(parts, parts.shape[-1:], eps=_EPSILON).flatten(-2) * self.norm_weight
+        output: Tensor = self.out_proj(y)
+        return output
+
+
+def _largest_divisor(number: int, limit: int) -> int:
+    return next(size for size in range(min(number, limit), 0, -1) if number % size == 0)
+
+
+def _number_of_heads(channels: int, head_size: int, groups: int) -> int:
+    heads, rest = divmod(channels, head_size)
+    if rest:
+        raise InputError(f"{channels} channels of Mamba-2 cannot be cut into heads of {head_size}")
+    if heads % groups:
+        raise InputError(f"{heads} heads of Mamba-2 cannot be cut into {groups} groups of the same size")
+    return heads
+
+
+register(
+    Kind(
+        name="mamba-2",
+        title="Mamba-2",
+        settings=Mamba2Settings,
+        build=Mamba2,
+        equation="S = exp(Δ A) S + Bᵀ (Δ u), one gate a head",
+        reference=Reference("DaoGu2024"),
+        surroundings=Surroundings(norm="rms", residual=True),
+    ),
+    mamba_2_signed={"signed": True},
+)
