@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels import cells
@@ -22,12 +23,19 @@ class ElmanSettings:
     Attributes:
         hidden: number of units; None for as many as inputs.
         activation: f.
+        recurrent_bias: whether a second bias is added to U h, as torch does; it adds parameters and changes
+            nothing else.
         learned_start: whether the state before the first position is trained; otherwise it is zero.
     """
 
     hidden: int | None = None
     activation: Literal["tanh", "relu"] = "tanh"
+    recurrent_bias: bool = False
     learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        if self.hidden is not None and self.hidden < 1:
+            raise InputError(f"hidden is {self.hidden}; an Elman network needs 1 unit or more")
 
 
 class Elman(Layer):
@@ -44,9 +52,10 @@ class Elman(Layer):
         self.settings = settings
         self.read = nn.Linear(inputs, hidden)
         self.recurrent = nn.Parameter(torch.empty(hidden, hidden))
-        self.start = nn.Parameter(torch.zeros(hidden)) if settings.learned_start else None
-        for parameter in (self.read.weight, self.read.bias, self.recurrent):
+        self.recurrent_bias = nn.Parameter(torch.empty(hidden)) if settings.recurrent_bias else None
+        for parameter in self.parameters():
             nn.init.uniform_(parameter, -(hidden**-0.5), hidden**-0.5)
+        self.start = nn.Parameter(torch.zeros(hidden)) if settings.learned_start else None
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀."""
@@ -56,7 +65,7 @@ class Elman(Layer):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns h_t as output and state."""
-        total = self.read(x) + state["h"] @ self.recurrent.T
+        total = self._project(x) + state["h"] @ self.recurrent.T
         h = total.tanh() if self.settings.activation == "tanh" else total.relu()
         return h, {"h": h}
 
@@ -66,8 +75,12 @@ class Elman(Layer):
         """Returns all h_t and the last of them."""
         require_features(self, x)
         start = (state or self.initial_state(len(x)))["h"]
-        h = cells.elman(self.read(x), self.recurrent, start, self.settings.activation)
+        h = cells.elman(self._project(x), self.recurrent, start, self.settings.activation)
         return h, {"h": h[:, -1]}
+
+    def _project(self, x: Tensor) -> Tensor:
+        projected: Tensor = self.read(x)
+        return projected if self.recurrent_bias is None else projected + self.recurrent_bias
 
 
 register(

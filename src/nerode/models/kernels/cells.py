@@ -75,6 +75,27 @@ def gru(
     return states
 
 
+def gru_reset_first(
+    inputs: Float[Tensor, "batch time gates"],
+    weight: Float[Tensor, "gates hidden"],
+    initial: Float[Tensor, "batch hidden"] | None = None,
+) -> Float[Tensor, "batch time hidden"]:
+    """Returns the states h_t = (1 − z) n + z h_{t-1}, n = tanh(x_n + W_n (r h_{t-1})).
+
+    Args:
+        inputs: x for the gates r, z, n.
+        weight: W for the gates r, z, n.
+        initial: h_0; zero when not given.
+
+    Raises:
+        InputError: if shapes, types or devices do not agree, or an axis is empty.
+
+    Implements: [Cho2014]
+    """
+    start = _checked_start(inputs, weight, initial, gates=3)
+    return cells_reference.gru_reset_first(inputs, weight, start)
+
+
 def lstm(
     inputs: Float[Tensor, "batch time gates"],
     weight: Float[Tensor, "gates hidden"],

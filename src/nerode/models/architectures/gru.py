@@ -1,0 +1,115 @@
+"""The gated recurrent unit, in two forms.
+
+r, z = σ(W x_t + U h_{t-1} + b), h_t = (1 - z) ∘ n + z ∘ h_{t-1}, where the candidate is
+n = tanh(W x_t + b + r ∘ (U h_{t-1} + b'))     the reset gate after the product, as torch and cuDNN have it,
+n = tanh(W x_t + b + U (r ∘ h_{t-1}) + b')     the reset gate before the product, as first published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.kernels import cells, cells_reference
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GruSettings:
+    """Settings of a GRU layer.
+
+    Attributes:
+        hidden: number of units; None for as many as inputs.
+        reset_after: whether the reset gate acts after the product with U, as in torch, or before it, as first
+            published.
+        recurrent_bias: whether a second bias is added to U h, as torch does. Only with `reset_after`, and
+            only in the candidate, does it do anything that the first bias does not.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    hidden: int | None = None
+    reset_after: bool = True
+    recurrent_bias: bool = True
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        if self.hidden is not None and self.hidden < 1:
+            raise InputError(f"hidden is {self.hidden}; a GRU needs 1 unit or more")
+
+
+class Gru(Layer):
+    """A GRU layer; its output is its state.
+
+    All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order r, z, n.
+    Some authors write 1 - z for our z.
+
+    Implements: [Cho2014]
+    """
+
+    def __init__(self, inputs: int, settings: GruSettings) -> None:
+        hidden = settings.hidden or inputs
+        super().__init__(inputs, hidden)
+        self.settings = settings
+        self.read = nn.Linear(inputs, 3 * hidden)
+        self.recurrent = nn.Parameter(torch.empty(3 * hidden, hidden))
+        self.recurrent_bias = nn.Parameter(torch.empty(3 * hidden)) if settings.recurrent_bias else None
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -(hidden**-0.5), hidden**-0.5)
+        self.start = nn.Parameter(torch.zeros(hidden)) if settings.learned_start else None
+
+    def initial_state(self, batch: int) -> State:
+        """Returns h₀."""
+        if self.start is None:
+            return {"h": self.zeros(batch, self.outputs)}
+        return {"h": self.start.expand(batch, -1)}
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns h_t as output and state."""
+        projected, inner = self._project(x)
+        if self.settings.reset_after:
+            h = cells_reference.gru_step(projected, self.recurrent, inner, state["h"])
+        else:
+            h = cells_reference.reset_first_step(projected, self.recurrent, state["h"])
+        return h, {"h": h}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns all h_t and the last of them."""
+        require_features(self, x)
+        start = (self.initial_state(len(x)) if state is None else state)["h"]
+        projected, inner = self._project(x)
+        if self.settings.reset_after:
+            h = cells.gru(projected, self.recurrent, inner, start)
+        else:
+            h = cells.gru_reset_first(projected, self.recurrent, start)
+        return h, {"h": h[:, -1]}
+
+    def _project(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What does not need the state, and the bias that the reset gate multiplies."""
+        inner = self.recurrent.new_zeros(self.outputs)
+        if self.recurrent_bias is None:
+            return self.read(x), inner
+        if not self.settings.reset_after:
+            return self.read(x) + self.recurrent_bias, inner
+        outer, inner = self.recurrent_bias[: 2 * self.outputs], self.recurrent_bias[2 * self.outputs :]
+        return self.read(x) + nn.functional.pad(outer, (0, self.outputs)), inner
+
+
+register(
+    Kind(
+        name="gru",
+        title="GRU",
+        settings=GruSettings,
+        build=Gru,
+        equation="h = (1-z) ∘ tanh(…) + z ∘ h",
+        reference=Reference("Cho2014"),
+    ),
+    gru_reset_first={"reset_after": False, "recurrent_bias": False},
+)

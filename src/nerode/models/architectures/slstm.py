@@ -1,0 +1,190 @@
+"""sLSTM: an LSTM with an exponential input gate and a normaliser, whose gates read the state head by head.
+
+i, f, z, o = W x_t + R h_{t-1} + b, each with weights of its own; R has one block for each head.
+c_t = σ(f) ∘ c_{t-1} + exp(i) ∘ tanh(z), n_t = σ(f) ∘ n_{t-1} + exp(i), h_t = σ(o) ∘ c_t / n_t.
+
+What is stored is c and n divided by exp(m): m_t = max(log σ(f) + m_{t-1}, i) keeps both in range, and leaves
+h as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.kernels.slstm import slstm
+from nerode.models.kernels.slstm_reference import slstm_step
+from nerode.models.short_convolution import ShortConvolution
+from nerode.models.surroundings import Surroundings
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlstmSettings:
+    """Settings of an sLSTM layer.
+
+    Attributes:
+        hidden: number of units; None for as many as inputs.
+        heads: number of blocks of R.
+        forget: the forget gate, σ(f) or exp(f); both are published.
+        headwise: whether W has blocks as well, as in the published block.
+        convolution: positions of a short convolution (and SiLU) whose output i and f read instead of x_t; 0
+            for none, 4 in the published block.
+        group_norm: whether the output of each head is normalised, as in the published block; h in the state
+            is not.
+        place: where the layer stands in its stack, from 0 (first) to 1 (last); the bias of f depends on it.
+        learned_start: whether h, c and n before the first position are trained; otherwise they are zero.
+    """
+
+    hidden: int | None = None
+    heads: int = 4
+    forget: Literal["sigmoid", "exp"] = "sigmoid"
+    headwise: bool = False
+    convolution: int = 0
+    group_norm: bool = False
+    place: float = 0.0
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("hidden", 1), ("heads", 1), ("convolution", 0)):
+            size = getattr(self, name)
+            if size is not None and size < least:
+                raise InputError(f"{name} is {size}; an sLSTM needs {least} or more")
+        if not 0 <= self.place <= 1:
+            raise InputError(f"place is {self.place}; it runs from 0, the first layer, to 1, the last")
+
+    def require_width(self, inputs: int, hidden: int) -> None:
+        """Raises InputError unless the heads share out the units, and the inputs where they have to."""
+        if hidden % self.heads or (self.headwise and inputs % self.heads):
+            raise InputError(
+                f"{self.heads} heads do not divide {hidden} units"
+                + (f" and {inputs} inputs" if self.headwise else "")
+                + "; choose a number of heads that does"
+            )
+        if self.group_norm and hidden == self.heads:
+            raise InputError("the norm of a head with one unit is always 0; use fewer heads or no group norm")
+
+
+class Slstm(Layer):
+    """An sLSTM layer; its output is h (normalised, with `group_norm`), its state h, c, n, m.
+
+    W is normal with standard deviation √(2 / (5 inputs)), R is 0, the biases are 0 but for that of f, which
+    falls along each head from 5 to -7: as in the authors' package. Gates are stacked in the order i, f, z, o.
+
+    Implements: [Beck2024]
+    """
+
+    def __init__(self, inputs: int, settings: SlstmSettings) -> None:
+        hidden = settings.hidden or inputs
+        super().__init__(inputs, hidden)
+        settings.require_width(inputs, hidden)
+        self.settings = settings
+        heads, size = settings.heads, hidden // settings.heads
+        self.read = nn.Parameter(
+            torch.empty(4, heads, size, inputs // heads)
+            if settings.headwise
+            else torch.empty(4, hidden, inputs)
+        )
+        self.bias = nn.Parameter(torch.zeros(4, hidden))
+        self.recurrent = nn.Parameter(torch.zeros(heads, 4 * size, size))
+        nn.init.normal_(self.read, std=(2 / (5 * inputs)) ** 0.5)
+        with torch.no_grad():
+            self.bias[1] = forget_biases(size, settings.place).repeat(heads)
+        self.convolution = ShortConvolution(inputs, settings.convolution) if settings.convolution else None
+        self.norm = nn.GroupNorm(heads, hidden) if settings.group_norm else None
+        if self.norm is not None:
+            self.norm.register_parameter("bias", None)
+        self.start = nn.Parameter(torch.zeros(3, hidden)) if settings.learned_start else None
+
+    def initial_state(self, batch: int) -> State:
+        """Returns h₀, c₀, n₀ and m₀, and the window of the convolution where there is one."""
+        state = {name: self.zeros(batch, self.outputs) for name in ("h", "c", "n", "m")}
+        if self.start is not None:
+            h, c, n = self.start
+            # A normaliser is a sum of positive numbers; through zero lies a pole of h.
+            state |= {name: part.expand(batch, -1) for name, part in (("h", h), ("c", c), ("n", n.abs()))}
+        if self.convolution is not None:
+            state["window"] = self.convolution.initial_window(batch)
+        return state
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and the state after it."""
+        after: State = {}
+        mixed = x
+        if self.convolution is not None:
+            mixed, after["window"] = self.convolution.step(x, state["window"])
+            mixed = nn.functional.silu(mixed)
+        cell = (state["h"], state["c"], state["n"], state["m"])
+        h, c, n, m = slstm_step(
+            self._project(x, mixed),
+            self.recurrent,
+            cell,
+            exponential_forget=self.settings.forget == "exp",
+        )
+        return self._normalise(h), {"h": h, "c": c, "n": n, "m": m, **after}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence and the state after it."""
+        require_features(self, x)
+        state = self.initial_state(len(x)) if state is None else state
+        after: State = {}
+        mixed = x
+        if self.convolution is not None:
+            mixed, after["window"] = self.convolution(x, state["window"])
+            mixed = nn.functional.silu(mixed)
+        cell = (state["h"], state["c"], state["n"], state["m"])
+        h, c, n, m = slstm(
+            self._project(x, mixed),
+            self.recurrent,
+            cell,
+            exponential_forget=self.settings.forget == "exp",
+        )
+        after |= {name: values[:, -1] for name, values in (("h", h), ("c", c), ("n", n), ("m", m))}
+        return self._normalise(h), after
+
+    def _project(self, x: Tensor, mixed: Tensor) -> Tensor:
+        """What the gates read without the state: i and f from the convolution, z and o from the input."""
+        if x is mixed:
+            return self._read(x, self.read) + self.bias.flatten()
+        both = [self._read(mixed, self.read[:2]), self._read(x, self.read[2:])]
+        return torch.cat(both, dim=-1) + self.bias.flatten()
+
+    def _read(self, x: Tensor, weight: Tensor) -> Tensor:
+        if not self.settings.headwise:
+            return nn.functional.linear(x, weight.flatten(0, 1))
+        parts = x.reshape(*x.shape[:-1], self.settings.heads, -1)
+        return torch.einsum("...hd,ghod->...gho", parts, weight).flatten(-3)
+
+    def _normalise(self, h: Tensor) -> Tensor:
+        if self.norm is None:
+            return h
+        return self.norm(h.reshape(-1, self.outputs)).view_as(h)  # type: ignore[no-any-return]
+
+
+def forget_biases(size: int, place: float) -> Float[Tensor, " size"]:
+    """Returns where the biases of the forget gate of one head start: from 5 down to -7 along a power law."""
+    along = torch.arange(size) / max(1, size - 1)
+    return 5 - 12 * along ** (0.3 + 1.3 * place)
+
+
+register(
+    Kind(
+        name="slstm",
+        title="sLSTM",
+        settings=SlstmSettings,
+        build=Slstm,
+        equation="c = f c + i z, n = f n + i, h = o ∘ c/n, gates read h",
+        reference=Reference("Beck2024"),
+        surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
+    ),
+    slstm_block={"headwise": True, "convolution": 4, "group_norm": True},
+)
