@@ -4,6 +4,7 @@
 // them this processor can run.
 #include "cells.hpp"
 #include "delta_states.hpp"
+#include "dense_states.hpp"
 #include "diagonal.hpp"
 #include "matrix_states.hpp"
 #include "selective.hpp"
@@ -45,6 +46,22 @@ DIAGONAL(float32, float, false)
 DIAGONAL(float64, double, false)
 DIAGONAL(complex64, float, true)
 DIAGONAL(complex128, double, true)
+
+#define DENSE(NAME, T, COMPLEX)                                                                              \
+  EXPORT int dense_forward_##NAME(const T* A, const T* B, const T* initial, T* out, I batch, I time,         \
+                                  I blocks, I n, I m, I threads) {                                           \
+    return nerode::dense_forward<T, COMPLEX>(A, B, initial, out, batch, time, blocks, n, m, threads);        \
+  }                                                                                                          \
+  EXPORT int dense_backward_##NAME(const T* A, const T* initial, const T* out, const T* dout, T* dA, T* dB,  \
+                                   T* dinitial, I batch, I time, I blocks, I n, I m, I threads) {            \
+    return nerode::dense_backward<T, COMPLEX>(A, initial, out, dout, dA, dB, dinitial, batch, time, blocks,  \
+                                              n, m, threads);                                                \
+  }
+
+DENSE(float32, float, false)
+DENSE(float64, double, false)
+DENSE(complex64, float, true)
+DENSE(complex128, double, true)
 
 #define DECAY(KIND, NAME, T, VECTOR)                                                                         \
   EXPORT int KIND##_forward_##NAME(const T* q, const T* k, const T* v, const T* decay, const T* initial, T* o,      \
