@@ -6,6 +6,7 @@ from nerode.models.architectures import (
     elman,
     gated_deltanet,
     gla,
+    griffin,
     gru,
     hgrn2,
     lstm,
@@ -13,6 +14,10 @@ from nerode.models.architectures import (
     mamba2,
     mlstm,
     nru,
+    retnet,
+    rwkv4,
+    rwkv6,
+    rwkv_channel_mix,
     slstm,
 )
 
@@ -22,6 +27,7 @@ __all__ = [
     "elman",
     "gated_deltanet",
     "gla",
+    "griffin",
     "gru",
     "hgrn2",
     "lstm",
@@ -29,5 +35,9 @@ __all__ = [
     "mamba2",
     "mlstm",
     "nru",
+    "retnet",
+    "rwkv4",
+    "rwkv6",
+    "rwkv_channel_mix",
     "slstm",
 ]

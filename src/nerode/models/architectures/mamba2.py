@@ -23,6 +23,7 @@ from torch.nn.functional import rms_norm, silu, softplus
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
+from nerode.models.heads import split_heads
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.short_convolution import ShortConvolution
 from nerode.models.step_sizes import StepSizes
@@ -160,11 +161,11 @@ class Mamba2(Layer):
         read, _ = self._read(x, state)
         return DiagonalTransition(state="S", gate=self._gates(read.delta)[..., None, None])
 
-    def _widths(self) -> tuple[int, int, int]:
-        return self.channels if self.settings.gate else 0, self.convolved, self.heads
+    def _widths(self) -> list[int]:
+        return [self.channels if self.settings.gate else 0, self.convolved, self.heads]
 
     def _split(self, joined: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
-        z, mixed, r = joined.split(self._widths(), dim=-1)
+        z, mixed, r = torch.split(joined, self._widths(), dim=-1)
         return z if self.settings.gate else None, mixed, r
 
     def _read(self, x: Tensor, state: State) -> tuple[_Read, State]:
@@ -179,9 +180,9 @@ class Mamba2(Layer):
         """The parts: u (…, heads, head_size), B and C (…, heads, states), Δ (…, heads)."""
         mixed = silu(mixed) if self.settings.activation else mixed
         groups, states = self.settings.groups, self.settings.states
-        u, B, C = mixed.split([self.channels, groups * states, groups * states], dim=-1)
+        u, B, C = torch.split(mixed, [self.channels, groups * states, groups * states], dim=-1)
         return _Read(
-            u=u.unflatten(-1, (self.heads, self.head_size)),
+            u=split_heads(u, self.heads),
             B=self._for_each_head(B),
             C=self._for_each_head(C),
             delta=softplus(r + self.dt_bias),
@@ -190,9 +191,8 @@ class Mamba2(Layer):
 
     def _for_each_head(self, shared: Tensor) -> Tensor:
         """From (…, groups × states) to (…, heads, states)."""
-        groups, states = self.settings.groups, self.settings.states
-        rows = shared.unflatten(-1, (groups, 1, states))
-        return rows.expand(*rows.shape[:-2], self.heads // groups, states).flatten(-3, -2)
+        groups = split_heads(shared, self.settings.groups)
+        return groups.repeat_interleave(self.heads // self.settings.groups, dim=-2)
 
     def _gates(self, delta: Tensor) -> Tensor:
         """The gates (…, heads)."""
@@ -205,7 +205,7 @@ class Mamba2(Layer):
         y = y.flatten(-2)
         y = y if read.z is None else y * silu(read.z)
         if self.norm_weight is not None:
-            parts = y.unflatten(-1, (self.settings.groups, -1))
+            parts = split_heads(y, self.settings.groups)
             y = rms_norm(parts, parts.shape[-1:], eps=_EPSILON).flatten(-2) * self.norm_weight
         output: Tensor = self.out_proj(y)
         return output

@@ -1,0 +1,219 @@
+"""Griffin's recurrent block: the RG-LRU behind a short convolution, beside a GeLU branch.
+
+    g, u   = linear_y x, linear_x x
+    u      = convolution of u
+    r, i   = σ(W_a u + b_a), σ(W_x u + b_x)            block-diagonal matrices
+    a      = exp(-8 r softplus(Λ))
+    h_t    = a ∘ h_{t-1} + √(1 - a²) ∘ (i ∘ u)
+    output = linear_out (h_t ∘ GeLU(g))
+
+The gate a lies in [0,1]. With `signed` the gate is 2a - 1, in [-1,1], and the square root takes that gate.
+Hawk stacks these blocks alone; Griffin has a block of local attention after every two of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import gelu, softplus
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.native.calls import apply
+from nerode.models.short_convolution import ShortConvolution
+from nerode.models.surroundings import Surroundings
+from nerode.models.transitions import DiagonalTransition
+from nerode.models.zoo import Kind, register
+
+_SHARPNESS = 8.0
+_SLOWEST, _FASTEST = 0.999, 0.9
+_STEEPEST = 1000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GriffinSettings:
+    """Settings of a recurrent block of Griffin.
+
+    Attributes:
+        channels: width of the recurrence; None for 4/3 of the inputs, rounded up to a multiple of the blocks.
+        blocks: number of blocks on the diagonals of W_a and W_x.
+        convolution: number of positions that the convolution sees; 0 for no convolution.
+        gate: whether the state is multiplied by GeLU(g).
+        signed: whether the gates of the recurrence reach from -1 to 1.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    channels: int | None = None
+    blocks: int = 1
+    convolution: int = 4
+    gate: bool = True
+    signed: bool = False
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        if self.blocks < 1:
+            raise InputError(f"the gates of Griffin have {self.blocks} blocks; give 1 or more")
+        if self.channels is not None and (self.channels < 1 or self.channels % self.blocks):
+            raise InputError(
+                f"Griffin has {self.channels} channels and gates of {self.blocks} blocks; "
+                "give a positive multiple of the blocks"
+            )
+        if self.convolution < 0:
+            raise InputError(f"the convolution of Griffin sees {self.convolution} positions; give 0 for none")
+
+
+class BlockLinear(nn.Module):
+    """A linear map with a block-diagonal matrix: each block of features is mapped to itself.
+
+    Weights are normal with the variance 1 / (size of a block), biases zero.
+    """
+
+    def __init__(self, width: int, blocks: int) -> None:
+        super().__init__()
+        size = width // blocks
+        self.weight = nn.Parameter(torch.empty(blocks, size, size).normal_(std=size**-0.5))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """Returns W x + b."""
+        if len(self.weight) == 1:
+            return nn.functional.linear(x, self.weight[0], self.bias)
+        parts = x.reshape(-1, len(self.weight), self.weight.shape[2]).transpose(0, 1)
+        mapped = (parts @ self.weight.transpose(1, 2)).transpose(0, 1)
+        return mapped.reshape(x.shape) + self.bias
+
+
+class Griffin(Layer):
+    """A recurrent block of Griffin, without the norm, the residual path and the feed-forward part around it.
+
+    Λ is drawn so that exp(-8 softplus(Λ)) is uniform between 0.9 and 0.999, as the paper has it (the
+    authors' code spreads exp(-softplus(Λ)) over that range), the linear maps with the variance
+    1 / (number of inputs) and zero biases, the convolution as torch does. As in the authors' code, a falls
+    as Λ grows, GeLU is its approximation by tanh, and the slope of the square root is bounded; unlike there,
+    the first position is no exception to the square root.
+
+    Implements: [De2024]
+    """
+
+    def __init__(self, inputs: int, settings: GriffinSettings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        blocks = settings.blocks
+        self.channels = channels = settings.channels or -(-4 * inputs // (3 * blocks)) * blocks
+        self.linear_y = nn.Linear(inputs, channels) if settings.gate else None
+        self.linear_x = nn.Linear(inputs, channels)
+        self.convolution = ShortConvolution(channels, settings.convolution) if settings.convolution else None
+        self.recurrence_gate = BlockLinear(channels, blocks)
+        self.input_gate = BlockLinear(channels, blocks)
+        self.decay = nn.Parameter(torch.empty(channels))
+        self.linear_out = nn.Linear(channels, inputs)
+        self.start = nn.Parameter(torch.zeros(channels)) if settings.learned_start else None
+        self._draw()
+
+    @torch.no_grad()
+    def _draw(self) -> None:
+        slowest = torch.empty(self.channels).uniform_(_FASTEST, _SLOWEST)
+        # The inverse of softplus at -log(gate) / 8.
+        self.decay.copy_(torch.log(torch.expm1(-slowest.log() / _SHARPNESS)))
+        for linear in (self.linear_y, self.linear_x, self.linear_out):
+            if linear is not None:
+                nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
+                nn.init.zeros_(linear.bias)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns h₀ (batch, channels) and the empty window of the convolution."""
+        if self.start is None:
+            state = {"h": self.zeros(batch, self.channels)}
+        else:
+            state = {"h": self.start.expand(batch, -1)}
+        if self.convolution is not None:
+            state["window"] = self.convolution.initial_window(batch)
+        return state
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position, and h and the window after it."""
+        u: Tensor = self.linear_x(x)
+        after = {}
+        if self.convolution is not None:
+            u, after["window"] = self.convolution.step(u, state["window"])
+        gate, write = self._recurrence(u)
+        after["h"] = h = gate * state["h"] + write
+        return self._finish(x, h), after
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence, and h and the window after it."""
+        state = self.initial_state(len(x)) if state is None else state
+        gate, write, after = self._read(x, state)
+        h, after["h"] = diagonal_scan(gate, write, state["h"])
+        return self._finish(x, h), after
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gates (batch, time, channels)."""
+        state = self.initial_state(len(x)) if state is None else state
+        return DiagonalTransition(state="h", gate=self._read(x, state)[0])
+
+    def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
+        require_features(self, x)
+        u: Tensor = self.linear_x(x)
+        after = {}
+        if self.convolution is not None:
+            u, after["window"] = self.convolution(u, state["window"])
+        return *self._recurrence(u), after
+
+    def _recurrence(self, u: Tensor) -> tuple[Tensor, Tensor]:
+        """The gate and what is written."""
+        log_gate = -_SHARPNESS * torch.sigmoid(self.recurrence_gate(u)) * softplus(self.decay)
+        gate = log_gate.exp()
+        if self.settings.signed:
+            gate = 2 * gate - 1
+        # From the rounded gate: where it holds exactly, nothing is written.
+        scale: Tensor = apply(_BoundedSquareRoot, 1 - gate * gate)
+        return gate, scale * torch.sigmoid(self.input_gate(u)) * u
+
+    def _finish(self, x: Tensor, h: Tensor) -> Tensor:
+        if self.linear_y is not None:
+            h = h * gelu(self.linear_y(x), approximate="tanh")
+        output: Tensor = self.linear_out(h)
+        return output
+
+
+class _BoundedSquareRoot(torch.autograd.Function):
+    """The square root with a bounded slope: at a gate of exactly 1 the true one is infinite."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        root: Tensor = x.sqrt()
+        ctx.save_for_backward(root)
+        return root
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        root: Tensor = ctx.saved_tensors[0]
+        return gradient / (2 * root).clamp(min=1 / _STEEPEST)
+
+
+register(
+    Kind(
+        name="griffin",
+        title="Griffin (RG-LRU)",
+        settings=GriffinSettings,
+        build=Griffin,
+        equation="h = a ∘ h + √(1-a²) ∘ (i ∘ u)",
+        reference=Reference("De2024"),
+        surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
+    ),
+    hawk={},
+    griffin_signed={"signed": True},
+)
