@@ -1,0 +1,134 @@
+"""A compiled network as a module: letters in, one score for each letter and the end out."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from nerode.compiler.network import Network
+from nerode.core.errors import InputError
+from nerode.models.base import State, Trace, count_numbers
+from nerode.models.compiled.affine_map import frozen
+from nerode.models.compiled.decoder import legal_table, make_decoder
+from nerode.models.compiled.layer import CompiledLayer
+from nerode.models.compiled.numbers import Converter, RoundedWeight
+
+
+class CompiledModel(nn.Module):
+    """A compiled network in floats.
+
+    `step` is the plain form, one position at a time, and its bits do not depend on the batch; `forward` is
+    the fast form for sequences. Weights are frozen parameters.
+
+    Attributes:
+        network: the network with its exact weights.
+    """
+
+    def __init__(self, network: Network, numbers: Converter) -> None:
+        super().__init__()
+        self.network = network
+        directions = network.embedding.directions
+        vectors = numbers.matrix(network.embedding.vectors, len(directions), "embedding")
+        self.embedding = frozen(vectors)
+        self.layers = nn.ModuleList(CompiledLayer(layer, numbers) for layer in network.layers)
+        self.decoder = make_decoder(network.decoder, numbers, letters=len(network.alphabet))
+        self.register_buffer("empty", legal_table([network.decoder.empty], len(network.alphabet))[0])
+        self.empty: Bool[Tensor, " outputs"]
+        place = {name: i for i, name in enumerate(directions)}
+        for number, layer in enumerate(network.layers):
+            self._remember_places(f"reads_{number}", [place[name] for name in layer.reads])
+            for name in layer.outputs:
+                place[name] = len(place)
+        self._remember_places("reads_decoder", [place[name] for name in network.decoder.reads])
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the weights."""
+        return self.embedding.dtype
+
+    @property
+    def state_size(self) -> int:
+        """Numbers in the state of one sequence; a complex one counts as two."""
+        return count_numbers(self.initial_state(1).values())
+
+    def initial_state(self, batch: int) -> State:
+        """Returns the state before the first letter."""
+        return {f"{i}.h": layer.initial_state(batch) for i, layer in enumerate(self._layers)}
+
+    def step(self, x: Int[Tensor, " batch"], state: State) -> tuple[Float[Tensor, "batch outputs"], State]:
+        """Returns the scores after one letter and the state after it; the given state is not changed."""
+        self._check(x, ndim=1)
+        stream, after = self.embedding[x], {}
+        for number, layer in enumerate(self._layers):
+            reads = stream[:, self._places(number)]
+            outputs, after[f"{number}.h"] = layer.step(reads, x, state[f"{number}.h"])
+            stream = torch.cat([stream, outputs], dim=-1)
+        return self._decode(stream), after
+
+    def forward(
+        self, x: Int[Tensor, "batch time"], state: State | None = None
+    ) -> tuple[Float[Tensor, "batch time outputs"], State]:
+        """Returns the scores after each letter and the state after the last."""
+        scores, states = self._run(x, state)
+        return scores, {name: values[:, -1] for name, values in states.items()}
+
+    def trace(self, x: Int[Tensor, "batch time"], state: State | None = None) -> Trace:
+        """Returns the scores and the states of all layers after each letter."""
+        scores, states = self._run(x, state)
+        return Trace(outputs=scores, states=states)
+
+    def legal(self, scores: Float[Tensor, "*batch outputs"]) -> Bool[Tensor, "*batch outputs"]:
+        """Returns, for each letter and last the end, whether it may follow."""
+        return self.decoder.legal(scores)
+
+    def distribution(self, scores: Float[Tensor, "*batch outputs"]) -> Float[Tensor, "*batch outputs"]:
+        """Returns the probabilities of the letters and the end, for a network that has them."""
+        return self.decoder.distribution(scores)
+
+    def inexact_weights(self, dtype: torch.dtype | None = None) -> tuple[RoundedWeight, ...]:
+        """Returns the weights that a type (by default that of the model) cannot hold exactly."""
+        numbers = Converter(dtype or self.dtype)
+        CompiledModel(self.network, numbers)
+        return tuple(numbers.rounded)
+
+    @property
+    def _layers(self) -> list[CompiledLayer]:
+        return list(self.layers)  # type: ignore[arg-type]
+
+    def _run(self, x: Tensor, state: State | None) -> tuple[Tensor, dict[str, Tensor]]:
+        self._check(x, ndim=2)
+        state = self.initial_state(len(x)) if state is None else state
+        stream, states = self.embedding[x], {}
+        for number, layer in enumerate(self._layers):
+            reads = stream[..., self._places(number)]
+            outputs, states[f"{number}.h"] = layer(reads, x, state[f"{number}.h"])
+            stream = torch.cat([stream, outputs], dim=-1)
+        return self._decode(stream), states
+
+    def _decode(self, stream: Tensor) -> Tensor:
+        scores: Tensor = self.decoder(stream[..., self._places("decoder")])
+        return scores
+
+    def _remember_places(self, name: str, places: list[int]) -> None:
+        self.register_buffer(name, torch.tensor(places, dtype=torch.int64), persistent=False)
+
+    def _places(self, reader: int | str) -> Tensor:
+        places: Tensor = getattr(self, f"reads_{reader}")
+        return places
+
+    def _check(self, x: Tensor, *, ndim: int) -> None:
+        """Raises InputError unless x holds letters."""
+        letters = len(self.network.alphabet)
+        if x.ndim != ndim or 0 in x.shape:
+            axes = "(batch, time)" if ndim == 2 else "(batch,)"
+            raise InputError(
+                f"the model was given letters of shape {tuple(x.shape)}; it reads {axes}, not empty"
+            )
+        if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+            raise InputError(f"the model was given {x.dtype}; it reads letters as whole numbers")
+        low, high = (int(v) for v in x.aminmax())
+        if low < 0 or high >= letters:
+            raise InputError(
+                f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
+            )

@@ -1,0 +1,69 @@
+"""Random words, and what a language says along them as a table."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nerode.compiler.construction import Options
+from nerode.compiler.network import Network
+from nerode.compiler.pipeline import compile_language
+from nerode.languages.bestiary import find_language
+from nerode.languages.language import Language
+from nerode.verdict.decide import collect_facts
+from nerode.verdict.facts import Facts
+from nerode.verdict.records import Task
+
+
+@functools.cache
+def facts_of(name: str) -> Facts:
+    """What the algebra says about a named language."""
+    return collect_facts(find_language(name), task=Task.RECOGNISE)
+
+
+@functools.cache
+def network_for(
+    name: str, target: str, *, exclusive_scan: bool = True, normaliser: str = "softmax"
+) -> Network:
+    """The network of a named language."""
+    options = Options(exclusive_scan=exclusive_scan, normaliser=normaliser)
+    return compile_language(facts_of(name).language, target, options, facts=facts_of(name))
+
+
+def random_words(letters: int, *, batch: int, length: int, seed: int = 0) -> Tensor:
+    """Words with all letters equally likely."""
+    return torch.from_numpy(np.random.default_rng(seed).integers(0, letters, (batch, length)))
+
+
+def lawful_word(language: Language, length: int, *, seed: int = 0) -> list[int]:
+    """A word each prefix of which can be continued as the language says; shorter if it has to end."""
+    random = np.random.default_rng(seed)
+    word: list[int] = []
+    configuration = language.initial()
+    while len(word) < length:
+        choices = sorted(language.legal(configuration).symbols)
+        if not choices:
+            break
+        word.append(int(random.choice(choices)))
+        configuration = language.advance(configuration, word[-1])
+    return word
+
+
+def legal_table(language: Language, words: Tensor) -> Tensor:
+    """What may follow each non-empty prefix: (batch, time, letters + 1), the end last."""
+    letters = range(len(language.alphabet))
+
+    @functools.cache
+    def row(configuration: object) -> tuple[bool, ...]:
+        legal = language.legal(configuration)
+        return (*(i in legal.symbols for i in letters), legal.end)
+
+    rows = []
+    for word in words.tolist():
+        visited = itertools.accumulate(word, language.advance, initial=language.initial())
+        rows.append([row(configuration) for configuration in visited][1:])
+    return torch.tensor(rows)
