@@ -1,0 +1,147 @@
+"""RWKV-4: weighted means of values whose weights decay at a fixed rate in each channel.
+
+o_t = (Σ_{s<t} e^{-(t-1-s) w + k_s} v_s + e^{u + k_t} v_t) / (the same with 1 for v)
+y_t = W_o (σ(r_t) ∘ o_t)
+
+r, k and v are linear in mixtures μ ∘ x_t + (1 - μ) ∘ x_{t-1}, each with its own μ. Numerator and denominator
+are kept divided by e^{m_t}, m_t = max(m_{t-1} - w, k_t), for e^k has no upper bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.refs import Reference
+from nerode.models.architectures.mlstm_cell import stabilisers
+from nerode.models.base import Layer, State, require_features
+from nerode.models.heads import require_positive
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.surroundings import Surroundings
+from nerode.models.token_shift import Depth, before, full_ramp, ramp, zigzag
+from nerode.models.transitions import DiagonalTransition
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rwkv4Settings:
+    """Settings of the time mixing of RWKV-4.
+
+    Attributes:
+        width: number of channels; None for as many as inputs.
+        outputs: features that the layer gives; None for as many as inputs.
+        depth: where the layer lies, which the initial weights depend on.
+    """
+
+    width: int | None = None
+    outputs: int | None = None
+    depth: Depth = field(default_factory=Depth)
+
+    def __post_init__(self) -> None:
+        require_positive(width=self.width, outputs=self.outputs)
+
+
+class Rwkv4(Layer):
+    """The time mixing of RWKV-4; `rwkv-channel-mix` is its feed-forward part.
+
+    Decay, bonus and mixtures start as in the authors' code. Their maps to r and k and their last map start at
+    zero, which the residual path makes up for; here all maps are drawn as torch does, so that a layer works
+    without one.
+
+    Implements: [Peng2023Rwkv4]
+    """
+
+    def __init__(self, inputs: int, settings: Rwkv4Settings) -> None:
+        super().__init__(inputs, settings.outputs or inputs)
+        self.settings = settings
+        width = settings.width or inputs
+        depth, place, along = settings.depth, ramp(inputs), full_ramp(width)
+        slow = place**depth.falling
+        mix = torch.stack([place ** (depth.falling / 2), slow, slow + 0.3 * depth.rising])
+        anchor = torch.get_default_dtype()
+        self.mix = nn.Parameter(mix.to(anchor))
+        self.decay = nn.Parameter((8 * along ** (0.7 + 1.3 * depth.rising) - 5).to(anchor))
+        self.bonus = nn.Parameter((zigzag(width) / 2 + torch.tensor(0.3).log()).to(anchor))
+        self.receptance = nn.Linear(inputs, width, bias=False)
+        self.key = nn.Linear(inputs, width, bias=False)
+        self.value = nn.Linear(inputs, width, bias=False)
+        self.output = nn.Linear(width, self.outputs, bias=False)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns sums of nothing: zeros, with a stabiliser m below all that will come."""
+        zeros = self.zeros(batch, len(self.decay))
+        return {
+            "numerator": zeros,
+            "denominator": zeros.clone(),
+            "m": torch.full_like(zeros, torch.finfo(zeros.dtype).min / 2),
+            "last": self.zeros(batch, self.inputs),
+        }
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position, and the sums and x after it."""
+        r, k, v = self._attend(x, state["last"])
+        top, bottom, m = state["numerator"], state["denominator"], state["m"]
+        o = self._mean(top, bottom, m, k, v)
+        kept = m - torch.exp(self.decay)
+        after = torch.maximum(kept, k)
+        keep, write = torch.exp(kept - after), torch.exp(k - after)
+        sums = {"numerator": keep * top + write * v, "denominator": keep * bottom + write, "m": after}
+        return self.output(r * o), {**sums, "last": x}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence, and the sums and the last x after it."""
+        require_features(self, x)
+        state = state or self.initial_state(len(x))
+        r, k, v = self._attend(x, before(x, state["last"]))
+        keep, earlier, m = self._gates(k, state["m"])
+        write = torch.exp(k - m)
+        start = torch.stack([state["numerator"], state["denominator"]], dim=1)
+        written = torch.stack([write * v, write], dim=2)
+        sums, final = diagonal_scan(keep[:, :, None].expand_as(written), written, start)
+        top, bottom = torch.cat([start[:, None], sums[:, :-1]], dim=1).unbind(2)
+        o = self._mean(top, bottom, earlier, k, v)
+        after = {"numerator": final[:, 0], "denominator": final[:, 1], "m": m[:, -1], "last": x[:, -1]}
+        return self.output(r * o), after
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gate of the stored numerator, e^{m_{t-1} - w - m_t}, which lies between 0 and 1."""
+        state = state or self.initial_state(len(x))
+        _, k, _ = self._attend(x, before(x, state["last"]))
+        return DiagonalTransition(state="numerator", gate=self._gates(k, state["m"])[0])
+
+    def _attend(self, x: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        for_receptance, for_key, for_value = (last + (x - last) * mix for mix in self.mix)
+        return torch.sigmoid(self.receptance(for_receptance)), self.key(for_key), self.value(for_value)
+
+    def _gates(self, k: Tensor, start: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The gates of a sequence, and m before and after each position."""
+        drop = -torch.exp(self.decay)
+        earlier, m = stabilisers(k, drop.expand_as(k), start)
+        return torch.exp(earlier + drop - m), earlier, m
+
+    def _mean(self, top: Tensor, bottom: Tensor, m: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The mean over the past, whose sums are given, and the present."""
+        present = self.bonus + k
+        highest = torch.maximum(m, present)
+        past, now = torch.exp(m - highest), torch.exp(present - highest)
+        return (past * top + now * v) / (past * bottom + now)
+
+
+register(
+    Kind(
+        name="rwkv-4",
+        title="RWKV-4",
+        settings=Rwkv4Settings,
+        build=Rwkv4,
+        equation="a = e^{-w} a + e^k v, b = e^{-w} b + e^k, o = (a + e^{u+k} v) / (b + e^{u+k})",
+        reference=Reference("Peng2023Rwkv4"),
+        surroundings=Surroundings(norm="layer", residual=True),
+    ),
+)

@@ -1,0 +1,187 @@
+"""RWKV-6: a matrix state whose rows decay by gates that the input sets, and a bonus for the present position.
+
+S_t = diag(w_t) S_{t-1} + k_tᵀ v_t,  o_t = r_t (S_{t-1} + diag(u) k_tᵀ v_t),  w_t = exp(-exp(d_t))
+y_t = W_o (silu(g_t) ∘ norm(o_t)), the norm of each head by itself
+
+r, k, v, g and d are read from mixtures of x_t and x_{t-1}. With Δ_t = x_{t-1} - x_t, each of the five has its
+own x_t + Δ_t ∘ (μ + tanh((x_t + Δ_t ∘ μ_x) A) B), and d_t = δ + tanh(mixture C) D.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.heads import HeadNorm, require_divisible, require_positive, split_heads
+from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.linear_attention import Attention
+from nerode.models.surroundings import Surroundings
+from nerode.models.token_shift import Depth, before, full_ramp, ramp, zigzag
+from nerode.models.transitions import DiagonalTransition
+from nerode.models.zoo import Kind, register
+
+MIXTURES = ("decay", "key", "value", "receptance", "gate")
+"""What is read from a mixture of its own, in the order of the rows of `mix`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rwkv6Settings:
+    """Settings of the time mixing of RWKV-6.
+
+    Attributes:
+        heads: number of heads.
+        width: keys, and values, of all heads; None for as many as inputs.
+        outputs: features that the layer gives; None for as many as inputs.
+        mix_rank: rank of the maps A B to the mixtures.
+        decay_rank: rank of the map C D to the decay.
+        depth: where the layer lies, which the initial weights depend on.
+        signed: gates 2w - 1 in [-1,1] instead of w.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    heads: int = 4
+    width: int | None = None
+    outputs: int | None = None
+    mix_rank: int = 32
+    decay_rank: int = 64
+    depth: Depth = field(default_factory=Depth)
+    signed: bool = False
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        require_positive(
+            heads=self.heads,
+            width=self.width,
+            outputs=self.outputs,
+            mix_rank=self.mix_rank,
+            decay_rank=self.decay_rank,
+        )
+
+
+class Rwkv6(Layer):
+    """The time mixing of RWKV-6; `rwkv-channel-mix` is its feed-forward part.
+
+    Initial weights as in the authors' code but for the last map. They start it at zero, which the residual
+    path makes up for; here it is drawn like the others, so that a layer works without one.
+
+    Implements: [Peng2024Rwkv6]
+    """
+
+    def __init__(self, inputs: int, settings: Rwkv6Settings) -> None:
+        super().__init__(inputs, settings.outputs or inputs)
+        self.settings = settings
+        width = settings.width or inputs
+        size = require_divisible("keys", width, settings.heads)
+        self.head_shape = (settings.heads, size, size)
+        self.mix_base = nn.Parameter(torch.empty(inputs))
+        self.mix = nn.Parameter(torch.empty(len(MIXTURES), inputs))
+        self.mix_down = nn.Parameter(torch.zeros(inputs, len(MIXTURES), settings.mix_rank))
+        self.mix_up = nn.Parameter(torch.empty(len(MIXTURES), settings.mix_rank, inputs))
+        self.decay = nn.Parameter(torch.empty(width))
+        self.decay_down = nn.Parameter(torch.zeros(inputs, settings.decay_rank))
+        self.decay_up = nn.Parameter(torch.empty(settings.decay_rank, width))
+        self.bonus = nn.Parameter(torch.empty(settings.heads, size))
+        self.receptance = nn.Linear(inputs, width, bias=False)
+        self.key = nn.Linear(inputs, width, bias=False)
+        self.value = nn.Linear(inputs, width, bias=False)
+        self.gate = nn.Linear(inputs, width, bias=False)
+        self.norm = HeadNorm(settings.heads, width, "layer", eps=64e-5, bias=True)
+        self.output = nn.Linear(width, self.outputs, bias=False)
+        self.start = nn.Parameter(torch.zeros(self.head_shape)) if settings.learned_start else None
+        self._draw()
+
+    def initial_state(self, batch: int) -> State:
+        """Returns S₀ and features of zero before the first position."""
+        matrix = self.zeros(batch, *self.head_shape)
+        if self.start is not None:
+            matrix = self.start.expand_as(matrix)
+        return {"S": matrix, "last": self.zeros(batch, self.inputs)}
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position, and S and x after it."""
+        a, gate = self._attend(x, state["last"])
+        written = a.k[..., None] * a.v[..., None, :]
+        seen = state["S"] + self.bonus[..., None] * written
+        reading = (a.q[..., None] * seen).sum(-2)
+        return self._give(reading, gate), {"S": a.decay[..., None] * state["S"] + written, "last": x}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence, and S and the last x after it."""
+        require_features(self, x)
+        state = state or self.initial_state(len(x))
+        a, gate = self._attend(x, before(x, state["last"]))
+        # The scan reads after it writes; what is read before it writes is read after the write before.
+        q = torch.cat([a.q[:, 1:], torch.zeros_like(a.q[:, :1])], dim=1)
+        later, final = decay_scan(q, a.k, a.v, a.decay, state["S"])
+        first = (a.q[:, 0, ..., None] * state["S"]).sum(-2)
+        reading = torch.cat([first[:, None], later[:, :-1]], dim=1)
+        reading = reading + (a.q * self.bonus * a.k).sum(-1, keepdim=True) * a.v
+        return self._give(reading, gate), {"S": final, "last": x[:, -1]}
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the decay w of each row of S."""
+        state = state or self.initial_state(len(x))
+        a, _ = self._attend(x, before(x, state["last"]))
+        return DiagonalTransition(state="S", gate=a.decay[..., None])
+
+    def _attend(self, x: Tensor, last: Tensor) -> tuple[Attention, Tensor]:
+        """What positions with these features, after these, read and write, and their output gate."""
+        change = last - x
+        down = torch.einsum("...i,inr->...nr", x + change * self.mix_base, self.mix_down)
+        mix = self.mix + torch.einsum("...nr,nri->...ni", torch.tanh(down), self.mix_up)
+        mixed = x[..., None, :] + change[..., None, :] * mix
+        for_decay, for_key, for_value, for_receptance, for_gate = mixed.unbind(-2)
+        logit = self.decay + torch.tanh(for_decay @ self.decay_down) @ self.decay_up
+        keep = torch.exp(-torch.exp(logit))
+        found = (
+            self.receptance(for_receptance),
+            self.key(for_key),
+            self.value(for_value),
+            2 * keep - 1 if self.settings.signed else keep,
+        )
+        q, k, v, decay = (split_heads(y, self.settings.heads) for y in found)
+        return Attention(q=q, k=k, v=v, decay=decay), self.gate(for_gate)
+
+    def _give(self, reading: Tensor, gate: Tensor) -> Tensor:
+        return self.output(nn.functional.silu(gate) * self.norm(reading))  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def _draw(self) -> None:
+        """Sets the initial weights."""
+        depth, place = self.settings.depth, ramp(self.inputs)
+        slow, fast = 1 - place**depth.falling, 1 - place ** (depth.falling / 2)
+        self.mix_base.copy_(slow)
+        self.mix.copy_(torch.stack([slow, slow, slow - 0.3 * depth.rising, fast, fast]))
+        along = full_ramp(len(self.decay))
+        self.decay.copy_(5 * along ** (0.7 + 1.3 * depth.rising) - 6)
+        bonus = depth.rising * (1 - along) + 0.1 * zigzag(len(along))
+        self.bonus.copy_(bonus.reshape(self.bonus.shape))
+        for part in (self.mix_up, self.decay_up):
+            nn.init.uniform_(part, -0.01, 0.01)
+        for layer in (self.receptance, self.key, self.value, self.gate, self.output):
+            rows, columns = layer.weight.shape
+            gain = max(1.0, rows / columns) ** 0.5
+            nn.init.orthogonal_(layer.weight, gain=0.1 * gain if layer in (self.key, self.gate) else gain)
+
+
+register(
+    Kind(
+        name="rwkv-6",
+        title="RWKV-6",
+        settings=Rwkv6Settings,
+        build=Rwkv6,
+        equation="S = diag(w) S + kᵀ v, w = exp(-exp(d)), d read from x and the x before it",
+        reference=Reference("Peng2024Rwkv6"),
+        surroundings=Surroundings(norm="layer", residual=True),
+    ),
+    rwkv_6_signed={"signed": True},
+)
