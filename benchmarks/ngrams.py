@@ -49,9 +49,9 @@ CONDITIONS: list[tuple[str, str, dict[str, object]]] = [
 
 
 def synthetic(order: int) -> NgramLanguage:
-    """A model with at least 10,000 contexts of 2,000 words, each word followed by four others."""
+    """A model with at least 10,000 contexts of 4,000 words, each word followed by four others."""
     rng = np.random.default_rng(0)
-    words = [f"w{i}" for i in range(2000)]
+    words = [f"w{i}" for i in range(4000)]
     following = rng.integers(0, len(words), (len(words), 4))
     sentences: list[list[str]] = []
     contexts: set[tuple[int, ...]] = set()
