@@ -11,8 +11,10 @@ from nerode.compiler import recurrences as exact
 from nerode.core.errors import InputError
 from nerode.core.exact import Exact, inverse
 from nerode.models.compiled.affine_map import AffineMap, frozen
+from nerode.models.compiled.choice_scan import WIDEST, choice_scan
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
+from nerode.models.dense_states import dense_states
 from nerode.models.kernels.scan import diagonal_scan
 
 _LONGEST_WINDOW = 64
@@ -80,6 +82,8 @@ class FixedMatrix(CompiledRecurrence):
             return diagonal_scan(self._gate(), drive[0], start)[0]
         if self.window is not None:
             return self.settle(drive, start, self.window)
+        if start.shape[1] <= WIDEST:
+            return dense_states(self.matrix.dense(), drive[0], start)
         return super().scan(drive, start)
 
     def _gate(self) -> Tensor:
@@ -110,9 +114,17 @@ class MatrixByLetter(CompiledRecurrence):
     def advance(self, drive: Drive, state: Tensor) -> Tensor:
         """Returns the state after one position."""
         letters, write = drive
+        return torch.add((self._matrices(state)[letters] @ state[..., None])[..., 0], write)
+
+    def scan(self, drive: Drive, start: Tensor) -> Tensor:
+        """Returns the states after all positions."""
+        if start.shape[1] > WIDEST:
+            return super().scan(drive, start)
+        return choice_scan(self._matrices(start), drive[0], drive[1], start)
+
+    def _matrices(self, state: Tensor) -> Tensor:
         width = state.shape[-1]
-        matrices = entries(self.matrices, self.is_complex).view(-1, width, width)
-        return torch.add((matrices[letters] @ state[..., None])[..., 0], write)
+        return entries(self.matrices, self.is_complex).view(-1, width, width)
 
 
 class Reflections(CompiledRecurrence):
@@ -151,6 +163,18 @@ class Reflections(CompiledRecurrence):
             state = state - amount * vector
         return state + write
 
+    def scan(self, drive: Drive, start: Tensor) -> Tensor:
+        """Returns the states after all positions, with the factors of each choice multiplied before."""
+        width = start.shape[1]
+        if width > WIDEST:
+            return super().scan(drive, start)
+        axes = torch.eye(width, dtype=start.dtype, device=start.device)
+        images = []
+        for choice in range(len(self.scales)):
+            chosen = torch.full((width,), choice, device=start.device)
+            images.append(self.advance((chosen, torch.zeros_like(axes)), axes).T)
+        return choice_scan(torch.stack(images), drive[0], drive[1], start)
+
 
 class Permutations(CompiledRecurrence):
     """h = P(letter) D(letter) h + b(letter)."""
@@ -166,14 +190,25 @@ class Permutations(CompiledRecurrence):
         self.is_complex = is_complex
 
     def drive(self, seen: Tensor, letters: Tensor) -> Drive:
-        """Returns the rows of P, the diagonals and the writes."""
-        diagonals, writes = entries(self.diagonals, self.is_complex), entries(self.writes, self.is_complex)
-        return self.images[letters], diagonals[letters], writes[letters]
+        """Returns the letters and the writes."""
+        return letters, entries(self.writes, self.is_complex)[letters]
 
     def advance(self, drive: Drive, state: Tensor) -> Tensor:
         """Returns the state after one position."""
-        images, diagonal, write = drive
-        return torch.zeros_like(state).scatter_add(-1, images, diagonal * state) + write
+        letters, write = drive
+        scaled = entries(self.diagonals, self.is_complex)[letters] * state
+        return torch.zeros_like(state).scatter_add(-1, self.images[letters], scaled) + write
+
+    def scan(self, drive: Drive, start: Tensor) -> Tensor:
+        """Returns the states after all positions."""
+        width = start.shape[1]
+        if width > WIDEST:
+            return super().scan(drive, start)
+        diagonals = entries(self.diagonals, self.is_complex)
+        matrices = diagonals.new_zeros(len(diagonals), width, width)
+        return choice_scan(
+            matrices.scatter(1, self.images[:, None], diagonals[:, None]), drive[0], drive[1], start
+        )
 
 
 def table(
