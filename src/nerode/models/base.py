@@ -119,8 +119,10 @@ def require_features(layer: Layer, x: Tensor) -> None:
 
 
 def count_numbers(tensors: Iterable[Tensor]) -> int:
-    """Returns how many real numbers the tensors hold."""
-    return sum(t.numel() * (2 if t.is_complex() else 1) for t in tensors)
+    """Returns how many real numbers the tensors hold; whole numbers (positions, counters) do not count."""
+    return sum(
+        t.numel() * (2 if t.is_complex() else 1) for t in tensors if t.is_floating_point() or t.is_complex()
+    )
 
 
 def _stack(states: list[State]) -> dict[str, Tensor]:

@@ -18,7 +18,8 @@ def features(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 1) -> 
 def keep_float64(monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes the detours through float32 out of the peers, so that they can be compared in float64."""
     monkeypatch.setattr(torch.Tensor, "float", lambda tensor: tensor)
-    monkeypatch.setattr(torch, "float32", torch.float64)
+    for name in ("float32", "float"):
+        monkeypatch.setattr(torch, name, torch.float64)
 
 
 def assert_same_with_gradients(
