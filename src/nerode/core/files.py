@@ -9,20 +9,13 @@ from pathlib import Path
 from nerode.core.errors import InputError
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Writes a text file so that a reader sees the old content or the new, never a part.
+def write_atomically(path: Path, text: str | bytes) -> None:
+    """Writes a file so that a reader sees the old content or the new, never a part.
 
     Raises:
         InputError: if the folder cannot be made or written to, or if the text is not Unicode.
     """
-    try:
-        content = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        # Python turns arguments that are not UTF-8 into such characters.
-        found = f"U+{ord(text[error.start]):04X}"
-        raise InputError(
-            f"cannot write {str(path)!r}: its text has {found}, half a character; write it in UTF-8"
-        ) from None
+    content = text if isinstance(text, bytes) else _encode(path, text)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -43,3 +36,14 @@ def write_atomically(path: Path, text: str) -> None:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def _encode(path: Path, text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        # Python turns arguments that are not UTF-8 into such characters.
+        found = f"U+{ord(text[error.start]):04X}"
+        raise InputError(
+            f"cannot write {str(path)!r}: its text has {found}, half a character; write it in UTF-8"
+        ) from None

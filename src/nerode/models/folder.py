@@ -1,0 +1,138 @@
+"""A model on disk: config.json and model.safetensors. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from nerode.core.config import from_mapping, to_mapping
+from nerode.core.errors import FormatError, InputError
+from nerode.core.files import write_atomically
+from nerode.models.model import Model, ModelConfig
+
+CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+FORMAT = "nerode-model"
+VERSION = 1
+
+MAX_CONFIG_BYTES = 10_000_000
+MAX_WEIGHTS_BYTES = 20_000_000_000
+
+DTYPES = {
+    "float64": torch.float64,
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+
+def save_model(folder: Path, model: Model) -> None:
+    """Writes a model into a folder; an older model there is replaced, its weights first.
+
+    Raises:
+        InputError: if a weight is not finite, or the folder cannot be written.
+    """
+    tensors = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items()}
+    for name, value in tensors.items():
+        if (value.is_floating_point() or value.is_complex()) and not torch.isfinite(value).all():
+            raise InputError(f"the weight {name} is not finite; nothing was written")
+    weights = save(tensors)
+    config = {
+        "format": FORMAT,
+        "version": VERSION,
+        "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
+        "weights": hashlib.sha256(weights).hexdigest(),
+        "model": to_mapping(_complete(model.config)),
+    }
+    text = json.dumps(config, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    # The config holds the hash of the weights, so a folder that was written by halves is refused.
+    write_atomically(folder / WEIGHTS_FILE, weights)
+    write_atomically(folder / CONFIG_FILE, text)
+
+
+def read_model(folder: Path, *, dtype: torch.dtype | None = None) -> Model:
+    """Returns the model of a folder.
+
+    Args:
+        folder: where `save_model` wrote it.
+        dtype: the type to convert the weights to; the one that they were saved in when not given.
+
+    Raises:
+        FormatError: if a file is missing, was altered, or does not fit the other.
+    """
+    path = folder / CONFIG_FILE
+    config, saved_in, digest = _read_config(path)
+    weights = _read(folder / WEIGHTS_FILE, MAX_WEIGHTS_BYTES)
+    if hashlib.sha256(weights).hexdigest() != digest:
+        raise FormatError(f"is not the file that {path} was written with", path=folder / WEIGHTS_FILE)
+    model = Model(config).to(saved_in)
+    _fill(model, weights, folder / WEIGHTS_FILE)
+    return model if dtype is None else model.to(dtype)
+
+
+def _fill(model: Model, weights: bytes, path: Path) -> None:
+    try:
+        tensors = load(weights)
+    except SafetensorError as error:
+        raise FormatError(f"is not a safetensors file: {error}", path=path) from None
+    wanted = model.state_dict()
+    if tensors.keys() != wanted.keys():
+        odd = sorted(tensors.keys() ^ wanted.keys())[0]
+        where = "is not in the model" if odd in tensors else "is missing"
+        raise FormatError(f"the weight {odd} {where}", path=path)
+    for name, value in wanted.items():
+        given = tensors[name]
+        if given.shape != value.shape or given.dtype != value.dtype:
+            raise FormatError(
+                f"the weight {name} is {_show(given)}, the model needs {_show(value)}", path=path
+            )
+        if (given.is_floating_point() or given.is_complex()) and not torch.isfinite(given).all():
+            raise FormatError(f"the weight {name} is not finite", path=path)
+    model.load_state_dict(tensors)
+
+
+def _read_config(path: Path) -> tuple[ModelConfig, torch.dtype, str]:
+    try:
+        data: Any = json.loads(_read(path, MAX_CONFIG_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"is not JSON: {error}", path=path) from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise FormatError(f"is not the config of a model: its format is not {FORMAT!r}", path=path)
+    if data.get("version") != VERSION:
+        raise FormatError(f"has version {data.get('version')!r}; this nerode reads {VERSION}", path=path)
+    if data.get("dtype") not in DTYPES or not isinstance(data.get("weights"), str):
+        raise FormatError("does not name the type and the hash of the weights", path=path)
+    try:
+        config = from_mapping(ModelConfig, data.get("model", {}), where="model")
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
+    return config, DTYPES[data["dtype"]], data["weights"]
+
+
+def _complete(config: ModelConfig) -> ModelConfig:
+    """The config with every setting written out, so that later defaults do not change it."""
+    return replace(
+        config,
+        layers=tuple(layer.complete() for layer in config.layers),
+        surroundings=tuple(config.around(number) for number in range(len(config.layers))),
+    )
+
+
+def _read(path: Path, most: int) -> bytes:
+    try:
+        if path.stat().st_size > most:
+            raise FormatError(f"is larger than {most:,} bytes", path=path)
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
+
+
+def _show(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
