@@ -1,0 +1,142 @@
+"""The state space model of the n-gram paper:  h_t = A h_{t-1} + B x_t,  y_t = C relu(h_t + b).
+
+A is a free matrix; or nilpotent, so that an output sees a window of the last inputs only; or decayed, so that
+what is past fades.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.dense_states import dense_states
+from nerode.models.precision import widened
+from nerode.models.transitions import DenseTransition
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SsmSettings:
+    """Settings of a state space layer.
+
+    Attributes:
+        states: number of states; None for as many as inputs.
+        outputs: number of outputs; None for as many as inputs.
+        matrix: what A is: "dense"; "nilpotent" (strictly lower triangular in blocks); "decayed" (of norm
+            at most `decay`).
+        window: for a nilpotent A, how many of the last inputs an output sees: the states are cut into so many
+            blocks, and A leads from each block to later ones. None for as many as states.
+        decay: the largest norm of a decayed A.
+        readout: "relu" for C relu(h + b), "linear" for C h, "none" for h.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    states: int | None = None
+    outputs: int | None = None
+    matrix: Literal["dense", "nilpotent", "decayed"] = "dense"
+    window: int | None = None
+    decay: float = 0.9
+    readout: Literal["relu", "linear", "none"] = "relu"
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("states", "outputs", "window"):
+            size = getattr(self, name)
+            if size is not None and size < 1:
+                raise InputError(f"{name} of the SSM is {size}; it has to be 1 or more")
+        if not 0 < self.decay <= 1:
+            raise InputError(f"the decay of the SSM is {self.decay}; it has to be above 0 and at most 1")
+        if self.window is not None and self.matrix != "nilpotent":
+            raise InputError(f"a window of {self.window} needs a nilpotent matrix; it is {self.matrix}")
+        if self.readout == "none" and self.outputs is not None:
+            raise InputError("without a readout the outputs are the states; leave `outputs` out")
+
+
+class Ssm(Layer):
+    """A state space layer; all weights are drawn uniformly from ±1/√states, b included.
+
+    The paper leaves the initialisation open.
+
+    Implements: [Nandakumar2024]
+    """
+
+    def __init__(self, inputs: int, settings: SsmSettings) -> None:
+        states = settings.states or inputs
+        super().__init__(inputs, states if settings.readout == "none" else settings.outputs or inputs)
+        self.settings = settings
+        self.A = nn.Parameter(torch.empty(states, states))
+        self.B = nn.Parameter(torch.empty(states, inputs))
+        self.C = nn.Parameter(torch.empty(self.outputs, states)) if settings.readout != "none" else None
+        self.bias = nn.Parameter(torch.empty(states)) if settings.readout == "relu" else None
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -(states**-0.5), states**-0.5)
+        self.start = nn.Parameter(torch.zeros(states)) if settings.learned_start else None
+
+    def initial_state(self, batch: int) -> State:
+        """Returns h₀."""
+        start = self.zeros(len(self.A)) if self.start is None else self.start
+        return {"h": start.expand(batch, -1)}
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and h_t."""
+        h = state["h"] @ self.transition_matrix().T + x @ self.B.T
+        return self._read(h), {"h": h}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs and the last h."""
+        require_features(self, x)
+        start = (state or self.initial_state(len(x)))["h"]
+        h = dense_states(self.transition_matrix(), x @ self.B.T, start)
+        return self._read(h), {"h": h[:, -1]}
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DenseTransition:
+        """Returns A, the same at each position."""
+        return DenseTransition(state="h", matrix=self.transition_matrix().expand(*x.shape[:2], -1, -1))
+
+    def transition_matrix(self) -> Float[Tensor, "states states"]:
+        """Returns A as the recurrence uses it."""
+        match self.settings.matrix:
+            case "nilpotent":
+                return self.A * self._allowed()
+            case "decayed":
+                norm: Tensor = torch.linalg.matrix_norm(widened(self.A), 2).clamp(min=1)
+                return self.A * (self.settings.decay / norm).to(self.A.dtype)
+            case _:
+                return self.A
+
+    def _allowed(self) -> Bool[Tensor, "states states"]:
+        """Where a nilpotent A may differ from zero: from a block to those after it."""
+        states = len(self.A)
+        blocks = min(self.settings.window or states, states)
+        block = torch.arange(states, device=self.A.device) * blocks // states
+        return block[:, None] > block[None, :]
+
+    def _read(self, h: Float[Tensor, "... states"]) -> Tensor:
+        if self.C is None:
+            return h
+        return (h if self.bias is None else (h + self.bias).relu()) @ self.C.T
+
+
+register(
+    Kind(
+        name="ssm",
+        title="SSM of the n-gram paper",
+        settings=SsmSettings,
+        build=Ssm,
+        equation="h = A h + B x, y = C relu(h + b)",
+        reference=Reference("Nandakumar2024"),
+    ),
+    ssm_nilpotent={"matrix": "nilpotent"},
+    ssm_decayed={"matrix": "decayed"},
+)
