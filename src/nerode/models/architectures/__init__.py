@@ -2,6 +2,7 @@
 
 from nerode.models.architectures import (
     attention,
+    complex_diagonal,
     deltanet,
     deltaproduct,
     elman,
@@ -17,6 +18,7 @@ from nerode.models.architectures import (
     lstm,
     mamba,
     mamba2,
+    mingru,
     mlstm,
     nru,
     orthogonal,
@@ -33,6 +35,7 @@ from nerode.models.architectures import (
 
 __all__ = [
     "attention",
+    "complex_diagonal",
     "deltanet",
     "deltaproduct",
     "elman",
@@ -48,6 +51,7 @@ __all__ = [
     "lstm",
     "mamba",
     "mamba2",
+    "mingru",
     "mlstm",
     "nru",
     "orthogonal",

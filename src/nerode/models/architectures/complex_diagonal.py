@@ -1,0 +1,136 @@
+"""The complex diagonal recurrence with gates that depend on the input.
+
+    r = radius(W_r x + b_r)              sigmoid, clamp to [0,1], or always 1
+    θ = W_θ x + b_θ
+    h_t = r e^{iθ} ∘ h_{t-1} + W_B x + b_B
+    y_t = Re(C h_t) + D ∘ x
+
+What is written does not depend on the gate. With radius 1 the transition is unitary.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Complex, Float
+from torch import Tensor, nn
+
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.heads import require_positive
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.precision import as_complex, widened
+from nerode.models.surroundings import Surroundings
+from nerode.models.transitions import DiagonalTransition
+from nerode.models.zoo import Kind, register
+
+_INNER, _OUTER = 0.9, 0.999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComplexDiagonalSettings:
+    """Settings of a complex diagonal layer.
+
+    Attributes:
+        states: number of complex states; None for as many as inputs.
+        radius: where the radius of a gate comes from; "clamp" reaches 0 and 1 exactly.
+        readout: whether the outputs are Re(C h) + D ∘ x; otherwise they are the real parts of h, then the
+            imaginary ones.
+        learned_start: whether the state before the first position is trained; otherwise it is zero.
+    """
+
+    states: int | None = None
+    radius: Literal["sigmoid", "clamp", "one"] = "sigmoid"
+    readout: bool = True
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        require_positive(states=self.states)
+
+
+class ComplexDiagonal(Layer):
+    """A complex diagonal layer, the plain form of the class that the theorems are about.
+
+    AUSSM is a published architecture with such a transition, of radius 1. The beginning is ours: radii
+    between 0.9 and 0.999 and angles all around the circle at x = 0, D = 1, C normal with the variance
+    1 / states, all else as torch does. Complex numbers have at least 32 bits a part, whatever the weights.
+
+    References: [Karuvally2025Aussm]
+    """
+
+    def __init__(self, inputs: int, settings: ComplexDiagonalSettings) -> None:
+        states = settings.states or inputs
+        super().__init__(inputs, inputs if settings.readout else 2 * states)
+        self.settings = settings
+        self.states = states
+        self.radius = nn.Linear(inputs, states) if settings.radius != "one" else None
+        self.angle = nn.Linear(inputs, states)
+        self.write = nn.Linear(inputs, 2 * states)
+        self.C = nn.Parameter(torch.randn(inputs, states, 2) * states**-0.5) if settings.readout else None
+        self.D = nn.Parameter(torch.ones(inputs)) if settings.readout else None
+        self.start = nn.Parameter(torch.zeros(states, 2)) if settings.learned_start else None
+        nn.init.uniform_(self.angle.bias, 0, 2 * math.pi)
+        if self.radius is not None:
+            nn.init.uniform_(self.radius.bias, _INNER, _OUTER)
+            if settings.radius == "sigmoid":
+                with torch.no_grad():
+                    self.radius.bias.logit_()
+
+    def initial_state(self, batch: int) -> State:
+        """Returns h₀, complex; in float32 at least."""
+        pairs = self.zeros(self.states, 2) if self.start is None else self.start
+        return {"h": as_complex(pairs).expand(batch, -1)}
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and h_t."""
+        h = self._gates(x) * state["h"] + self._write(x)
+        return self._finish(h, x), {"h": h}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs and the last h."""
+        require_features(self, x)
+        start = (state or self.initial_state(len(x)))["h"]
+        h, last = diagonal_scan(self._gates(x), self._write(x), start)
+        return self._finish(h, x), {"h": last}
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gates (batch, time, states)."""
+        require_features(self, x)
+        return DiagonalTransition(state="h", gate=self._gates(x))
+
+    def _gates(self, x: Tensor) -> Complex[Tensor, "... states"]:
+        angle = widened(self.angle(x))
+        if self.radius is None:
+            return torch.polar(torch.ones_like(angle), angle)
+        score = widened(self.radius(x))
+        clamped = self.settings.radius == "clamp"
+        return torch.polar(score.clamp(0, 1) if clamped else score.sigmoid(), angle)
+
+    def _write(self, x: Tensor) -> Complex[Tensor, "... states"]:
+        pairs = self.write(x)
+        return as_complex(pairs.reshape(*x.shape[:-1], self.states, 2))
+
+    def _finish(self, h: Tensor, x: Tensor) -> Tensor:
+        if self.C is None or self.D is None:
+            return torch.cat([h.real, h.imag], dim=-1).to(x.dtype)
+        return (h @ as_complex(self.C).T).real.to(x.dtype) + self.D * x
+
+
+register(
+    Kind(
+        name="complex-diagonal",
+        title="complex diagonal, input-dependent",
+        settings=ComplexDiagonalSettings,
+        build=ComplexDiagonal,
+        equation="h = r(x) e^{iθ(x)} ∘ h + B(x)",
+        reference=Reference("Karuvally2025Aussm"),
+        surroundings=Surroundings(norm="layer", residual=True),
+    )
+)
