@@ -105,6 +105,7 @@ def stabilisers(
 
 def _denominator(weight: Tensor, m: Tensor, epsilon: float) -> Tensor:
     """max(|q · n|, 1) + ε in the coordinates divided by e^m, for each value."""
-    # Where e^{-m} would overflow, h is zero to all digits; infinity would make its gradient undefined.
-    highest = math.log(torch.finfo(m.dtype).max) - 1
-    return (torch.maximum(weight.abs(), torch.exp((-m).clamp(max=highest))) + epsilon)[..., None]
+    # Infinity is right where e^{-m} overflows, but must not reach the gradient of exp, which would be 0 · ∞.
+    highest = math.log(torch.finfo(m.dtype).max) - 0.01
+    least = torch.exp((-m).clamp(max=highest)).masked_fill(-m > highest, math.inf)
+    return (torch.maximum(weight.abs(), least) + epsilon)[..., None]
