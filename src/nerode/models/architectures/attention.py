@@ -1,0 +1,165 @@
+"""Causal attention with many heads: the layer of transformer decoders.
+
+    q, k, v = heads of W_q x, W_k x, W_v x
+    y_t     = Σ_{s ≤ t} softmax_s(q_t · k_s / √size + bias(t - s)) v_s
+    output  = W_o y
+
+The state is the cache of all keys and values so far, so it grows with the sequence. Positions enter by
+rotating q and k ("rope"), by a bias that falls with the distance ("alibi"), or not at all ("nope"); sines
+and cosines added to the embedding are `positions` of a ModelConfig.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.heads import require_divisible, require_positive, split_heads
+from nerode.models.relative_positions import alibi_slopes, rotate
+from nerode.models.surroundings import Surroundings
+from nerode.models.zoo import Kind, register
+
+QUERIES_AT_ONCE = 512
+"""Bounds the memory for scores: this many rows of them at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionSettings:
+    """Settings of an attention layer.
+
+    Attributes:
+        heads: number of heads.
+        size: features of each head; None for inputs / heads, which must then be a whole number.
+        positions: how positions enter the scores.
+        base: of the rotations: the slowest pair turns once in about 2π base positions.
+        bias: whether the four linear maps add a bias.
+    """
+
+    heads: int = 4
+    size: int | None = None
+    positions: Literal["rope", "alibi", "nope"] = "rope"
+    base: float = 10_000.0
+    bias: bool = True
+
+    def __post_init__(self) -> None:
+        require_positive(heads=self.heads, size=self.size, base=self.base)
+        if self.positions == "rope" and self.size is not None and self.size % 2:
+            raise InputError(_odd(self.size))
+
+
+def _odd(size: int) -> str:
+    return (
+        f"a head has {size} features; rotations turn pairs of them, so the number has to be even "
+        '(or set positions to "alibi" or "nope")'
+    )
+
+
+class Attention(Layer):
+    """Causal attention, without the norms, the residual path and the feed-forward part around it.
+
+    Weights are drawn as torch's own attention draws them: W_q, W_k, W_v as one matrix by Glorot's uniform
+    rule, W_o uniformly from ±1/√features, biases zero.
+
+    Implements: [Vaswani2017]
+    Implements: [Kazemnejad2023] for "nope"
+    """
+
+    grows = True
+
+    def __init__(self, inputs: int, settings: AttentionSettings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        self.heads = settings.heads
+        self.size = settings.size or require_divisible("features", inputs, settings.heads)
+        if settings.positions == "rope" and self.size % 2:
+            raise InputError(_odd(self.size))
+        self.read = nn.Linear(inputs, 3 * self.heads * self.size, bias=settings.bias)
+        self.write = nn.Linear(self.heads * self.size, inputs, bias=settings.bias)
+        nn.init.xavier_uniform_(self.read.weight)
+        if settings.bias:
+            nn.init.zeros_(self.read.bias)
+            nn.init.zeros_(self.write.bias)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns the empty cache: keys and values (batch, positions so far, heads, size)."""
+        empty = self.zeros(batch, 0, self.heads, self.size)
+        return {"keys": empty, "values": empty}
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and the cache with its key and value."""
+        q, after = self._extend(x[:, None], state)
+        keys, values = after["keys"], after["values"]
+        scores = torch.einsum("bhd,bshd->bhs", q[:, 0], keys) / self.size**0.5
+        bias = self._bias(keys.shape[1] - 1, keys.shape[1], scores)
+        weights = (scores if bias is None else scores + bias[:, 0]).softmax(dim=-1)
+        output: Tensor = self.write(torch.einsum("bhs,bshd->bhd", weights, values).flatten(-2))
+        return output, after
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence and the cache after it."""
+        require_features(self, x)
+        q, after = self._extend(x, self.initial_state(len(x)) if state is None else state)
+        q, keys, values = (tensor.transpose(1, 2) for tensor in (q, after["keys"], after["values"]))
+        before = keys.shape[2] - x.shape[1]
+        parts = []
+        for first in range(0, x.shape[1], QUERIES_AT_ONCE):
+            part = q[:, :, first : first + QUERIES_AT_ONCE]
+            seen = before + first + part.shape[2]
+            mask = self._mask(before + first, seen, part)
+            parts.append(
+                scaled_dot_product_attention(part, keys[:, :, :seen], values[:, :, :seen], attn_mask=mask)
+            )
+        output: Tensor = self.write(torch.cat(parts, dim=2).transpose(1, 2).flatten(-2))
+        return output, after
+
+    def _extend(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """The queries of some positions, and the cache with their keys and values."""
+        q, k, v = (split_heads(part, self.heads) for part in self.read(x).chunk(3, dim=-1))
+        if self.settings.positions == "rope":
+            first = state["keys"].shape[1]
+            q, k = rotate(q, first, self.settings.base), rotate(k, first, self.settings.base)
+        keys, values = torch.cat([state["keys"], k], dim=1), torch.cat([state["values"], v], dim=1)
+        return q, {"keys": keys, "values": values}
+
+    def _bias(self, first: int, last: int, like: Tensor) -> Tensor | None:
+        """What is added to the scores of the positions from first to last (heads, queries, keys)."""
+        if self.settings.positions != "alibi":
+            return None
+        places = torch.arange(last, dtype=torch.float64, device=like.device)
+        distances = places[first:, None] - places
+        slopes = alibi_slopes(self.heads).to(like.device)
+        return (-slopes[:, None, None] * distances).to(like.dtype)
+
+    def _mask(self, first: int, last: int, like: Tensor) -> Tensor:
+        """The same bias with -∞ for later positions; without a bias, which positions may be seen."""
+        places = torch.arange(last, device=like.device)
+        seen = places[first:, None] >= places
+        bias = self._bias(first, last, like)
+        return seen if bias is None else bias.masked_fill(~seen, -torch.inf)
+
+
+# Norms stand before the parts, as in all decoders since about 2019 [Xiong2020]; the first transformer had
+# them after the sums, which `surroundings` of a ModelConfig can ask for. Dropout is left to the training.
+register(
+    Kind(
+        name="transformer",
+        title="Transformer (rotary positions)",
+        settings=AttentionSettings,
+        build=Attention,
+        equation="y = Σ_{s ≤ t} softmax(q_t · k_s / √d) v_s",
+        reference=Reference("Vaswani2017"),
+        surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu"),
+    ),
+    transformer_nope={"positions": "nope"},
+    transformer_alibi={"positions": "alibi"},
+)

@@ -1,0 +1,146 @@
+"""Blocks of rotations that depend on the input: the orthogonal case of a dense linear recurrence.
+
+    H_t    = R(x_t) H_{t-1}  (+ B x_t)      in each block; R(x) in SO(size), H_0 = I
+    R(x)   = exp(S)  or  (I - S/2)⁻¹ (I + S/2),  S = -Sᵀ linear in x
+    output = C vec(H_t) + c
+
+Nothing grows and nothing fades. A group of rotations is tracked by one block that carries it: cyclic groups
+by size 2, A4, S4 and A5 by size 3. The Cayley form cannot turn by half a circle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.dense_layer import DenseLayer
+from nerode.models.heads import require_positive, split_heads
+from nerode.models.precision import widened
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrthogonalSettings:
+    """Settings of a layer of rotations.
+
+    Attributes:
+        blocks: number of blocks.
+        size: of the rotations.
+        columns: of each state; None for as many as rows, which makes the state the product of all rotations.
+        form: how a rotation is made from a skew matrix.
+        write: whether B x is added to the state.
+        learned_start: whether the state before the first position is trained; it begins as the identity.
+    """
+
+    blocks: int = 8
+    size: int = 3
+    columns: int | None = None
+    form: Literal["exponential", "cayley"] = "exponential"
+    write: bool = False
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        require_positive(blocks=self.blocks, columns=self.columns)
+        if self.size < 2:
+            raise InputError(f"rotations of size {self.size} were asked for; they need 2 or more")
+
+
+class Orthogonal(DenseLayer):
+    """A layer of rotations.
+
+    The angles are drawn from N(0, 1/inputs) for each feature, all else as torch does.
+
+    Implements: [Merrill2024] for a matrix that depends on the input
+    Implements: [LezcanoCasado2019] for the exponential
+    Implements: [Helfrich2018] for the Cayley form
+    """
+
+    basis: Tensor
+    start: Tensor
+
+    def __init__(self, inputs: int, settings: OrthogonalSettings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        blocks, size = settings.blocks, settings.size
+        self.columns = settings.columns or size
+        self.angles = nn.Linear(inputs, blocks * size * (size - 1) // 2)
+        nn.init.normal_(self.angles.weight, std=inputs**-0.5)
+        nn.init.zeros_(self.angles.bias)
+        self.B = nn.Linear(inputs, blocks * size * self.columns, bias=False) if settings.write else None
+        self.C = nn.Linear(blocks * size * self.columns, inputs)
+        self.register_buffer("basis", skew_basis(size), persistent=False)
+        start = torch.eye(size, self.columns).repeat(blocks, 1, 1)
+        if settings.learned_start:
+            self.start = nn.Parameter(start)
+        else:
+            self.register_buffer("start", start, persistent=False)
+
+    def first_state(self) -> Tensor:
+        """Returns H₀ (blocks, size, columns)."""
+        return self.start
+
+    def matrices(self, x: Float[Tensor, "... inputs"]) -> Tensor:
+        """Returns R(x) (…, blocks, size, size)."""
+        angles = split_heads(widened(self.angles(x)), self.settings.blocks)
+        skew = torch.einsum("...c,cij->...ij", angles, self.basis.to(angles.dtype))
+        return rotation(skew, self.settings.form).to(x.dtype)
+
+    def writes(self, x: Float[Tensor, "... inputs"]) -> Tensor | None:
+        """Returns B x (…, blocks, size, columns)."""
+        if self.B is None:
+            return None
+        written: Tensor = self.B(x)
+        return written.reshape(*x.shape[:-1], self.settings.blocks, self.settings.size, self.columns)
+
+    def output(self, h: Tensor, x: Float[Tensor, "... inputs"]) -> Tensor:
+        """Returns C vec(H) + c."""
+        read: Tensor = self.C(h.flatten(-3))
+        return read
+
+
+def skew_basis(size: int) -> Float[Tensor, "pairs size size"]:
+    """Returns one skew matrix for each pair of coordinates: the turn of the first towards the second."""
+    above, below = torch.triu_indices(size, size, offset=1)
+    basis = torch.zeros(len(above), size, size)
+    numbers = torch.arange(len(above))
+    basis[numbers, below, above] = 1.0
+    basis[numbers, above, below] = -1.0
+    return basis
+
+
+def rotation(
+    skew: Float[Tensor, "... size size"], form: Literal["exponential", "cayley"]
+) -> Float[Tensor, "... size size"]:
+    """Returns the rotations that skew matrices stand for."""
+    size = skew.shape[-1]
+    identity = torch.eye(size, dtype=skew.dtype, device=skew.device)
+    if form == "cayley":
+        solved: Tensor = torch.linalg.solve(identity - skew / 2, identity + skew / 2)
+        return solved
+    if size <= 3:
+        # Rodrigues' formula, far faster than torch's exponential. Near no turn at all the root has no
+        # derivative, but there the terms that it enters do not change either.
+        angle = (skew.square().sum((-1, -2), keepdim=True) / 2).clamp(min=1e-12).sqrt()
+        bend = torch.sinc(angle / (2 * torch.pi)).square() / 2
+        return identity + torch.sinc(angle / torch.pi) * skew + bend * (skew @ skew)
+    powers: Tensor = torch.linalg.matrix_exp(skew)
+    return powers
+
+
+register(
+    Kind(
+        name="orthogonal",
+        title="Orthogonal blocks, input-dependent",
+        settings=OrthogonalSettings,
+        build=Orthogonal,
+        equation="H = R(x) H, R(x) in SO(n)",
+        reference=Reference("Merrill2024"),
+    ),
+    orthogonal_cayley={"form": "cayley"},
+)
