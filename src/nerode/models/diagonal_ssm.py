@@ -29,8 +29,8 @@ class DiscreteSystem:
     read: Complex[Tensor, "channels states"]
 
     def step(
-        self, x: Float[Tensor, "batch channels"], state: Complex[Tensor, "batch channels states"]
-    ) -> tuple[Float[Tensor, "batch channels"], Complex[Tensor, "batch channels states"]]:
+        self, x: Float[Tensor, "*batch channels"], state: Complex[Tensor, "*batch channels states"]
+    ) -> tuple[Float[Tensor, "*batch channels"], Complex[Tensor, "*batch channels states"]]:
         """Returns the output of one position and the state after it."""
         state = self.gate * state + self.write * x[..., None]
         return (self.read * state).sum(-1).real, state

@@ -95,6 +95,24 @@ def dense_system(
     return y[:, :time], final.transpose(0, 1)
 
 
+def finite_convolution(
+    seen: Float[Tensor, "batch extended channels"], kernel: Float[Tensor, "channels size"]
+) -> Float[Tensor, "batch time channels"]:
+    """Returns y_t = Σ_j kernel_j x_{t-j}.
+
+    Args:
+        seen: the inputs x, after the size - 1 inputs that came before them.
+        kernel: the weight of each age, the newest first.
+    """
+    batch, size = len(seen), kernel.shape[1]
+    time = seen.shape[1] - size + 1
+    chunk = min(CHUNK, time)
+    width = chunk + size - 1
+    windows = pad(seen, (0, 0, 0, -time % chunk)).unfold(1, width, chunk).permute(2, 0, 1, 3).flatten(1, 2)
+    band = pad(kernel.flip(1), (chunk - 1, chunk - 1)).unfold(1, width, 1).flip(1).transpose(1, 2)
+    return _join(windows @ band, batch, time)
+
+
 def gate_powers(
     gate: Complex[Tensor, "channels states"], highest: int
 ) -> Complex[Tensor, "channels states powers"]:

@@ -1,0 +1,204 @@
+"""Megalodon: a complex moving average, then attention inside chunks, then a gate.
+
+    n  = norm of x over all positions so far                  (timestep norm)
+    m  = RMSNorm(CEMA(n) + ω ∘ n)
+    z  = W_z m + b_z, the s features of each head divided by their root mean square
+    q  = (1 + g₁) ∘ z / √s + b₁,  k = (1 + g₂) ∘ z / √s + b₂
+    v  = SiLU(W_v n + b_v),  r = SiLU(W_r m + b_r)
+    a  = attention of q, k, v inside chunks, with rotations by place
+    y  = W_h m + b_h + U (r ∘ a)
+    output = feed-forward(LayerNorm(x + y))                   to which the block adds x
+
+The last line is the paper's residual path over two hops: the feed-forward part reads x + y, but it is x that
+is added to what it gives. Without a feed-forward part the output is y.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import rms_norm, silu
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.models.base import Layer, State, require_features
+from nerode.models.chunk_attention import attend, attend_step
+from nerode.models.complex_moving_average import ComplexMovingAverage
+from nerode.models.heads import require_divisible, require_positive, split_heads
+from nerode.models.precision import widened
+from nerode.models.surroundings import Surroundings
+from nerode.models.timestep_norm import TimestepNorm
+from nerode.models.transitions import DiagonalTransition
+from nerode.models.zoo import Kind, register
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MegalodonSettings:
+    """Settings of a Megalodon layer.
+
+    Attributes:
+        states: complex states of each feature in the moving average.
+        heads: heads of the attention.
+        shared: width of z, from which queries and keys are made; None for about a quarter of the inputs.
+        values: width of the values; None for twice the inputs.
+        chunk: positions of a chunk. The published models have 2048; the state holds a chunk of keys and
+            values, so the default is smaller.
+        norm_groups: groups of features that are normalised together over time.
+        rotation_base: base of the rotations of queries and keys.
+        feed_forward: the feed-forward part: SiLU, SwiGLU or none.
+        expansion: its hidden width as a multiple of the inputs.
+    """
+
+    states: int = 16
+    heads: int = 1
+    shared: int | None = None
+    values: int | None = None
+    chunk: int = 128
+    norm_groups: int = 1
+    rotation_base: float = 10_000.0
+    feed_forward: Literal["silu", "swiglu", "none"] = "silu"
+    expansion: float = 2.5
+
+    def __post_init__(self) -> None:
+        require_positive(
+            states=self.states,
+            heads=self.heads,
+            shared=self.shared,
+            values=self.values,
+            chunk=self.chunk,
+            norm_groups=self.norm_groups,
+            rotation_base=self.rotation_base,
+            expansion=self.expansion,
+        )
+
+
+class Megalodon(Layer):
+    """A Megalodon block, without the residual path around it.
+
+    The matrices are drawn from normal distributions of variance 1/(3 columns), biases are zero, ω is drawn
+    from a normal distribution of deviation ¼ cut off at ±1.
+
+    Implements: [Ma2024]
+    """
+
+    def __init__(self, inputs: int, settings: MegalodonSettings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        heads = settings.heads
+        shared = settings.shared or max(2 * heads, inputs // 4 // (2 * heads) * (2 * heads))
+        values = require_divisible("values", settings.values or 2 * inputs, heads) * heads
+        self.head_size = require_divisible("shared features", shared, heads)
+        if self.head_size % 2:
+            raise InputError(
+                f"a head has {self.head_size} of the {shared} shared features; rotations need an even number"
+            )
+        self.norm = TimestepNorm(inputs, settings.norm_groups)
+        self.average = ComplexMovingAverage(inputs, settings.states)
+        self.skip = nn.Parameter(nn.init.trunc_normal_(torch.empty(inputs), std=0.25, a=-1.0, b=1.0))
+        self.average_norm = nn.RMSNorm(inputs, eps=1e-5)
+        self.to_shared, self.to_values = nn.Linear(inputs, shared), nn.Linear(inputs, values)
+        self.to_gate, self.direct = nn.Linear(inputs, values), nn.Linear(inputs, inputs)
+        self.out = nn.Linear(values, inputs, bias=False)
+        self.query_key_scale = nn.Parameter(torch.zeros(2, shared))
+        self.query_key_bias = nn.Parameter(torch.zeros(2, shared))
+        self.feed_forward = _FeedForward(inputs, settings) if settings.feed_forward != "none" else None
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=(3 * module.in_features) ** -0.5)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns a zero moving average, no positions in the norm and an empty chunk."""
+        count, mean, variance = self.norm.initial_state(batch)
+        shape = (batch, self.settings.chunk, self.settings.heads)
+        return {
+            "h": self.average.initial_state(batch),
+            "count": count,
+            "mean": mean,
+            "variance": variance,
+            "keys": self.zeros(*shape, self.head_size),
+            "values": self.zeros(*shape, self.to_values.out_features // self.settings.heads),
+        }
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and the state after it."""
+        normed, *moments = self.norm.step(x, state["count"], state["mean"], state["variance"])
+        average, h = self.average.discrete().step(widened(normed), state["h"])
+        mixed, q, k, v = self._project(normed, average)
+        kept = state["keys"], state["values"]
+        read, kept = attend_step(q, k, v, kept, state["count"], self.settings.rotation_base)
+        return self._finish(x, mixed, read), _state(h, moments, kept)
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs and the state after the sequence."""
+        require_features(self, x)
+        state = state or self.initial_state(len(x))
+        normed, *moments = self.norm(x, state["count"], state["mean"], state["variance"])
+        average, h = self.average.discrete().run(widened(normed), state["h"])
+        mixed, q, k, v = self._project(normed, average)
+        kept = state["keys"], state["values"]
+        read, kept = attend(q, k, v, kept, state["count"], self.settings.rotation_base)
+        return self._finish(x, mixed, read), _state(h, moments, kept)
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gate of the moving average, the same at each position."""
+        gate = self.average.discrete().gate
+        return DiagonalTransition(state="h", gate=gate.expand(*x.shape[:2], -1, -1))
+
+    def _project(self, normed: Tensor, average: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The features after the moving average, queries, keys and values."""
+        mixed = self.average_norm(average.to(normed.dtype) + self.skip * normed)
+        z = split_heads(self.to_shared(mixed), self.settings.heads)
+        z = rms_norm(z, (self.head_size,), eps=1e-5).flatten(-2)
+        scale = (1 + self.query_key_scale) * self.head_size**-0.5
+        q, k = (split_heads(z * scale[i] + self.query_key_bias[i], self.settings.heads) for i in range(2))
+        return mixed, q, k, split_heads(silu(self.to_values(normed)), self.settings.heads)
+
+    def _finish(self, x: Tensor, mixed: Tensor, read: Tensor) -> Tensor:
+        y: Tensor = self.direct(mixed) + self.out(silu(self.to_gate(mixed)) * read.flatten(-2))
+        return y if self.feed_forward is None else self.feed_forward(x + y)
+
+
+class _FeedForward(nn.Module):
+    """W₂ SiLU(W₁ n), or W₂ (SiLU(W₁ n) ∘ W₃ n), n = LayerNorm(x); without biases."""
+
+    def __init__(self, width: int, settings: MegalodonSettings) -> None:
+        super().__init__()
+        hidden = max(1, round(settings.expansion * width))
+        self.norm = nn.LayerNorm(width, eps=1e-5)
+        self.up = nn.Linear(width, hidden, bias=False)
+        self.gate = nn.Linear(width, hidden, bias=False) if settings.feed_forward == "swiglu" else None
+        self.down = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Returns the features of each position."""
+        x = self.norm(x)
+        hidden = silu(self.up(x))
+        return self.down(hidden if self.gate is None else hidden * self.gate(x))  # type: ignore[no-any-return]
+
+
+def _state(h: Tensor, moments: list[Tensor], kept: tuple[Tensor, Tensor]) -> State:
+    count, mean, variance = moments
+    return {"h": h, "count": count, "mean": mean, "variance": variance, "keys": kept[0], "values": kept[1]}
+
+
+register(
+    Kind(
+        name="megalodon",
+        title="Megalodon (CEMA)",
+        settings=MegalodonSettings,
+        build=Megalodon,
+        equation="h = (1 - αδ) e^{iθ} ∘ h + α x, then attention in chunks",
+        reference=Reference("Ma2024"),
+        surroundings=Surroundings(residual=True),
+    ),
+)
