@@ -20,6 +20,10 @@ _WIDEST_DENSE = 2048
 """Up to so many units the state-to-state map of a fast kernel is a dense matrix."""
 
 
+_SATURATING = 1000.0
+"""The logistic function of it is 1 in every type."""
+
+
 class ElmanRecurrence(CompiledRecurrence):
     """h = f(W seen + b + U h)."""
 
@@ -69,6 +73,7 @@ class GatedRecurrence(CompiledRecurrence):
         self.reads = nn.ModuleList(read for read, _, _ in parts)
         self.recurrents = nn.ModuleList(recurrent for _, recurrent, _ in parts)
         self.width = record.gates[0].num_outputs
+        self.constant_reset = not any(record.gates[0].rows)
 
     def drive(self, seen: Tensor, letters: Tensor) -> Drive:
         """Returns what the inputs add to each gate."""
@@ -86,13 +91,32 @@ class GatedRecurrence(CompiledRecurrence):
 
     def scan(self, drive: Drive, start: Tensor) -> Tensor:
         """Returns the states after all positions."""
-        if self.cell != "lstm" or self.width > _WIDEST_DENSE:
+        if self.width > _WIDEST_DENSE:
             return super().scan(drive, start)
+        if self.cell == "lstm":
+            return self._lstm_kernel(drive, start)
+        if self.cell == "gru" and self.constant_reset:
+            return self._gru_kernel(drive, start)
+        return super().scan(drive, start)
+
+    def _lstm_kernel(self, drive: Drive, start: Tensor) -> Tensor:
         order = (0, 1, 3, 2)
         inputs = torch.cat([drive[i] for i in order], dim=-1)
         weight = torch.cat([self._recurrent(i).dense() for i in order])
         h, c = start.chunk(2, dim=-1)
         return torch.cat(cells.lstm(inputs, weight, (h, c)), dim=-1)
+
+    def _gru_kernel(self, drive: Drive, start: Tensor) -> Tensor:
+        """The kernel resets after the product; a constant reset gate can be part of the matrix instead.
+
+        Its z is our 1 - z.
+        """
+        reset, update, candidate = drive
+        columns = reset[0, 0].sigmoid()
+        zeros = torch.zeros(self.width, self.width, dtype=start.dtype, device=start.device)
+        inputs = torch.cat([torch.full_like(reset, _SATURATING), -update, candidate], dim=-1)
+        weight = [zeros, -self._recurrent(1).dense(), self._recurrent(2).dense() * columns]
+        return cells.gru(inputs, torch.cat(weight), None, start)
 
     def _sums(self, drive: Drive, h: Tensor) -> list[Tensor]:
         return [part + recurrent(h) for part, recurrent in zip(drive, self.recurrents, strict=True)]
