@@ -7,11 +7,15 @@ import pytest
 from nerode.conformance import CHECKS, Subject
 from nerode.models.zoo import LayerConfig, all_members
 from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.classes import Gates, Recurrence
+from nerode.verdict.classes import Gates, Recurrence, Transition
 
 WIDTH = 8
 
-SMALL = {}
+SMALL = {
+    # Its gradient through a choice is not the derivative, on purpose.
+    "pd-ssm": {"straight_through": False},
+    "ttt-linear": {"heads": 2, "mini_batch": 4},
+}
 """Settings that make a layer small enough to examine; those of the kind hold for its variants."""
 
 RANGES = {Gates.NONNEGATIVE: "[0,1]", Gates.SIGNED: "[-1,1]", Gates.COMPLEX: "unit disk"}
@@ -27,6 +31,9 @@ def promised_gates(name: str) -> str | None:
     row = ARCHITECTURES.get(name)
     if row is None or row.properties.recurrence is not Recurrence.LINEAR:
         return None
+    if row.properties.transition is Transition.HOUSEHOLDER and row.properties.max_factors != 1:
+        # Two reflections make a rotation.
+        return "[0,1]" if row.properties.gates is Gates.NONNEGATIVE else "unit disk"
     return RANGES.get(row.properties.gates)
 
 

@@ -219,6 +219,7 @@ def _lengths(subject: Subject) -> list[int]:
 
 def _same(got: Tensor, wanted: Tensor, subject: Subject, what: str, slack: float = 1.0) -> None:
     assert got.shape == wanted.shape, f"{what}: shapes {tuple(got.shape)} and {tuple(wanted.shape)}"
+    got, wanted = got.detach(), wanted.detach()
     scale = 1 + float(wanted.abs().max()) if wanted.numel() else 1.0
     gap = float((got - wanted).abs().max()) if wanted.numel() else 0.0
     assert gap <= slack * subject.tolerance * scale, f"{what} differ by {gap:.3g} (scale {scale:.3g})"

@@ -193,10 +193,11 @@ class DeltaRule(Layer):
         if self.settings.activation == "silu":
             mixed = nn.functional.silu(mixed)
         q, k, v = torch.split_with_sizes(mixed, self.sizes, dim=-1)
-        q = q.unflatten(-1, (self.heads, self.keys))
-        k = k.unflatten(-1, (self.factors, self.heads, self.keys))
-        v = v.unflatten(-1, (self.factors, self.heads, self.values))
-        beta = self.beta(x).sigmoid().unflatten(-1, (self.factors, self.heads))
+        axes = x.shape[:-1]
+        q = q.reshape(*axes, self.heads, self.keys)
+        k = k.reshape(*axes, self.factors, self.heads, self.keys)
+        v = v.reshape(*axes, self.factors, self.heads, self.values)
+        beta = self.beta(x).sigmoid().reshape(*axes, self.factors, self.heads)
         beta = 2 * beta if self.settings.signed else beta
         if self.settings.query_norm == "l2":
             q = nn.functional.normalize(q, dim=-1, eps=SHORTEST_KEY)

@@ -53,3 +53,27 @@ def delta_scan(
             state = state + key[..., None] * correction[:, :, None, :]
         readings.append((q_t[..., None] * state).sum(dim=-2))
     return torch.stack(readings, dim=1), state
+
+
+def erase_scan(
+    q: Tensor, k: Tensor, v: Tensor, decay: Tensor, lookup: Tensor, erase: Tensor, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state, S_t = decay ∘ S − erase (lookup^T S) + k v^T.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, heads, keys).
+        v: (batch, time, heads, values).
+        decay: (batch, time, heads, keys).
+        lookup: (batch, time, heads, keys).
+        erase: (batch, time, heads, keys).
+        initial: (batch, heads, keys, values).
+    """
+    columns = [x[..., None].unbind(dim=1) for x in (q, k, decay, lookup, erase)]
+    state = initial
+    readings = []
+    for q_t, k_t, decay_t, lookup_t, erase_t, v_t in zip(*columns, v.unbind(dim=1), strict=True):
+        found = (lookup_t * state).sum(dim=-2, keepdim=True)
+        state = decay_t * state - erase_t * found + k_t * v_t[:, :, None, :]
+        readings.append((q_t * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state

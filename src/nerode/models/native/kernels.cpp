@@ -6,6 +6,7 @@
 #include "delta_states.hpp"
 #include "dense_states.hpp"
 #include "diagonal.hpp"
+#include "erase_states.hpp"
 #include "matrix_states.hpp"
 #include "selective.hpp"
 #include "walk.hpp"
@@ -108,6 +109,20 @@ DECAY(vector_decay, float64, double, true)
                                    I values, I chunk, I threads) {                                           \
     return nerode::delta_backward<T>(q, k, v, beta, decay, borders, dout, dq, dk, dv, dbeta, ddecay,         \
                                      dinitial, batch, time, steps, heads, keys, values, chunk, threads);     \
+  }                                                                                                          \
+  EXPORT int erase_forward_##NAME(const T* q, const T* k, const T* v, const T* decay, const T* lookup,       \
+                                  const T* erase, const T* initial, T* o, T* final, T* borders, I batch,     \
+                                  I time, I heads, I keys, I values, I chunk, I threads) {                   \
+    return nerode::erase_forward<T>(q, k, v, decay, lookup, erase, initial, o, final, borders, batch, time,  \
+                                    heads, keys, values, chunk, threads);                                    \
+  }                                                                                                          \
+  EXPORT int erase_backward_##NAME(const T* q, const T* k, const T* v, const T* decay, const T* lookup,      \
+                                   const T* erase, const T* borders, const T* dout, T* dq, T* dk, T* dv,     \
+                                   T* ddecay, T* dlookup, T* derase, T* dinitial, I batch, I time, I heads,  \
+                                   I keys, I values, I chunk, I threads) {                                   \
+    return nerode::erase_backward<T>(q, k, v, decay, lookup, erase, borders, dout, dq, dk, dv, ddecay,       \
+                                     dlookup, derase, dinitial, batch, time, heads, keys, values, chunk,     \
+                                     threads);                                                               \
   }                                                                                                          \
   EXPORT int elman_forward_##NAME(const T* x, const T* weight, const T* initial, T* out, I batch, I time,    \
                                   I hidden, I relu, I threads) {                                             \
