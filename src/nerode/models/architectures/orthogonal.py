@@ -33,6 +33,7 @@ class OrthogonalSettings:
         blocks: number of blocks.
         size: of the rotations.
         columns: of each state; None for as many as rows, which makes the state the product of all rotations.
+        outputs: number of outputs; None for as many as inputs.
         form: how a rotation is made from a skew matrix.
         write: whether B x is added to the state.
         learned_start: whether the state before the first position is trained; it begins as the identity.
@@ -41,12 +42,13 @@ class OrthogonalSettings:
     blocks: int = 8
     size: int = 3
     columns: int | None = None
+    outputs: int | None = None
     form: Literal["exponential", "cayley"] = "exponential"
     write: bool = False
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(blocks=self.blocks, columns=self.columns)
+        require_positive(blocks=self.blocks, columns=self.columns, outputs=self.outputs)
         if self.size < 2:
             raise InputError(f"rotations of size {self.size} were asked for; they need 2 or more")
 
@@ -65,7 +67,7 @@ class Orthogonal(DenseLayer):
     start: Tensor
 
     def __init__(self, inputs: int, settings: OrthogonalSettings) -> None:
-        super().__init__(inputs, inputs)
+        super().__init__(inputs, settings.outputs or inputs)
         self.settings = settings
         blocks, size = settings.blocks, settings.size
         self.columns = settings.columns or size
@@ -73,7 +75,7 @@ class Orthogonal(DenseLayer):
         nn.init.normal_(self.angles.weight, std=inputs**-0.5)
         nn.init.zeros_(self.angles.bias)
         self.B = nn.Linear(inputs, blocks * size * self.columns, bias=False) if settings.write else None
-        self.C = nn.Linear(blocks * size * self.columns, inputs)
+        self.C = nn.Linear(blocks * size * self.columns, self.outputs)
         self.register_buffer("basis", skew_basis(size), persistent=False)
         start = torch.eye(size, self.columns).repeat(blocks, 1, 1)
         if settings.learned_start:
