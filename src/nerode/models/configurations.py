@@ -68,7 +68,7 @@ class Configuration:
         outputs = self.outputs if outputs is None else outputs
         if outputs is None or (letters is None and features is None):
             raise InputError(
-                f"the configuration {self.name!r} leaves the task open; give letters (or features) and outputs"
+                f"the configuration {self.name!r} leaves the task open; give letters or features, and outputs"
             )
         layers = self.layers
         if self.scores:
