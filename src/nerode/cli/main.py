@@ -17,6 +17,7 @@ COMMANDS = {
     "compile": "nerode.cli.compile",
     "verify": "nerode.cli.verify",
     "run": "nerode.cli.run",
+    "export": "nerode.cli.export",
     "atlas": "nerode.cli.atlas",
     "languages": "nerode.cli.listings",
     "architectures": "nerode.cli.listings",

@@ -1,4 +1,4 @@
-"""`nerode run`: step a compiled network through words, in exact arithmetic."""
+"""`nerode run`: a compiled network on words, or on one word that streams in, in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from nerode.certificates.folder import read_network
+from nerode.cli.streams import run_stream
 from nerode.compiler.interpreter import Answer, Interpreter
 from nerode.core.errors import InputError
 from nerode.languages.alphabet import END
@@ -24,15 +25,33 @@ from nerode.languages.alphabet import END
     type=click.Path(path_type=Path),
     help="A file with one word a line, - for standard input.",
 )
+@click.option(
+    "--stream",
+    "stream_file",
+    type=click.Path(path_type=Path),
+    help="A file (- for standard input) that is one long word; white space in it does not count.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a word and line.")
-def run(folder: Path, words: tuple[str, ...], words_file: Path | None, as_json: bool) -> None:
+def run(
+    folder: Path,
+    words: tuple[str, ...],
+    words_file: Path | None,
+    stream_file: Path | None,
+    as_json: bool,
+) -> None:
     r"""Run the network in DIR on words: accept or not, and what may follow each prefix.
 
     \b
     nerode run parity/ aaaa
     nerode run flip-flop/ --words words.txt --json
+    generate | nerode run dyck-2-5/ --stream -
     """
     network = read_network(folder)
+    if stream_file is not None:
+        if words or words_file is not None:
+            raise InputError("give words or --stream, not both")
+        run_stream(network, stream_file, as_json=as_json)
+        return
     interpreter = Interpreter(network)
     for text in _texts(words, words_file):
         word = network.alphabet.encode(text)

@@ -59,40 +59,54 @@ class TableWalk:
         start = self.dfa.start if state is None else state
         if not 0 <= start < self.dfa.num_states:
             raise InputError(f"the state {start} is outside the states 0…{self.dfa.num_states - 1}")
-        place = start * self.dfa.num_letters
-        native = library()
-        if native is None:
-            return self._walk_plainly(word, place, visited)
-        function = getattr(native, f"walk_{self._table.dtype}_{word.dtype}")
-        function.restype = ctypes.c_int64
-        end = function(
-            ctypes.c_void_p(self._table.ctypes.data),
-            ctypes.c_int64(self.dfa.num_letters),
-            ctypes.c_int64(place),
-            ctypes.c_void_p(word.ctypes.data),
-            ctypes.c_int64(len(word)),
-            ctypes.c_void_p(None if visited is None else visited.ctypes.data),
-        )
+        end = walk_table(self._table, start * self.dfa.num_letters, word, visited)
         if end < 0:
             raise self._no_such_letter(word, -1 - end)
-        return int(end) // self.dfa.num_letters
-
-    def _walk_plainly(self, word: Letters, place: int, visited: States | None) -> int:
-        wrong = np.flatnonzero(word >= self.dfa.num_letters)
-        if len(wrong):
-            raise self._no_such_letter(word, int(wrong[0]))
-        table = self._table.ravel().tolist()
-        for position, letter in enumerate(word.tolist()):
-            place = table[place + letter]
-            if visited is not None:
-                visited[position] = place
-        return place // self.dfa.num_letters
+        return end // self.dfa.num_letters
 
     def _no_such_letter(self, word: Letters, position: int) -> InputError:
         return InputError(
             f"the letter number {word[position]} at position {position + 1} of the word is outside "
             f"0…{self.dfa.num_letters - 1}"
         )
+
+
+def walk_table(table: States, place: int, word: Letters, visited: States | None) -> int:
+    """Returns the place after the letters, or -1 - position for a letter that is none.
+
+    Args:
+        table: (states, letters); a state is given by its place, the number of its row times the letters.
+        place: where to begin.
+        word: letter numbers.
+        visited: receives the place after each letter, unless None.
+    """
+    letters = table.shape[1]
+    native = library()
+    if native is None:
+        return _walk_plainly(table, place, word, visited)
+    function = getattr(native, f"walk_{table.dtype}_{word.dtype}")
+    function.restype = ctypes.c_int64
+    end = function(
+        ctypes.c_void_p(table.ctypes.data),
+        ctypes.c_int64(letters),
+        ctypes.c_int64(place),
+        ctypes.c_void_p(word.ctypes.data),
+        ctypes.c_int64(len(word)),
+        ctypes.c_void_p(None if visited is None else visited.ctypes.data),
+    )
+    return int(end)
+
+
+def _walk_plainly(table: States, place: int, word: Letters, visited: States | None) -> int:
+    wrong = np.flatnonzero(word >= table.shape[1])
+    if len(wrong):
+        return -1 - int(wrong[0])
+    places = table.ravel().tolist()
+    for position, letter in enumerate(word.tolist()):
+        place = places[place + letter]
+        if visited is not None:
+            visited[position] = place
+    return place
 
 
 def _as_letters(letters: npt.ArrayLike) -> Letters:

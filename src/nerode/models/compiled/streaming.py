@@ -1,0 +1,198 @@
+"""Long words through a compiled network in exact arithmetic, at the speed of a table walk; needs no torch.
+
+A network that was proved right by a finite closure visits few configurations. The first visit of a
+configuration and letter is computed by the exact interpreter and remembered in a table; from then on it
+costs one look-up. A network that counts visits ever new ones: when the table is full, the interpreter
+alone goes on, slower and still in constant memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.compiler.interpreter import Answer, Interpreter
+from nerode.compiler.network import Network
+from nerode.core.errors import InputError
+from nerode.languages.alphabet import Alphabet
+from nerode.models.kernels.table_walk import walk_table
+
+MOST_CONFIGURATIONS = 50_000
+"""Rows of the table; a network with more configurations is stepped."""
+
+_FIRST, _CHUNK = 256, 1 << 16
+"""Letters that are walked at once: few after a transition that was new, because others will follow."""
+
+_UNKNOWN = 0
+"""The row of transitions that have not been computed; it leads to itself."""
+
+Letters = npt.NDArray[np.unsignedinteger[Any]]
+
+
+class Stream:
+    """A network that reads a word in parts.
+
+    Attributes:
+        tokens: how many letters have been read.
+    """
+
+    def __init__(self, network: Network, *, most: int = MOST_CONFIGURATIONS) -> None:
+        self.alphabet = network.alphabet
+        self.tokens = 0
+        self._interpreter = Interpreter(network)
+        self._most = most
+        self._dtype = np.uint8 if len(self.alphabet) <= 256 else np.uint32
+        start = self._interpreter.start()
+        self._known: list[tuple[Any, Answer]] = [(None, self._interpreter.empty_answer())] * 2
+        self._known[1] = (start, self._interpreter.empty_answer())
+        self._rows: dict[Hashable, int] = {}
+        self._table = np.zeros((16, max(1, len(self.alphabet))), dtype=np.uint32)
+        self._here: tuple[Any, Answer] = self._known[1]
+        self._row = 1
+
+    @property
+    def answer(self) -> Answer:
+        """What the network says after the letters that were read."""
+        return self._here[1]
+
+    @property
+    def configurations(self) -> int:
+        """How many configurations the table holds."""
+        return len(self._known) - 1
+
+    @property
+    def full(self) -> bool:
+        """Whether the table is full, so that the rest is stepped."""
+        return len(self._known) > self._most
+
+    def feed(self, letters: npt.ArrayLike) -> None:
+        """Reads letter numbers.
+
+        Raises:
+            InputError: for a number that is no letter; nothing of this part is read then.
+        """
+        word = np.asarray(letters)
+        if word.size and (word.min() < 0 or word.max() >= len(self.alphabet)):
+            place = int(np.argmax((word < 0) | (word >= len(self.alphabet))))
+            raise InputError(
+                f"the letter number {word[place]} at position {self.tokens + place + 1} is outside "
+                f"0…{len(self.alphabet) - 1}"
+            )
+        word = word.astype(self._dtype)
+        position, size = 0, _FIRST
+        while position < len(word):
+            if self._row == _UNKNOWN:
+                self._step(word[position:])
+                break
+            part = word[position : position + size]
+            read = self._walk(part)
+            position += read
+            if read < len(part):
+                self._learn(int(word[position]))
+                position, size = position + 1, _FIRST
+            else:
+                size = min(2 * size, _CHUNK)
+        self.tokens += len(word)
+
+    def _walk(self, part: Letters) -> int:
+        """Goes as far as the table knows the way; returns how many letters that was."""
+        letters = self._table.shape[1]
+        visited = np.empty(len(part), dtype=np.uint32)
+        walk_table(self._table, self._row * letters, part, visited)
+        read = len(part)
+        if visited[-1] == _UNKNOWN:
+            read = int(np.argmax(visited == _UNKNOWN))
+        if read:
+            self._row = int(visited[read - 1]) // letters
+            self._here = self._known[self._row]
+        return read
+
+    def _learn(self, letter: int) -> None:
+        """Reads one letter by the interpreter and remembers what it did, if there is room."""
+        configuration, answer = self._interpreter.step(self._here[0], letter)
+        self._here = (configuration, answer)
+        before = self._row
+        key = (configuration, answer.legal, _frozen(answer))
+        self._row = self._rows.get(key, _UNKNOWN)
+        if self._row == _UNKNOWN and not self.full:
+            self._row = self._rows[key] = len(self._known)
+            self._known.append(self._here)
+            if len(self._known) > len(self._table):
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        if self._row != _UNKNOWN:
+            self._table[before, letter] = self._row * self._table.shape[1]
+
+    def _step(self, word: Letters) -> None:
+        configuration, answer = self._here
+        for letter in word.tolist():
+            configuration, answer = self._interpreter.step(configuration, letter)
+        self._here = (configuration, answer)
+
+
+def _frozen(answer: Answer) -> Hashable:
+    return None if answer.distribution is None else tuple(sorted(answer.distribution.items()))
+
+
+class TextReader:
+    """Turns bytes of text, in parts of any size, into letter numbers; white space only separates."""
+
+    def __init__(self, alphabet: Alphabet) -> None:
+        self.alphabet = alphabet
+        self._numbers = {symbol: i for i, symbol in enumerate(alphabet)}
+        self._rest = b""
+        # Ten million letters a second are no time for a dict: bytes go through a table.
+        self._bytes: npt.NDArray[np.int32] | None = None
+        if all(len(symbol.encode()) == 1 for symbol in alphabet):
+            table = np.full(256, -2, dtype=np.int32)
+            table[list(b" \t\r\n")] = -1
+            for symbol, number in self._numbers.items():
+                table[symbol.encode()[0]] = number
+            self._bytes = table
+
+    def read(self, parts: Iterable[bytes]) -> Iterator[npt.NDArray[np.int32]]:
+        """Yields the letters of each part.
+
+        Raises:
+            InputError: for a symbol that is not in the alphabet.
+        """
+        for part in parts:
+            yield self._letters(part) if self._bytes is not None else self._symbols(part)
+        if self._rest:
+            yield self._symbols(b"", last=True)
+
+    def _letters(self, part: bytes) -> npt.NDArray[np.int32]:
+        assert self._bytes is not None
+        found = self._bytes[np.frombuffer(part, dtype=np.uint8)]
+        if len(found) and found.min() == -2:
+            wrong = part[int(np.argmax(found == -2))]
+            raise self._unknown(chr(wrong) if wrong < 128 else f"byte {wrong:#x}")
+        return found[found >= 0]
+
+    def _symbols(self, part: bytes, *, last: bool = False) -> npt.NDArray[np.int32]:
+        """The symbols of this part; what may go on in the next part is kept for it."""
+        text = self._rest + part
+        end = len(text) if last else max(text.rfind(s) for s in (b" ", b"\n", b"\t")) + 1
+        text, self._rest = text[:end], text[end:]
+        if len(self._rest) > 1 << 20:
+            raise InputError(
+                "there is no white space in a million bytes; write the symbols of this alphabet apart"
+            )
+        try:
+            words = text.decode("utf-8").split()
+        except UnicodeDecodeError:
+            raise InputError("the text is not UTF-8") from None
+        if not self.alphabet.spaced:
+            words = list("".join(words))
+        try:
+            return np.array([self._numbers[w] for w in words], dtype=np.int32)
+        except KeyError as error:
+            raise self._unknown(error.args[0]) from None
+
+    def _unknown(self, symbol: str) -> InputError:
+        return InputError(
+            f"the symbol {symbol[:40]!r} is not in the alphabet {{{self.alphabet.describe()}}}; "
+            "use one of its symbols"
+        )

@@ -1,0 +1,93 @@
+"""Streams: the answers of the interpreter, in parts of any size, in constant memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nerode.compiler.interpreter import Interpreter
+from nerode.compiler.pipeline import compile_language
+from nerode.core.errors import InputError
+from nerode.languages.alphabet import Alphabet
+from nerode.languages.bestiary import find_language
+from nerode.models.compiled.streaming import Stream, TextReader
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("parity", "diagonal-signed"),
+        ("flip-flop", "diagonal"),
+        ("dyck-2-5", "diagonal"),
+        ("s3", "diagonal-complex"),
+        ("s3", "householder"),
+        ("tomita-3", "lstm"),
+        ("dyck-1", "diagonal"),
+    ],
+)
+def test_the_answers_of_the_interpreter(name, target):
+    network = compile_language(find_language(name), target)
+    word = np.random.default_rng(0).integers(0, len(network.alphabet), 700)
+    wanted = Interpreter(network).run(word.tolist())
+    stream, position = Stream(network), 0
+    assert stream.answer == wanted[0]
+    for size in (1, 2, 0, 3, 50, 300, 344):
+        stream.feed(word[position : position + size])
+        position += size
+        assert stream.tokens == position
+        assert stream.answer.legal == wanted[position].legal
+
+
+def test_long_words_are_a_walk():
+    network = compile_language(find_language("flip-flop"), "diagonal")
+    language = find_language("flip-flop")
+    word = np.random.default_rng(0).integers(0, len(network.alphabet), 3_000_000)
+    stream = Stream(network)
+    stream.feed(word)
+    state = language.initial()
+    for letter in word.tolist():
+        state = language.advance(state, letter)
+    assert stream.answer.legal == language.legal(state)
+    assert stream.configurations < 100
+
+
+def test_a_full_table_goes_on_by_steps():
+    network = compile_language(find_language("dyck-1"), "diagonal")
+    stream = Stream(network, most=10)
+    stream.feed(np.zeros(500, dtype=int))
+    assert stream.full
+    assert stream.configurations == 10
+    assert not stream.answer.legal.end
+    stream.feed(np.ones(500, dtype=int))
+    assert stream.answer.legal.end
+
+
+def test_a_number_that_is_no_letter_is_refused_before_anything_is_read():
+    network = compile_language(find_language("parity"), "diagonal-signed")
+    stream = Stream(network)
+    stream.feed([0, 1])
+    with pytest.raises(InputError, match=r"the letter number 7 at position 4 is outside 0…1"):
+        stream.feed([0, 7, 0])
+    assert stream.tokens == 2
+
+
+def letters(alphabet, text, size):
+    parts = [text[i : i + size] for i in range(0, len(text), size)]
+    found = list(TextReader(alphabet).read(parts))
+    return np.concatenate(found).tolist() if found else []
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+def test_text_in_parts_of_any_size(size):
+    assert letters(Alphabet(("a", "b")), b"ab b\na\r\n", size) == [0, 1, 1, 0]
+    assert letters(Alphabet(("go", "stop")), b"go stop\tgo\n stop", size) == [0, 1, 0, 1]
+    assert letters(Alphabet(("α", "β")), "αβ β".encode(), size) == [0, 1, 1]
+
+
+def test_text_that_is_not_in_the_alphabet():
+    with pytest.raises(InputError, match=r"the symbol 'c' is not in the alphabet \{a, b\}"):
+        letters(Alphabet(("a", "b")), b"abc", 10)
+    with pytest.raises(InputError, match="the symbol 'og' is not"):
+        letters(Alphabet(("go", "stop")), b"go og", 10)
+    with pytest.raises(InputError, match="not UTF-8"):
+        letters(Alphabet(("α", "β")), b"\xff\xfe ", 10)
