@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from benchmarks import _peers
 from nerode.languages.dfa import Dfa
+from nerode.models import native
 from nerode.models.kernels import (
     cells,
     matrix_scan_reference,
-    native,
     scan_reference,
     selective_scan_reference,
 )

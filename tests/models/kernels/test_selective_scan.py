@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 import torch
 from torch import Tensor
@@ -41,16 +43,20 @@ def tensors(
     )
 
 
+@pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("time", LENGTHS)
-def test_the_fast_scan_is_the_loop(time: int, dtype: torch.dtype) -> None:
+def test_the_fast_scan_is_the_loop(time: int, dtype: torch.dtype, signed: bool) -> None:
+    fast, loop = (functools.partial(scan, signed=signed) for scan in (selective_scan, plain))
     for batch, channels, states in ((1, 1, 1), (3, 5, 3), (2, 67, 16)):
-        assert_agrees(selective_scan, plain, tensors(batch, time, channels, states, dtype))
+        assert_agrees(fast, loop, tensors(batch, time, channels, states, dtype))
 
 
-def test_gradients_are_derivatives() -> None:
+@pytest.mark.parametrize("signed", [False, True])
+def test_gradients_are_derivatives(signed: bool) -> None:
     for time in (1, 2, 19):
-        assert_gradients_are_derivatives(selective_scan, tensors(2, time, 3, 2))
+        fast = functools.partial(selective_scan, signed=signed)
+        assert_gradients_are_derivatives(fast, tensors(2, time, 3, 2))
 
 
 def test_neither_layout_nor_threads_matter() -> None:
@@ -81,6 +87,12 @@ def test_no_step_keeps_the_state_and_a_huge_one_forgets_it() -> None:
     assert torch.equal(kept, start)
     _, forgotten = selective_scan(torch.zeros_like(x), delta + 1e6, A, B, C, D, start)
     assert torch.equal(forgotten, torch.zeros_like(start))
+    _, turned = selective_scan(torch.zeros_like(x), delta + 1e6, A, B, C, D, start, signed=True)
+    assert torch.equal(turned, start)
+    _, turned_once = selective_scan(
+        torch.zeros_like(x[:, :1]), delta[:, :1] + 1e6, A, B[:, :1], C[:, :1], D, start, signed=True
+    )
+    assert torch.equal(turned_once, -start)
 
 
 @pytest.mark.parametrize("position", range(1, 7))

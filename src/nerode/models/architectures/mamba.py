@@ -24,7 +24,6 @@ from torch.nn.functional import silu, softplus
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.kernels.selective_scan import selective_scan
 from nerode.models.short_convolution import ShortConvolution
 from nerode.models.step_sizes import StepSizes
@@ -142,14 +141,8 @@ class Mamba(Layer):
         state = self.initial_state(len(x)) if state is None else state
         u, z, after = self._read(x, state)
         delta, B, C = self._select(u)
-        if self.settings.signed:
-            write = delta[..., None] * B[:, :, None, :] * u[..., None]
-            h, after["h"] = diagonal_scan(self._gates(delta), write, state["h"])
-            y = (h @ C[..., None])[..., 0]
-            y = y if self.D is None else y + self.D * u
-        else:
-            A = -self.A_log.exp()
-            y, after["h"] = selective_scan(u, delta, A, B, C, self.D, state["h"])
+        A = -self.A_log.exp()
+        y, after["h"] = selective_scan(u, delta, A, B, C, self.D, state["h"], signed=self.settings.signed)
         return self._finish(y, z), after
 
     def transition(

@@ -26,11 +26,14 @@ def selective_scan(
     C: Float[Tensor, "batch time states"],
     D: Float[Tensor, " channels"] | None = None,
     initial: Float[Tensor, "batch channels states"] | None = None,
+    *,
+    signed: bool = False,
 ) -> tuple[Float[Tensor, "batch time channels"], Float[Tensor, "batch channels states"]]:
     """Returns the outputs y_t = C_t h_t + D x_t and the last state, h_t = exp(Δ_t A) h_{t-1} + Δ_t B_t x_t.
 
     Each channel has `states` of its own; B_t and C_t are shared by the channels. Δ is used as given: the
-    softplus of the published layer, and the gate after it, belong to the caller.
+    softplus of the published layer, and the gate after it, belong to the caller. With signed gates,
+    2 exp(Δ_t A) - 1 stands for exp(Δ_t A).
 
     Args:
         x: the inputs.
@@ -40,11 +43,13 @@ def selective_scan(
         C: how the states are read.
         D: the direct path; none when not given.
         initial: h_0; zero when not given.
+        signed: whether the gates reach from -1 to 1.
 
     Raises:
         InputError: if shapes, types or devices do not agree, or an axis is empty.
 
     Implements: [GuDao2023]
+    Implements: [Grazzi2025] for signed gates
     """
     require_sequence("x", x, "batch time channels")
     require_sequence("A", A, "channels states")
@@ -59,9 +64,9 @@ def selective_scan(
     skip = x.new_zeros(channels) if D is None else D
     start = x.new_zeros(batch, channels, states) if initial is None else initial
     if not runs_natively(x, delta, A, B, C, skip, start):
-        return selective_scan_reference.selective_scan(x, delta, A, B, C, skip, start)
+        return selective_scan_reference.selective_scan(x, delta, A, B, C, skip, start, signed=signed)
     result: tuple[Tensor, Tensor] = apply(
-        _SelectiveScan, x, delta, A, B, C, skip, start, torch.is_grad_enabled()
+        _SelectiveScan, x, delta, A, B, C, skip, start, signed, torch.is_grad_enabled()
     )
     return result
 
@@ -69,14 +74,15 @@ def selective_scan(
 class _SelectiveScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
-        *given, keep = arguments
+        *given, signed, keep = arguments
+        ctx.kernel = "signed_selective" if signed else "selective"
         x, delta, A, B, C, D, initial = (dense(tensor) for tensor in given)
         y, final = torch.empty_like(x), torch.empty_like(initial)
         batch, time, channels = x.shape
         units, chunks = batch * -(-channels // _BLOCK), -(-time // _CHUNK)
         borders = x.new_empty(units, chunks, A.shape[1], _BLOCK) if keep else None
         call(
-            "selective_forward",
+            f"{ctx.kernel}_forward",
             *(x, delta, A, B, C, D, initial),
             *(y, final, borders),
             *(*x.shape, A.shape[1]),
@@ -95,9 +101,10 @@ class _SelectiveScan(torch.autograd.Function):
         # A copy always: the kernel turns it into the gradient of the initial state.
         dinitial = dense(dfinal).clone()
         call(
-            "selective_backward",
+            f"{ctx.kernel}_backward",
             *(x, delta, A, B, C, D, borders, dense(dy)),
             *(dx, ddelta, dA, dB, dC, dD, dinitial),
             *(*x.shape, A.shape[1]),
         )
-        return dx, ddelta, dA.sum(dim=0), dB.sum(dim=0), dC.sum(dim=0), dD.sum(dim=0), dinitial, None
+        sums = (partial.sum(dim=0) for partial in (dA, dB, dC, dD))
+        return dx, ddelta, *sums, dinitial, None, None

@@ -83,20 +83,27 @@ DECAY(scalar_decay, float64, double, false)
 DECAY(vector_decay, float32, float, true)
 DECAY(vector_decay, float64, double, true)
 
+#define SELECTIVE(KIND, NAME, T, SIGNED)                                                                     \
+  EXPORT int KIND##_forward_##NAME(const T* x, const T* delta, const T* A, const T* B, const T* C,           \
+                                   const T* D, const T* initial, T* y, T* final, T* borders, I batch,        \
+                                   I time, I channels, I states, I threads) {                                \
+    return nerode::selective_forward<T, SIGNED>(x, delta, A, B, C, D, initial, y, final, borders, batch,     \
+                                                time, channels, states, threads);                            \
+  }                                                                                                          \
+  EXPORT int KIND##_backward_##NAME(const T* x, const T* delta, const T* A, const T* B, const T* C,          \
+                                    const T* D, const T* borders, const T* dy, T* dx, T* ddelta, T* dA,      \
+                                    T* dB, T* dC, T* dD, T* dinitial, I batch, I time, I channels,           \
+                                    I states, I threads) {                                                   \
+    return nerode::selective_backward<T, SIGNED>(x, delta, A, B, C, D, borders, dy, dx, ddelta, dA, dB, dC,  \
+                                                 dD, dinitial, batch, time, channels, states, threads);      \
+  }
+
+SELECTIVE(selective, float32, float, false)
+SELECTIVE(selective, float64, double, false)
+SELECTIVE(signed_selective, float32, float, true)
+SELECTIVE(signed_selective, float64, double, true)
+
 #define REAL(NAME, T)                                                                                        \
-  EXPORT int selective_forward_##NAME(const T* x, const T* delta, const T* A, const T* B, const T* C,        \
-                                      const T* D, const T* initial, T* y, T* final, T* borders, I batch,     \
-                                      I time, I channels, I states, I threads) {                             \
-    return nerode::selective_forward<T>(x, delta, A, B, C, D, initial, y, final, borders, batch, time,       \
-                                        channels, states, threads);                                          \
-  }                                                                                                          \
-  EXPORT int selective_backward_##NAME(                                                                      \
-      const T* x, const T* delta, const T* A, const T* B, const T* C, const T* D, const T* borders,          \
-      const T* dy, T* dx, T* ddelta, T* dA, T* dB, T* dC, T* dD, T* dinitial, I batch, I time, I channels,   \
-      I states, I threads) {                                                                                 \
-    return nerode::selective_backward<T>(x, delta, A, B, C, D, borders, dy, dx, ddelta, dA, dB, dC, dD,      \
-                                         dinitial, batch, time, channels, states, threads);                  \
-  }                                                                                                          \
   EXPORT int delta_forward_##NAME(const T* q, const T* k, const T* v, const T* beta, const T* decay,         \
                                   const T* initial, T* o, T* final, T* borders, I batch, I time, I steps,    \
                                   I heads, I keys, I values, I chunk, I threads) {                           \

@@ -1,4 +1,5 @@
 // The selective scan: h = exp(delta A) h + delta B x, y = C h + D x, for one state per channel and index n.
+// With signed gates, 2 exp(delta A) - 1 stands for exp(delta A).
 //
 // Arrays are (batch, time, channels) for x, delta, y and (batch, time, states) for B, C; A is
 // (channels, states), the state (batch, channels, states). Loops run over channels innermost, so that the sum
@@ -47,7 +48,13 @@ struct SelectivePart {
   }
 };
 
-template <class T>
+template <class T, bool Signed>
+NERODE_INLINE T selective_gate(T exponent) {
+  const T gate = exponential(exponent);
+  return Signed ? T(2) * gate - T(1) : gate;
+}
+
+template <class T, bool Signed>
 int selective_forward(const T* x, const T* delta, const T* A, const T* B, const T* C, const T* D,
                       const T* initial, T* y, T* final, T* borders, int64_t batch, int64_t time,
                       int64_t channels, int64_t states, int64_t threads) {
@@ -75,7 +82,7 @@ int selective_forward(const T* x, const T* delta, const T* A, const T* B, const 
         T* __restrict h = state.data() + n * SELECTIVE_BLOCK;
         const T* __restrict gate = part.gates.data() + n * SELECTIVE_BLOCK;
         for (int64_t d = 0; d < width; ++d) {
-          h[d] = exponential(dt[d] * gate[d]) * h[d] + b * input[d];
+          h[d] = selective_gate<T, Signed>(dt[d] * gate[d]) * h[d] + b * input[d];
           out[d] += c * h[d];
         }
       }
@@ -86,7 +93,7 @@ int selective_forward(const T* x, const T* delta, const T* A, const T* B, const 
 
 // dA and dD come back for each batch member, dB and dC for each block of channels (blocks, batch, time,
 // states): the caller sums them in a fixed order. `dinitial` comes in as the gradient of the final state.
-template <class T>
+template <class T, bool Signed>
 int selective_backward(const T* x, const T* delta, const T* A, const T* B, const T* C, const T* D,
                        const T* borders, const T* dy, T* dx, T* ddelta, T* dA, T* dB, T* dC, T* dD,
                        T* dinitial, int64_t batch, int64_t time, int64_t channels, int64_t states,
@@ -96,7 +103,7 @@ int selective_backward(const T* x, const T* delta, const T* A, const T* B, const
     const SelectivePart<T> part(s, A, unit);
     const int64_t width = part.width, size = states * SELECTIVE_BLOCK;
     const int64_t home = (part.member * channels + part.first) * states;
-    std::vector<T> decays(SELECTIVE_CHUNK * size), kept(SELECTIVE_CHUNK * size), flow(size), dgates(size);
+    std::vector<T> decays(SELECTIVE_CHUNK * size), pasts(SELECTIVE_CHUNK * size), flow(size), dgates(size);
     part.transpose(dinitial + home, flow.data(), states);
     T input[SELECTIVE_BLOCK], dinput[SELECTIVE_BLOCK], dstep[SELECTIVE_BLOCK], dskip[SELECTIVE_BLOCK] = {};
     for (int64_t chunk = s.chunks() - 1; chunk >= 0; --chunk) {
@@ -112,12 +119,12 @@ int selective_backward(const T* x, const T* delta, const T* A, const T* B, const
           const int64_t at = (t - begin) * size + n * SELECTIVE_BLOCK;
           T* __restrict h = state.data() + n * SELECTIVE_BLOCK;
           T* __restrict decay = decays.data() + at;
-          T* __restrict keep = kept.data() + at;
+          T* __restrict past = pasts.data() + at;
           const T* __restrict gate = part.gates.data() + n * SELECTIVE_BLOCK;
           for (int64_t d = 0; d < width; ++d) {
-            decay[d] = exponential(dt[d] * gate[d]);
-            keep[d] = decay[d] * h[d];
-            h[d] = keep[d] + b * input[d];
+            decay[d] = selective_gate<T, Signed>(dt[d] * gate[d]);
+            past[d] = h[d];
+            h[d] = decay[d] * h[d] + b * input[d];
           }
         }
       }
@@ -134,7 +141,7 @@ int selective_backward(const T* x, const T* delta, const T* A, const T* B, const
           const T b = B[narrow + n], c = C[narrow + n];
           const int64_t at = (t - begin) * size + n * SELECTIVE_BLOCK;
           const T* __restrict decay = decays.data() + at;
-          const T* __restrict keep = kept.data() + at;
+          const T* __restrict past = pasts.data() + at;
           const T* __restrict gate = part.gates.data() + n * SELECTIVE_BLOCK;
           T* __restrict g = flow.data() + n * SELECTIVE_BLOCK;
           T* __restrict dgate = dgates.data() + n * SELECTIVE_BLOCK;
@@ -142,9 +149,10 @@ int selective_backward(const T* x, const T* delta, const T* A, const T* B, const
 #pragma omp simd reduction(+ : db, dc)
           for (int64_t d = 0; d < width; ++d) {
             const T now = g[d] + dout[d] * c;
-            dc += dout[d] * (keep[d] + b * input[d]);
+            dc += dout[d] * (decay[d] * past[d] + b * input[d]);
             db += now * input[d];
-            const T dexponent = now * keep[d];
+            // The derivative of the gate is exp or 2 exp, which is the signed gate plus 1.
+            const T dexponent = now * past[d] * (Signed ? decay[d] + T(1) : decay[d]);
             dstep[d] += dexponent * gate[d];
             dgate[d] += dexponent * dt[d];
             dinput[d] += now * b;
