@@ -1,0 +1,1 @@
+"""Compiled networks as ordinary models of the zoo: one file for each family of architectures."""
