@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 import nerode as nr
 
@@ -24,6 +25,15 @@ def test_the_example_of_the_readme():
     network = nr.compile_language(language, to="diagonal-signed")
     assert nr.Interpreter(network).accepts("aaaa")
     assert nr.certify(network, language).claims[0].length == "all"
+
+
+def test_models_from_python(tmp_path):
+    network = nr.compile_language(nr.language("(aa)*"), to="diagonal-signed")
+    scores, _ = nr.load_model(network)(torch.zeros(1, 4, dtype=torch.int64))
+    assert nr.load_model(network).legal(scores)[0, :, -1].tolist() == [False, True, False, True]
+    model = nr.build_model(nr.model_config("mamba,transformer-nope", letters=3, outputs=2, width=16), seed=1)
+    nr.save_model(tmp_path / "model", model)
+    assert nr.read_model(tmp_path / "model").num_parameters == model.num_parameters
 
 
 def test_importing_nerode_imports_nothing_heavy():

@@ -7,6 +7,7 @@
     v["mamba"].status, v["mamba"].reason, v["mamba"].reference
     net = nr.compile_language(L, to="diagonal-signed")
     cert = nr.certify(net, L)
+    model = nr.load_model(net)
 
 Names are imported when they are first used, so that `import nerode` is quick and never loads torch.
 """
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from nerode.languages.language import Language
     from nerode.languages.minimise import minimise
     from nerode.languages.resolve import resolve_language as language
+    from nerode.models.configurations import configuration, model_config
+    from nerode.models.folder import read_model, save_model
+    from nerode.models.load import load_model
+    from nerode.models.model import ModelConfig, build_model
     from nerode.verdict.decide import decide
 
 _HOMES = {
@@ -39,13 +44,20 @@ _HOMES = {
     "Language": ("nerode.languages.language", "Language"),
     "NerodeError": ("nerode.core.errors", "NerodeError"),
     "NotCompilable": ("nerode.core.errors", "NotCompilable"),
+    "ModelConfig": ("nerode.models.model", "ModelConfig"),
     "Options": ("nerode.compiler.construction", "Options"),
+    "build_model": ("nerode.models.model", "build_model"),
     "certify": ("nerode.certificates.certify", "certify"),
     "compile_language": ("nerode.compiler.pipeline", "compile_language"),
+    "configuration": ("nerode.models.configurations", "configuration"),
     "decide": ("nerode.verdict.decide", "decide"),
     "language": ("nerode.languages.resolve", "resolve_language"),
+    "load_model": ("nerode.models.load", "load_model"),
     "minimise": ("nerode.languages.minimise", "minimise"),
+    "model_config": ("nerode.models.configurations", "model_config"),
     "profile": ("nerode.algebra.profile", "profile"),
+    "read_model": ("nerode.models.folder", "read_model"),
+    "save_model": ("nerode.models.folder", "save_model"),
 }
 
 __all__ = [
@@ -55,15 +67,22 @@ __all__ = [
     "InputError",
     "Interpreter",
     "Language",
+    "ModelConfig",
     "NerodeError",
     "NotCompilable",
     "Options",
+    "build_model",
     "certify",
     "compile_language",
+    "configuration",
     "decide",
     "language",
+    "load_model",
     "minimise",
+    "model_config",
     "profile",
+    "read_model",
+    "save_model",
 ]
 
 
