@@ -1,0 +1,91 @@
+"""The table of tasks: one row for each kind, filled by the other files of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nerode.core.config import from_mapping, to_mapping
+from nerode.core.errors import UnknownName
+from nerode.core.refs import Reference
+from nerode.core.registry import Registry
+from nerode.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskKind:
+    """A kind of task.
+
+    Attributes:
+        name: kebab-case.
+        title: one line for listings.
+        settings: the dataclass of its settings; all have defaults.
+        build: makes the task from its settings.
+        reference: where it was published.
+        test_lengths: lengths at which the literature tests it.
+    """
+
+    name: str
+    title: str
+    settings: type
+    build: Callable[[Any], Task]
+    reference: Reference
+    test_lengths: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskConfig:
+    """A task by name, with the settings that differ from its defaults."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def resolve(self) -> tuple[TaskKind, Any]:
+        """Returns the kind and its complete settings, or raises InputError."""
+        kind, fixed = find_task(self.name)
+        return kind, from_mapping(kind.settings, {**fixed, **self.settings}, where=self.name)
+
+    def build(self) -> Task:
+        """Returns the task."""
+        kind, settings = self.resolve()
+        return kind.build(settings)
+
+    def complete(self) -> TaskConfig:
+        """Returns the same task with every setting written out, under the name of its kind."""
+        kind, settings = self.resolve()
+        return TaskConfig(name=kind.name, settings=to_mapping(settings))
+
+
+KINDS: Registry[TaskKind] = Registry("task", hint="`nerode tasks` lists them.")
+PRESETS: dict[str, tuple[str, Mapping[str, Any]]] = {}
+"""Names of tasks with settings: the name of the kind, and what is set."""
+
+
+def register_task(kind: TaskKind, **presets: Mapping[str, Any]) -> TaskKind:
+    """Adds a kind under its own name, and presets of it under theirs (with `-` for `_`)."""
+    KINDS.add(kind.name, kind)
+    for name, settings in presets.items():
+        from_mapping(kind.settings, settings, where=name)
+        PRESETS[name.replace("_", "-")] = (kind.name, settings)
+    return kind
+
+
+def find_task(name: str) -> tuple[TaskKind, Mapping[str, Any]]:
+    """Returns the kind that a name stands for and the settings that the name fixes."""
+    import nerode.tasks.all_tasks  # noqa: F401  (fills the table)
+
+    name = name.lower()
+    if name in PRESETS:
+        kind, settings = PRESETS[name]
+        return KINDS[kind], settings
+    if name not in KINDS:
+        raise UnknownName("task", name, [*KINDS, *PRESETS], hint=KINDS.hint)
+    return KINDS[name], {}
+
+
+def all_tasks() -> tuple[Registry[TaskKind], dict[str, tuple[str, Mapping[str, Any]]]]:
+    """Returns the kinds and the presets."""
+    import nerode.tasks.all_tasks  # noqa: F401  (fills the table)
+
+    return KINDS, PRESETS

@@ -1,0 +1,173 @@
+"""The interface of tasks, and how their sequences are split.
+
+A task draws sequences of one length; there is no padding. Whether a sequence is for training or for
+testing is decided by its content alone (a hash of its inputs), so the splits are disjoint whatever is
+drawn, in any order, by any seed. Lengths outside the range of training are for testing only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional
+
+from nerode.core.errors import InputError
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+
+_SHARES = {"train": 80, "validation": 90, "test": 100}
+"""Upper ends, in percent, of the share of hash values that each split has."""
+
+_TRIES = 200
+"""Rounds of drawing after which a split counts as empty at a length."""
+
+
+class Memory(StrEnum):
+    """What kind of memory a task asks for (section 3 of seed 003)."""
+
+    STATEFUL = "stateful: every input may change what is kept"
+    STABLE = "stable: what was seen must be kept unchanged"
+    COUNTING = "counting: how long something has lasted must be known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Sequences of one length.
+
+    Attributes:
+        inputs: letters (batch, time) as int64, or features (batch, time, features).
+        targets: a class for each position (batch, time), or bits (batch, time, outputs) as bool.
+        mask: the positions that count (batch, time).
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    mask: Bool[Tensor, "batch time"]
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def rows(self, chosen: list[int]) -> Batch:
+        """Returns some of the sequences."""
+        return Batch(inputs=self.inputs[chosen], targets=self.targets[chosen], mask=self.mask[chosen])
+
+
+class Task(ABC):
+    """Something that a model can be trained to do.
+
+    Attributes:
+        name: kebab-case.
+        memory: the kind of memory that it asks for.
+        letters: size of the vocabulary of its inputs; None for features.
+        features: number of features of its inputs; None for letters.
+        outputs: number of scores at each position.
+        training_lengths: the shortest and the longest length of training.
+    """
+
+    name: str
+    memory: Memory
+    letters: int | None = None
+    features: int | None = None
+    outputs: int
+    training_lengths: tuple[int, int]
+    targets_are_bits: bool = False
+    """Whether each output is a bit of its own; otherwise the outputs are classes."""
+
+    @abstractmethod
+    def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
+        """Returns `count` sequences of a length, as the task distributes them, whatever their split.
+
+        Raises:
+            InputError: if there is no sequence of this length.
+        """
+
+    def always_trained(self, batch: Batch) -> Bool[Tensor, " batch"]:
+        """Returns which sequences belong to training whatever their hash; none, by default."""
+        return torch.zeros(len(batch), dtype=torch.bool)
+
+    def draw(self, split: Split, length: int, count: int, rng: np.random.Generator) -> Batch:
+        """Returns `count` sequences of one split.
+
+        Raises:
+            InputError: if the length is not trained on, or the split has no sequence of this length.
+        """
+        low, high = self.training_lengths
+        inside = low <= length <= high
+        if not inside:
+            if split != "test":
+                raise InputError(
+                    f"{self.name} trains on lengths {low} to {high}; length {length} is for testing only"
+                )
+            return self.sample(length, count, rng)
+        parts: list[Batch] = []
+        found = 0
+        for _ in range(_TRIES):
+            # Enough that one round is nearly always enough for training.
+            batch = self.sample(length, 16 + (count - found) * 4 // 3, rng)
+            mine = self.split_of(batch)
+            rows = [i for i, s in enumerate(mine) if s == split][: count - found]
+            if rows:
+                parts.append(batch.rows(rows))
+                found += len(rows)
+            if found == count:
+                return _joined(parts)
+        raise InputError(
+            f"{self.name} has hardly any sequence of length {length} in the {split} split "
+            f"({found} found, {count} wanted); choose another length"
+        )
+
+    def split_of(self, batch: Batch) -> list[Split]:
+        """Returns the split of each sequence: from its inputs alone, the same on every machine."""
+        trained = self.always_trained(batch).tolist()
+        values = content_hashes(batch.inputs) % np.uint64(100)
+        return [
+            "train" if always else next(s for s in SPLITS if value < _SHARES[s])
+            for value, always in zip(values.tolist(), trained, strict=True)
+        ]
+
+    def loss(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Tensor:
+        """Returns the mean loss over the positions that count."""
+        scores, targets = scores[batch.mask], batch.targets[batch.mask]
+        if self.targets_are_bits:
+            return functional.binary_cross_entropy_with_logits(scores, targets.to(scores.dtype))
+        return functional.cross_entropy(scores, targets)
+
+    def right(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Bool[Tensor, "batch time"]:
+        """Returns which positions are answered right; positions that do not count are right."""
+        if self.targets_are_bits:
+            answered = ((scores > 0) == batch.targets).all(-1)
+        else:
+            answered = scores.argmax(-1) == batch.targets
+        return answered | ~batch.mask
+
+
+def content_hashes(inputs: Tensor) -> npt.NDArray[np.uint64]:
+    """Returns a number of 64 bits for each sequence, from its bytes alone: a random linear map, then mixed."""
+    rows = inputs.contiguous().flatten(1).numpy()
+    words = rows.view(np.uint64) if rows.itemsize == 8 else rows.astype(np.float64).view(np.uint64)
+    # The weights depend on the place only, so that a longer sequence uses more of the same.
+    weights = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, words.shape[1], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = ((words + np.uint64(1)) * (weights | np.uint64(1))).sum(axis=1, dtype=np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _joined(parts: list[Batch]) -> Batch:
+    if len(parts) == 1:
+        return parts[0]
+    return Batch(
+        inputs=torch.cat([p.inputs for p in parts]),
+        targets=torch.cat([p.targets for p in parts]),
+        mask=torch.cat([p.mask for p in parts]),
+    )
