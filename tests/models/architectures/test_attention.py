@@ -9,6 +9,7 @@ from torch import nn
 from nerode.core.errors import InputError
 from nerode.models.architectures.attention import QUERIES_AT_ONCE, Attention, AttentionSettings
 from nerode.models.relative_positions import alibi_slopes, rotate
+from nerode.models.surroundings import Block, Surroundings
 from nerode.models.zoo import LayerConfig
 
 
@@ -37,6 +38,41 @@ def test_without_positions_it_is_the_attention_of_torch(bias: bool) -> None:
     later = torch.ones(9, 9, dtype=torch.bool).triu(1)
     wanted, _ = theirs(x, x, x, attn_mask=later, need_weights=False)
     torch.testing.assert_close(ours(x)[0], wanted, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_a_block_is_the_transformer_layer_of_torch(norm_first: bool) -> None:
+    """Attention in its surroundings: norms before or after, residual paths, feed-forward part."""
+    around = Surroundings(
+        norm="layer",
+        position="pre" if norm_first else "post",
+        residual=True,
+        feed_forward="relu",
+        expansion=2.5,
+    )
+    ours = Block(layer(heads=3, positions="nope"), around).double()
+    theirs = nn.TransformerEncoderLayer(
+        12, 3, 30, dropout=0.0, batch_first=True, norm_first=norm_first, dtype=torch.float64
+    ).eval()
+    attention = ours.layer
+    assert isinstance(attention, Attention)
+    assert ours.feed_forward is not None
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            nn.init.normal_(parameter, std=0.3)
+        attention.read.weight.copy_(theirs.self_attn.in_proj_weight)
+        attention.read.bias.copy_(theirs.self_attn.in_proj_bias)
+        for mine, other in (
+            (attention.write, theirs.self_attn.out_proj),
+            (ours.feed_forward.up, theirs.linear1),
+            (ours.feed_forward.down, theirs.linear2),
+            (ours.norm, theirs.norm1),
+            (ours.second_norm, theirs.norm2),
+        ):
+            mine.load_state_dict(other.state_dict())
+        x = features(2, 9, 12)
+        later = torch.ones(9, 9, dtype=torch.bool).triu(1)
+        torch.testing.assert_close(ours(x)[0], theirs(x, src_mask=later), rtol=1e-10, atol=1e-10)
 
 
 def test_weights_are_drawn_as_torch_draws_them() -> None:

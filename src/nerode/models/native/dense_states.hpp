@@ -1,8 +1,8 @@
 // H_t = A_t H_{t-1} + B_t with dense matrices, block by block.
 //
 // A is (batch, time, blocks, n, n), H and B are (batch, time, blocks, n, m), contiguous; B may be missing. A
-// complex number is two neighbouring entries. Blocks of the sizes of rotations (2, 3, 4) have loops of their
-// own, which the compiler unrolls.
+// complex number is two neighbouring entries. Blocks of the sizes of rotations (2, 3, 4, 8) have loops of
+// their own, which the compiler unrolls.
 #pragma once
 
 #include <type_traits>
@@ -82,15 +82,18 @@ template <class T>
 NERODE_INLINE void real_step_back(const T* __restrict A, const T* __restrict H, const T* __restrict G,
                                   T* __restrict dA, T* __restrict carry, T* __restrict turned, int64_t n,
                                   int64_t m) {
-  for (int64_t i = 0; i < n * n; ++i) dA[i] = 0;
   for (int64_t i = 0; i < n * m; ++i) carry[i] = 0;
+  if (m == 1) {
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t k = 0; k < n; ++k) dA[i * n + k] = G[i] * H[k];
+    combine_rows(A, G, 1, carry, n, n);
+    return;
+  }
+  for (int64_t i = 0; i < n * n; ++i) dA[i] = 0;
   for (int64_t k = 0; k < n; ++k)
     for (int64_t j = 0; j < m; ++j) turned[j * n + k] = H[k * m + j];
   for (int64_t i = 0; i < n; ++i) combine_rows(turned, G + i * m, 1, dA + i * n, m, n);
-  if (m == 1)
-    combine_rows(A, G, 1, carry, n, n);
-  else
-    for (int64_t k = 0; k < n; ++k) combine_rows(G, A + k, n, carry + k * m, n, m);
+  for (int64_t k = 0; k < n; ++k) combine_rows(G, A + k, n, carry + k * m, n, m);
 }
 
 template <class T>
@@ -123,6 +126,7 @@ NERODE_INLINE void with_known_sizes(const DenseShape& s, const Loop& loop) {
   if (s.n == 2 && s.m == 2) return loop(Known<2>{}, Known<2>{});
   if (s.n == 3 && s.m == 3) return loop(Known<3>{}, Known<3>{});
   if (s.n == 4 && s.m == 4) return loop(Known<4>{}, Known<4>{});
+  if (s.n == 8 && s.m == 8) return loop(Known<8>{}, Known<8>{});
   if (s.m == 1) return loop(s.n, Known<1>{});
   loop(s.n, s.m);
 }
