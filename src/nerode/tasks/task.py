@@ -151,7 +151,7 @@ class Task(ABC):
 
 
 def content_hashes(inputs: Tensor) -> npt.NDArray[np.uint64]:
-    """Returns a number of 64 bits for each sequence, from its bytes alone: a random linear map, then mixed."""
+    """Returns 64 bits for each sequence, from its bytes alone: a random linear map, then mixed."""
     rows = inputs.contiguous().flatten(1).numpy()
     words = rows.view(np.uint64) if rows.itemsize == 8 else rows.astype(np.float64).view(np.uint64)
     # The weights depend on the place only, so that a longer sequence uses more of the same.
@@ -160,7 +160,8 @@ def content_hashes(inputs: Tensor) -> npt.NDArray[np.uint64]:
         mixed = ((words + np.uint64(1)) * (weights | np.uint64(1))).sum(axis=1, dtype=np.uint64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 def _joined(parts: list[Batch]) -> Batch:
