@@ -157,7 +157,9 @@ def content_hashes(inputs: Tensor) -> npt.NDArray[np.uint64]:
     # The weights depend on the place only, so that a longer sequence uses more of the same.
     weights = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, words.shape[1], dtype=np.uint64)
     with np.errstate(over="ignore"):
-        mixed = ((words + np.uint64(1)) * (weights | np.uint64(1))).sum(axis=1, dtype=np.uint64)
+        mixed: npt.NDArray[np.uint64] = ((words + np.uint64(1)) * (weights | np.uint64(1))).sum(
+            axis=1, dtype=np.uint64
+        )
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
