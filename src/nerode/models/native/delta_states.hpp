@@ -1,10 +1,12 @@
 // The delta rule: each token first scales the matrix state, then makes `steps` writes, and is read once.
 //
-// A write replaces what the key retrieves: S <- S + k u^T with u = beta (v - S^T k), which multiplies S by
-// I - beta k k^T. Keys, values and beta of the writes are (batch, time, steps, heads, ...).
+// A write replaces what the key retrieves: with f = S^T k, S <- keep S + k u^T, u = beta (v - keep f), which
+// multiplies S by keep (I - beta k k^T); only the first write of a token scales. Keys, values and beta of the
+// writes are (batch, time, steps, heads, ...). One pass over S makes a write, reads the token and finds f of
+// the next write.
 #pragma once
 
-#include "matrix_states.hpp"
+#include "columns.hpp"
 
 namespace nerode {
 
@@ -14,34 +16,169 @@ struct DeltaInputs {
   MatrixShape shape;
   int64_t steps;
 
-  int64_t write(int64_t unit, int64_t t, int64_t step) const {
-    return ((unit / shape.heads * shape.time + t) * steps + step) * shape.heads + unit % shape.heads;
+  int64_t writes() const { return shape.time * steps; }
+  // Position of a unit's n-th write among all writes.
+  int64_t write(int64_t unit, int64_t n) const {
+    return (unit / shape.heads * writes() + n) * shape.heads + unit % shape.heads;
+  }
+  const T* key(int64_t unit, int64_t n) const { return k + write(unit, n) * shape.keys; }
+  bool scales(int64_t n) const { return decay && n % steps == 0; }
+  bool reads(int64_t n) const { return (n + 1) % steps == 0; }
+  T keep(int64_t unit, int64_t n) const { return scales(n) ? decay[shape.index(unit, n / steps)] : T(1); }
+};
+
+template <class T>
+struct DeltaGradients {
+  T *dq, *dk, *dv, *dbeta, *ddecay;
+};
+
+// One write from `from` to `to`, which may be the same; returns f of the next write, and the reading.
+template <class T, int N, bool Scale, bool Read>
+NERODE_INLINE Row<T, N> delta_write(const T* from, T* to, const T* __restrict key, const T* __restrict query,
+                                    const T* __restrict next, T keep, const Row<T, N>& u, Row<T, N>& reading,
+                                    int64_t keys) {
+  Row<T, N> found, read;
+  for (int64_t i = 0; i < keys; ++i) {
+    Row<T, N> row = Row<T, N>::load(from + i * Row<T, N>::width);
+    if (Scale) row.scale(keep);
+    row.add(key[i], u);
+    row.store(to + i * Row<T, N>::width);
+    found.add(next[i], row);
+    if (Read) read.add(query[i], row);
+  }
+  if (Read) reading = read;
+  return found;
+}
+
+// The columns [first, first + columns) of one unit.
+template <class T, int N>
+struct DeltaColumns {
+  using Columns = Row<T, N>;
+  const DeltaInputs<T>& in;
+  int64_t unit, first, columns;
+
+  int64_t size() const { return in.shape.keys * Columns::width; }
+
+  Columns miss(int64_t n, T keep, const Columns& found) const {
+    Columns row = Columns::load(in.v + in.write(unit, n) * in.shape.values + first, columns);
+    row.add(-keep, found);
+    return row;
   }
 
-  // The correction u of one write.
-  void correction(const T* S, int64_t at, T* __restrict u) const {
-    weigh_rows(S, k + at * shape.keys, u, shape.keys, shape.values);
-    const T* __restrict value = v + at * shape.values;
-    for (int64_t j = 0; j < shape.values; ++j) u[j] = beta[at] * (value[j] - u[j]);
+  // The n-th write; `found` is its f and becomes that of the next one.
+  void apply(const T* from, T* to, int64_t n, Columns& found, Columns& reading) const {
+    const T keep = in.keep(unit, n);
+    Columns u = miss(n, keep, found);
+    u.scale(in.beta[in.write(unit, n)]);
+    const int64_t keys = in.shape.keys;
+    const T* key = in.key(unit, n);
+    const T* query = in.q + in.shape.index(unit, n / in.steps) * keys;
+    const T* next = in.key(unit, std::min(n + 1, in.writes() - 1));
+    if (in.scales(n) && in.reads(n)) {
+      found = delta_write<T, N, true, true>(from, to, key, query, next, keep, u, reading, keys);
+    } else if (in.scales(n)) {
+      found = delta_write<T, N, true, false>(from, to, key, query, next, keep, u, reading, keys);
+    } else if (in.reads(n)) {
+      found = delta_write<T, N, false, true>(from, to, key, query, next, keep, u, reading, keys);
+    } else {
+      found = delta_write<T, N, false, false>(from, to, key, query, next, keep, u, reading, keys);
+    }
   }
 
-  // One write from `from` to `to`, which may be the same; the first of a token also scales.
-  void apply(const T* from, T* to, int64_t unit, int64_t t, int64_t step, T* u) const {
-    const int64_t at = write(unit, t, step);
-    if (step == 0 && decay) {
-      const T keep = decay[shape.index(unit, t)];
-      for (int64_t i = 0; i < shape.size(); ++i) to[i] = keep * from[i];
-      from = to;
+  void forward(const T* initial, T* o, T* final, T* borders) const {
+    const MatrixShape& s = in.shape;
+    Block<T, N> block(s.keys);
+    to_block<T, N>(initial + unit * s.size() + first, block.data(), s.keys, s.values, columns);
+    Columns found = weigh<T, N>(block.data(), in.key(unit, 0), s.keys), reading;
+    for (int64_t n = 0; n < in.writes(); ++n) {
+      const int64_t t = n / in.steps;
+      if (borders && n % (in.steps * s.chunk) == 0)
+        from_block<T, N>(block.data(), borders + (unit * s.chunks() + t / s.chunk) * s.size() + first, s.keys,
+                         s.values, columns);
+      apply(block.data(), block.data(), n, found, reading);
+      if (in.reads(n)) reading.store(o + s.index(unit, t) * s.values + first, columns);
     }
-    correction(from, at, u);
-    for (int64_t i = 0; i < shape.keys; ++i) {
-      const T key = k[at * shape.keys + i];
-      const T* old = from + i * shape.values;
-      T* now = to + i * shape.values;
-#pragma omp simd
-      for (int64_t j = 0; j < shape.values; ++j) now[j] = old[j] + key * u[j];
-    }
+    from_block<T, N>(block.data(), final + unit * s.size() + first, s.keys, s.values, columns);
   }
+
+  // One write backwards. S is the state before it and `found` its f; G is the gradient after it, without its
+  // reading, and du the sum of k[i] G[i]; both become those of the write before.
+  void back(const DeltaGradients<T>& out, const T* S, T* G, int64_t n, const Columns& found, Columns& du,
+            const T* dout, RowSums<T>& key_sums, RowSums<T>& query_sums) const {
+    const MatrixShape& s = in.shape;
+    const int64_t at = in.write(unit, n), token = s.index(unit, n / in.steps), keys = s.keys;
+    const T keep = in.keep(unit, n), beta = in.beta[at];
+    const T* __restrict key = in.k + at * keys;
+    const T* __restrict query = in.q + token * keys;
+    const T* __restrict before = in.key(unit, std::max<int64_t>(n - 1, 0));
+    const bool reads = in.reads(n), scales = in.scales(n);
+    Columns dread;
+    if (reads) {
+      dread = Columns::load(dout + token * s.values + first, columns);
+      du.add(dot(key, query, keys), dread);
+    }
+    const Columns missed = miss(n, keep, found);
+    Columns u = missed, dvalue = du, dfound = du;
+    u.scale(beta);
+    dvalue.scale(beta);
+    dvalue.store(out.dv + at * s.values + first, columns);
+    dfound.scale(-beta * keep);
+    put(out.dbeta + at, dot(du, missed));
+    typename Lanes<T>::Vector kept = {};
+    Columns next;
+    for (int64_t i = 0; i < keys; ++i) {
+      const Columns row = Columns::load(S + i * Columns::width);
+      Columns g = Columns::load(G + i * Columns::width);
+      key_sums.set(i, row.products(dfound) + g.products(u));
+      query_sums.set(i, row.products(dread));
+      kept += g.products(row);
+      g.add(query[i], dread);
+      g.scale(keep);
+      g.add(key[i], dfound);
+      g.store(G + i * Columns::width);
+      next.add(before[i], g);
+    }
+    const T* __restrict of_key = key_sums.totals();
+    const T common = reads ? dot(u, dread) : T(0);
+    for (int64_t i = 0; i < keys; ++i) put(out.dk + at * keys + i, of_key[i] + common * query[i]);
+    T of_decay = sum_lanes<T>(kept) - beta * dot(du, found);
+    if (reads) {
+      const T* __restrict of_query = query_sums.totals();
+      for (int64_t i = 0; i < keys; ++i) put(out.dq + token * keys + i, keep * of_query[i] + common * key[i]);
+      of_decay += dot(query, of_query, keys);
+    }
+    if (scales) put(out.ddecay + token, of_decay);
+    du = next;
+  }
+
+  void backward(const DeltaGradients<T>& out, const T* borders, const T* dout, T* dinitial) const {
+    const MatrixShape& s = in.shape;
+    const int64_t part = s.chunk * in.steps;
+    Block<T, N> states(part * s.keys), G(s.keys);
+    std::vector<Columns> found(part);
+    RowSums<T> key_sums(s.keys), query_sums(s.keys);
+    to_block<T, N>(dinitial + unit * s.size() + first, G.data(), s.keys, s.values, columns);
+    Columns du = weigh<T, N>(G.data(), in.key(unit, in.writes() - 1), s.keys), reading;
+    for (int64_t c = s.chunks() - 1; c >= 0; --c) {
+      const int64_t begin = c * part, end = std::min(in.writes(), begin + part);
+      const T* border = borders + (unit * s.chunks() + c) * s.size() + first;
+      to_block<T, N>(border, states.data(), s.keys, s.values, columns);
+      Columns f = weigh<T, N>(states.data(), in.key(unit, begin), s.keys);
+      for (int64_t n = begin; n < end; ++n) {
+        T* S = states.data() + (n - begin) * size();
+        found[n - begin] = f;
+        if (n + 1 < end) apply(S, S + size(), n, f, reading);
+      }
+      for (int64_t n = end - 1; n >= begin; --n)
+        back(out, states.data() + (n - begin) * size(), G.data(), n, found[n - begin], du, dout, key_sums,
+             query_sums);
+    }
+    from_block<T, N>(G.data(), dinitial + unit * s.size() + first, s.keys, s.values, columns);
+  }
+
+ private:
+  // Sums over all columns come together block by block.
+  NERODE_INLINE void put(T* place, T value) const { *place = first ? *place + value : value; }
 };
 
 template <class T>
@@ -50,74 +187,10 @@ int delta_forward(const T* q, const T* k, const T* v, const T* beta, const T* de
                   int64_t values, int64_t chunk, int64_t threads) {
   const DeltaInputs<T> in{q, k, v, beta, decay, {batch, time, heads, keys, values, chunk}, steps};
   return run_units(in.shape.units(), threads, steps * in.shape.effort(), [=](int64_t unit) {
-    const MatrixShape& s = in.shape;
-    std::vector<T> u(values);
-    T* S = final + unit * s.size();
-    std::copy(initial + unit * s.size(), initial + (unit + 1) * s.size(), S);
-    for (int64_t t = 0; t < time; ++t) {
-      if (borders && t % chunk == 0)
-        std::copy(S, S + s.size(), borders + (unit * s.chunks() + t / chunk) * s.size());
-      for (int64_t step = 0; step < steps; ++step) in.apply(S, S, unit, t, step, u.data());
-      const int64_t at = s.index(unit, t);
-      weigh_rows(S, q + at * keys, o + at * values, keys, values);
-    }
+    for_each_block<T>(values, [&](auto vectors, int64_t first, int64_t columns) {
+      DeltaColumns<T, decltype(vectors)::value>{in, unit, first, columns}.forward(initial, o, final, borders);
+    });
   });
-}
-
-template <class T>
-struct DeltaGradients {
-  T *dq, *dk, *dv, *dbeta, *ddecay;
-};
-
-// One write backwards. S is the state before the write (scaled already), G the gradient after it.
-template <class T>
-NERODE_INLINE void delta_write_back(const DeltaInputs<T>& in, const DeltaGradients<T>& out, const T* S, T* G,
-                                    int64_t at, T* __restrict u, T* __restrict du) {
-  const int64_t keys = in.shape.keys, values = in.shape.values;
-  const T* key = in.k + at * keys;
-  const T* __restrict value = in.v + at * values;
-  const T beta = in.beta[at];
-  weigh_rows(S, key, u, keys, values);
-  weigh_rows(G, key, du, keys, values);
-  T dbeta = 0;
-#pragma omp simd reduction(+ : dbeta)
-  for (int64_t j = 0; j < values; ++j) {
-    const T miss = value[j] - u[j];
-    dbeta += du[j] * miss;
-    u[j] = beta * miss;
-    du[j] *= beta;
-    out.dv[at * values + j] = du[j];
-  }
-  out.dbeta[at] = dbeta;
-  for (int64_t i = 0; i < keys; ++i) {
-    const T* __restrict s = S + i * values;
-    T* __restrict g = G + i * values;
-    T dkey = 0;
-#pragma omp simd reduction(+ : dkey)
-    for (int64_t j = 0; j < values; ++j) {
-      dkey += g[j] * u[j] - s[j] * du[j];
-      g[j] -= key[i] * du[j];
-    }
-    out.dk[at * keys + i] = dkey;
-  }
-}
-
-template <class T>
-void delta_read_back(const DeltaInputs<T>& in, const DeltaGradients<T>& out, const T* S, T* G, const T* dread,
-                     int64_t at) {
-  const int64_t keys = in.shape.keys, values = in.shape.values;
-  for (int64_t i = 0; i < keys; ++i) {
-    T* __restrict g = G + i * values;
-    const T* __restrict s = S + i * values;
-    const T query = in.q[at * keys + i];
-    T dquery = 0;
-#pragma omp simd reduction(+ : dquery)
-    for (int64_t j = 0; j < values; ++j) {
-      dquery += dread[j] * s[j];
-      g[j] += query * dread[j];
-    }
-    out.dq[at * keys + i] = dquery;
-  }
 }
 
 // `dinitial` comes in as the gradient of the final state and leaves as that of the initial one.
@@ -129,35 +202,9 @@ int delta_backward(const T* q, const T* k, const T* v, const T* beta, const T* d
   const DeltaInputs<T> in{q, k, v, beta, decay, {batch, time, heads, keys, values, chunk}, steps};
   const DeltaGradients<T> out{dq, dk, dv, dbeta, ddecay};
   return run_units(in.shape.units(), threads, 3 * steps * in.shape.effort(), [=](int64_t unit) {
-    const MatrixShape& s = in.shape;
-    const int64_t size = s.size();
-    std::vector<T> states((chunk * steps + 1) * size), scaled(decay ? size : 0), u(values), du(values);
-    T* G = dinitial + unit * size;
-    for (int64_t c = s.chunks() - 1; c >= 0; --c) {
-      const int64_t begin = c * chunk, end = std::min(time, begin + chunk);
-      const T* border = borders + (unit * s.chunks() + c) * size;
-      std::copy(border, border + size, states.data());
-      T* S = states.data();
-      for (int64_t t = begin; t < end; ++t)
-        for (int64_t step = 0; step < steps; ++step, S += size) in.apply(S, S + size, unit, t, step, u.data());
-      for (int64_t t = end - 1; t >= begin; --t) {
-        const int64_t at = s.index(unit, t);
-        delta_read_back(in, out, S, G, dout + at * values, at);
-        for (int64_t step = steps - 1; step > 0; --step) {
-          S -= size;
-          delta_write_back(in, out, S, G, in.write(unit, t, step), u.data(), du.data());
-        }
-        S -= size;
-        if (!decay) {
-          delta_write_back(in, out, S, G, in.write(unit, t, 0), u.data(), du.data());
-          continue;
-        }
-        for (int64_t i = 0; i < size; ++i) scaled[i] = decay[at] * S[i];
-        delta_write_back(in, out, scaled.data(), G, in.write(unit, t, 0), u.data(), du.data());
-        ddecay[at] = dot(G, S, size);
-        for (int64_t i = 0; i < size; ++i) G[i] *= decay[at];
-      }
-    }
+    for_each_block<T>(values, [&](auto vectors, int64_t first, int64_t columns) {
+      DeltaColumns<T, decltype(vectors)::value>{in, unit, first, columns}.backward(out, borders, dout, dinitial);
+    });
   });
 }
 
