@@ -36,9 +36,11 @@ class DiscreteSystem:
         return (self.read * state).sum(-1).real, state
 
     def run(
-        self, x: Float[Tensor, "batch time channels"], state: Complex[Tensor, "batch channels states"]
+        self,
+        x: Float[Tensor, "batch time channels"],
+        state: Complex[Tensor, "batch channels states"] | None = None,
     ) -> tuple[Float[Tensor, "batch time channels"], Complex[Tensor, "batch channels states"]]:
-        """Returns the outputs of a sequence and the state after it."""
+        """Returns the outputs of a sequence and the state after it; without a state it begins at zero."""
         return diagonal_system(x, self.gate, self.write, self.read, state)
 
 

@@ -24,7 +24,7 @@ def diagonal_system(
     gate: Complex[Tensor, "channels states"],
     write: Complex[Tensor, "channels states"],
     read: Complex[Tensor, "channels states"],
-    state: Complex[Tensor, "batch channels states"],
+    state: Complex[Tensor, "batch channels states"] | None = None,
 ) -> tuple[Float[Tensor, "batch time channels"], Complex[Tensor, "batch channels states"]]:
     """Returns y_t = Re(Σ read h_t) and the last state, where h_t = gate ∘ h_{t-1} + write x_t.
 
@@ -33,25 +33,29 @@ def diagonal_system(
         gate: what each number of the state is multiplied by.
         write: how the input of a channel enters its state.
         read: how its state is read.
-        state: h_0.
+        state: h_0; zero when not given, which saves work in short sequences.
     """
     batch, time, _ = x.shape
     size = min(CHUNK, time)
     powers = gate_powers(gate, size)
     kernel = ((read * write)[..., None] * powers[..., :size]).sum(1).real
     entering = _as_real_columns(write[..., None] * powers[..., :size].flip(-1)).transpose(1, 2)
-    leaving = _as_real_columns((read[..., None] * powers[..., 1:]).conj())
-    chunks = _cut(x, size)
-    before = state[:, None]
-    if chunks.shape[1] > batch:
+    chunks, inside = _cut(x, size), _toeplitz(kernel)
+    rest = (time - 1) % size + 1
+    tail = _as_complex_states(_last_chunks(chunks, batch)[..., :rest] @ entering[:, size - rest :], batch)[
+        :, 0
+    ]
+    if state is None and time == size:
+        return _join(chunks @ inside, batch, time), tail
+    before = (tail.new_zeros(tail.shape) if state is None else state)[:, None]
+    if time > size:
         gained = _as_complex_states(chunks @ entering, batch)[:, :-1]
-        later, _ = diagonal_scan(powers[..., size], gained, state)
+        later, _ = diagonal_scan(powers[..., size], gained, before[:, 0])
         before = torch.cat([before, later], dim=1)
     carried = torch.view_as_real(before).permute(2, 0, 1, 3, 4).flatten(3).flatten(1, 2)
-    y = torch.cat([chunks, carried], dim=2) @ torch.cat([_toeplitz(kernel), leaving], dim=1)
-    rest = (time - 1) % size + 1
-    tail = _as_complex_states(_last_chunks(chunks, batch)[..., :rest] @ entering[:, size - rest :], batch)
-    return _join(y, batch, time), powers[..., rest] * before[:, -1] + tail[:, 0]
+    leaving = _as_real_columns((read[..., None] * powers[..., 1:]).conj())
+    y = torch.cat([chunks, carried], dim=2) @ torch.cat([inside, leaving], dim=1)
+    return _join(y, batch, time), powers[..., rest] * before[:, -1] + tail
 
 
 def dense_system(
@@ -76,9 +80,9 @@ def dense_system(
     squares = _repeated_squares(matrix, size)
     reached = _krylov(squares, write[..., None], size)
     seen = _krylov([s.transpose(1, 2) for s in squares], (read @ matrix).transpose(1, 2), size)
-    kernel = (read @ reached.squeeze(-1).transpose(1, 2)).flatten(0, 1)
-    entering = reached.squeeze(-1).flip(1)
-    leaving = seen.permute(0, 2, 3, 1).flatten(2)
+    kernel = (read @ reached).flatten(0, 1)
+    entering = reached.flip(2).transpose(1, 2)
+    leaving = torch.unflatten(seen, 2, (size, outputs)).transpose(2, 3).flatten(2)
     inside = torch.unflatten(_toeplitz(kernel), 0, (channels, outputs)).transpose(1, 2).flatten(2)
     chunks = _cut(x, size)
     before = [state.transpose(0, 1)]
@@ -132,13 +136,12 @@ def _repeated_squares(matrix: Tensor, highest: int) -> list[Tensor]:
 
 
 def _krylov(squares: list[Tensor], vectors: Tensor, count: int) -> Tensor:
-    """A^k V for k = 0 … count - 1, (channels, count, states, vectors)."""
-    found = vectors[:, None]
+    """A^k V for k = 0 … count - 1 side by side, (channels, states, count × vectors)."""
+    found, wanted = vectors, count * vectors.shape[2]
     for square in squares:
-        if found.shape[1] >= count:
-            break
-        found = torch.cat([found, square[:, None] @ found], dim=1)
-    return found[:, :count]
+        if found.shape[2] < wanted:
+            found = torch.cat([found, square @ found], dim=2)
+    return found[:, :, :wanted]
 
 
 def _advance(squares: list[Tensor], states: Tensor, steps: int) -> Tensor:

@@ -5,8 +5,13 @@
     y_t = 2 Re(C h_t) + D x_t
     output = (W g + b) ∘ sigmoid(V g + c),  g = GELU(y)
 
-The kept half of h moves by a map that is linear over the reals only, because P* h = 2 Re(Σ conj(p) h) joins a
-number with its conjugate. The state is therefore given as real and imaginary parts in turn.
+With E = 1/(2/Δ - λ), the formula of Woodbury gives (2/Δ - A)⁻¹ = diag(E) - k EP (EP̄)ᵀ where 1/k = 1 + P* EP,
+and (2/Δ - A)⁻¹ (2/Δ + A) = 4/Δ (2/Δ - A)⁻¹ - I. So a step, too, is diagonal plus rank one:
+
+    h_t = gate ∘ h_{t-1} - low (high · h_{t-1}) + write x_t
+
+The kept half of h moves by a map that is linear over the reals only, because high · h = 2 Re(Σ high h) joins
+a number with its conjugate. The state is therefore given as real and imaginary parts in turn.
 """
 
 from __future__ import annotations
@@ -90,8 +95,10 @@ class S4(Layer):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and h_t."""
-        h = self._advance(as_complex(torch.unflatten(state["h"], -1, (-1, 2))), widened(x))
-        y = 2 * (as_complex(self.C) * h).sum(-1).real
+        gate, low, high, write = self._discrete()
+        h = as_complex(torch.unflatten(state["h"], -1, (-1, 2)))
+        h = gate * h - low * _joined(high, h) + write * widened(x)[..., None]
+        y = _joined(as_complex(self.C), h)[..., 0]
         return self._finish(y, x), {"h": torch.view_as_real(h).flatten(-2)}
 
     def forward(
@@ -100,37 +107,29 @@ class S4(Layer):
         """Returns the outputs and the last h."""
         require_features(self, x)
         start = (state or self.initial_state(len(x)))["h"]
-        nothing, unit = torch.zeros_like(as_complex(self.C)), torch.ones_like(widened(self.log_step))
-        write = torch.view_as_real(self._advance(nothing, unit)).flatten(-2)
-        read = torch.view_as_real(2 * as_complex(self.C).conj().resolve_conj()).flatten(-2)
-        y, h = dense_system(widened(x), self._matrix(), write, read[:, None], start)
+        system = self._discrete()
+        write = torch.view_as_real(system[-1]).flatten(1)
+        read = _as_row(as_complex(self.C))
+        y, h = dense_system(widened(x), _matrix(*system[:-1]), write, read[:, None], start)
         return self._finish(y[..., 0], x), {"h": h}
 
     def transition(
         self, x: Float[Tensor, "batch time inputs"], state: State | None = None
     ) -> DenseTransition:
         """Returns the matrix of each feature, the same at each position."""
-        return DenseTransition(state="h", matrix=self._matrix().expand(*x.shape[:2], -1, -1, -1))
+        matrix = _matrix(*self._discrete()[:-1])
+        return DenseTransition(state="h", matrix=matrix.expand(*x.shape[:2], -1, -1, -1))
 
-    def _advance(
-        self, h: Complex[Tensor, "... inputs half"], x: Float[Tensor, "... inputs"]
-    ) -> Complex[Tensor, "... inputs half"]:
-        """One step of the bilinear rule, the inverse by the formula of Woodbury."""
+    def _discrete(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Gate, low, high and write of a step, each (inputs, half)."""
         rate = torch.complex(-widened(self.log_decay).exp(), widened(self.frequency))
         P, B = as_complex(self.P), as_complex(self.B)
         double = 2 * (-widened(self.log_step)).exp()[:, None]
         inverse = (double - rate).reciprocal()
-        moved = (double + rate) * h - P * _joined(P, h) + 2 * B * x[..., None]
-        moved = inverse * moved
-        return moved - inverse * P * (_joined(P, moved) / (1 + _joined(P, inverse * P)))
-
-    def _matrix(self) -> Float[Tensor, "inputs states states"]:
-        """The matrix of a step without input, on real and imaginary parts in turn."""
-        states = self.settings.states
-        basis = torch.eye(states, dtype=widened(self.P).dtype, device=self.P.device)
-        basis = as_complex(torch.unflatten(basis, -1, (-1, 2)))[:, None].expand(-1, self.inputs, -1)
-        images = self._advance(basis, torch.zeros_like(basis[..., 0].real))
-        return torch.view_as_real(images).flatten(-2).permute(1, 2, 0)
+        low, high = inverse * P, inverse * P.conj()
+        low = low / (1 + _joined(P.conj(), low))
+        write = 2 * (inverse * B - low * _joined(high, B))
+        return (double + rate) * inverse, 2 * double * low, high, write
 
     def _finish(self, y: Tensor, x: Tensor) -> Tensor:
         y = y.to(x.dtype)
@@ -138,9 +137,24 @@ class S4(Layer):
         return self.readout(y)  # type: ignore[no-any-return]
 
 
-def _joined(left: Tensor, right: Tensor) -> Tensor:
-    """The product left* right of two vectors of which one of each pair of conjugates is given."""
-    return 2 * (left.conj() * right).sum(-1, keepdim=True).real
+def _joined(row: Tensor, h: Tensor) -> Tensor:
+    """The sum Σ row h over all numbers and their conjugates."""
+    return 2 * (row * h).sum(-1, keepdim=True).real
+
+
+def _as_row(row: Complex[Tensor, "inputs half"]) -> Float[Tensor, "inputs states"]:
+    """What the real and imaginary parts of h are multiplied by in `_joined`."""
+    return torch.view_as_real(2 * row.conj().resolve_conj()).flatten(1)
+
+
+def _matrix(gate: Tensor, low: Tensor, high: Tensor) -> Float[Tensor, "inputs states states"]:
+    """The matrix of a step without input, on real and imaginary parts in turn."""
+    turns = torch.stack([gate.real, -gate.imag, gate.imag, gate.real], dim=-1)
+    turns = torch.unflatten(turns, -1, (2, 2))
+    half = gate.shape[1]
+    blocks = torch.eye(half, dtype=turns.dtype, device=turns.device)[:, None, :, None] * turns[:, :, :, None]
+    falls = torch.view_as_real(low).flatten(1)[:, :, None] * _as_row(high)[:, None]
+    return blocks.reshape(falls.shape) - falls
 
 
 register(

@@ -97,8 +97,9 @@ class S4d(Layer):
     ) -> tuple[Tensor, State]:
         """Returns the outputs and the last h."""
         require_features(self, x)
-        start = (state or self.initial_state(len(x)))["h"]
-        y, h = self.ssm.discrete().run(widened(x), start)
+        if state is None and self.start is not None:
+            state = self.initial_state(len(x))
+        y, h = self.ssm.discrete().run(widened(x), None if state is None else state["h"])
         return self._finish(y, x), {"h": h}
 
     def transition(
