@@ -7,25 +7,49 @@ import torch
 from nerode.compiler.network import Network
 from nerode.core.errors import NotCompilable
 from nerode.models.compiled.carriers.assembly import Carrier, assemble
+from nerode.models.compiled.carriers.cells import ElmanCarrier, GruCarrier, LstmCarrier, SlstmCarrier
+from nerode.models.compiled.carriers.complex_diagonal import ComplexDiagonalCarrier
+from nerode.models.compiled.carriers.delta import DeltaCarrier
 from nerode.models.compiled.carriers.gla import GlaCarrier
 from nerode.models.compiled.carriers.griffin import GriffinCarrier
 from nerode.models.compiled.carriers.hgrn2 import Hgrn2Carrier
+from nerode.models.compiled.carriers.ids4 import Ids4Carrier
 from nerode.models.compiled.carriers.mamba import MambaCarrier
 from nerode.models.compiled.carriers.mlstm import MLstmCarrier
+from nerode.models.compiled.carriers.one_layer import CellCarrier, assemble_cell
+from nerode.models.compiled.carriers.pd_ssm import PdSsmCarrier
 from nerode.models.compiled.carriers.plan import plan_stream
 from nerode.models.model import Model
 from nerode.models.zoo import find_member
 
 STREAMS: dict[str, type[Carrier]] = {
+    "complex-diagonal": ComplexDiagonalCarrier,
+    "deltanet": DeltaCarrier,
+    "deltanet-signed": DeltaCarrier,
+    "deltaproduct": DeltaCarrier,
+    "deltaproduct-signed": DeltaCarrier,
+    "gated-deltanet": DeltaCarrier,
+    "gated-deltanet-signed": DeltaCarrier,
     "gla": GlaCarrier,
     "griffin": GriffinCarrier,
     "griffin-signed": GriffinCarrier,
     "hgrn2": Hgrn2Carrier,
+    "ids4": Ids4Carrier,
     "mamba": MambaCarrier,
     "mamba-signed": MambaCarrier,
     "mlstm": MLstmCarrier,
+    "pd-ssm": PdSsmCarrier,
 }
 """Architectures that carry layer after layer on a residual stream."""
+
+CELLS: dict[str, type[CellCarrier]] = {
+    "elman-relu": ElmanCarrier,
+    "elman-tanh": ElmanCarrier,
+    "gru": GruCarrier,
+    "lstm": LstmCarrier,
+    "slstm": SlstmCarrier,
+}
+"""Architectures that carry one layer, which the head reads."""
 
 
 def carry(network: Network, architecture: str, *, dtype: torch.dtype = torch.float32) -> Model:
@@ -46,4 +70,6 @@ def carry(network: Network, architecture: str, *, dtype: torch.dtype = torch.flo
     name = find_member(architecture).name
     if name in STREAMS:
         return assemble(plan_stream(network, name), STREAMS[name](name), dtype)
+    if name in CELLS:
+        return assemble_cell(network, CELLS[name](name), dtype)
     raise NotCompilable(name, ["there is no carrier for this architecture"])

@@ -12,14 +12,19 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from nerode.core.errors import NotCompilable
 from nerode.core.exact import Exact, to_float
 from nerode.models.architectures.griffin import Griffin
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.models.compiled.carriers.registers import Register, distinct_moves, read_registers, require_tied
+from nerode.models.compiled.carriers.registers import (
+    Register,
+    distinct_moves,
+    read_registers,
+    require_tied,
+    share_of,
+)
 
 _SATURATED = 1000
 _SCALE = 64
@@ -70,11 +75,7 @@ class GriffinCarrier(Carrier):
 
     def _decay(self, gate: Exact, *, signed: bool) -> float:
         """Λ, at which r = 1 gives a gate."""
-        share = (to_float(gate) + 1) / 2 if signed else to_float(gate)
-        if not 0 <= share <= 1:
-            raise NotCompilable(
-                self.architecture, [f"a gate is {gate}, which this architecture does not have"]
-            )
+        share = share_of(gate, self.architecture, signed=signed)
         if share == 1:
             return -float(_SATURATED)
         return _DECAY_OF_ZERO if share == 0 else math.log(math.expm1(-math.log(share) / _SHARPNESS))

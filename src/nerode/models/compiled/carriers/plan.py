@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import torch
+from torch import Tensor
+
 from nerode.compiler.network import Layer, Network
 from nerode.core.errors import NotCompilable
+from nerode.core.exact import Exact, to_float
 from nerode.models.compiled.carriers.forms import ONE, Form, at, compose
+from nerode.models.compiled.carriers.gate_values import find_gate_values
 
 
 @dataclass(slots=True)
@@ -23,12 +28,16 @@ class BlockPlan:
         seen: what the recurrence of that layer reads: its reads, then its units.
         states: the places of its states.
         units: place and form of each ReLU unit that the feed-forward part computes.
+        letters: for each letter, the place that is 1 there and 0 elsewhere.
+        gate_values: for each coordinate of a diagonal layer, the values of its gate.
     """
 
     layer: Layer | None = None
     seen: list[Form] = field(default_factory=list)
     states: list[int] = field(default_factory=list)
     units: list[tuple[int, Form]] = field(default_factory=list)
+    letters: list[int] = field(default_factory=list)
+    gate_values: list[set[Exact]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -38,23 +47,25 @@ class Plan:
     Attributes:
         network: the network.
         width: number of places.
-        embedded: the places that the embedding fills, with the first layer's units among them.
+        letters: for each letter, the place that is 1 there and 0 elsewhere; none if no layer reads letters.
+        embedded: place and form of the units that the embedding fills in, since they read nothing else.
         blocks: the blocks in order.
         reads: what the decoder reads.
     """
 
     network: Network
     width: int
+    letters: list[int]
     embedded: list[tuple[int, Form]]
     blocks: list[BlockPlan]
     reads: list[Form]
 
 
 def plan_stream(network: Network, architecture: str) -> Plan:
-    """Returns the plan of a network whose layers have real states and no exclusive scan.
+    """Returns the plan of a network without the exclusive scan.
 
     Raises:
-        NotCompilable: if a layer shows its state before the letter, or has a complex state.
+        NotCompilable: if a layer shows its state before the letter.
     """
     return _Planner(network, architecture).plan()
 
@@ -64,36 +75,52 @@ class _Planner:
         self.network, self.architecture = network, architecture
         self.width = ONE + 1
         self.found = {name: at(self._place()) for name in network.embedding.directions}
+        self.letters = self._letter_places()
         self.embedded: list[tuple[int, Form]] = []
         self.blocks: list[BlockPlan] = []
 
     def plan(self) -> Plan:
         for layer in self.network.layers:
             self._require_plain(layer)
-            self._add(layer)
+        for layer, values in zip(self.network.layers, find_gate_values(self.network), strict=True):
+            self._add(layer, values)
         return Plan(
             network=self.network,
             width=self.width,
+            letters=self.letters,
             embedded=self.embedded,
             blocks=self.blocks,
             reads=[self.found[name] for name in self.network.decoder.reads],
         )
 
-    def _require_plain(self, layer: Layer) -> None:
-        reasons = []
-        if layer.exposes_previous:
-            reasons.append(
-                f"layer {layer.name} shows its state before the letter, which no real layer does; compile "
-                "with Options(exclusive_scan=False)"
-            )
-        if reasons:
-            raise NotCompilable(self.architecture, reasons)
+    def _letter_places(self) -> list[int]:
+        """The direction of the embedding that stands for each letter, or a place of its own."""
+        if all(x.recurrence.num_letters is None and not x.complex_state for x in self.network.layers):
+            return []
+        vectors = self.network.embedding.vectors
+        places = []
+        for letter in range(len(vectors)):
+            column = [int(i == letter) for i in range(len(vectors))]
+            found = [d for d in range(len(vectors[0])) if [v[d] for v in vectors] == column]
+            places.append(ONE + 1 + found[0] if found else self._place())
+        return places
 
-    def _add(self, layer: Layer) -> None:
+    def _require_plain(self, layer: Layer) -> None:
+        if layer.exposes_previous:
+            raise NotCompilable(
+                self.architecture,
+                [
+                    f"layer {layer.name} shows its state before the letter, which no real layer does; "
+                    "compile with Options(exclusive_scan=False)"
+                ],
+            )
+
+    def _add(self, layer: Layer, gate_values: list[set[Exact]]) -> None:
         reads = [self.found[name] for name in layer.reads]
         units = self._units(compose(layer.units, reads))
         copies = 2 if layer.complex_state else 1
-        block = BlockPlan(layer=layer, seen=[*reads, *units])
+        block = BlockPlan(layer=layer, seen=[*reads, *units], letters=self.letters)
+        block.gate_values = gate_values
         block.states = [self._place() for _ in range(copies * layer.width)]
         self.blocks.append(block)
         inside = [*reads, *map(at, block.states)]
@@ -116,3 +143,18 @@ class _Planner:
     def _place(self) -> int:
         self.width += 1
         return self.width - 1
+
+
+def embedding_table(plan: Plan) -> Tensor:
+    """Returns what each letter puts on the stream: 1, its vector, and the units that read nothing else."""
+    embedding = plan.network.embedding
+    table = torch.zeros(len(embedding.vectors), plan.width, dtype=torch.float64)
+    table[:, ONE] = 1
+    for letter, vector in enumerate(embedding.vectors):
+        for place, value in enumerate(vector, start=ONE + 1):
+            table[letter, place] = to_float(value)
+    for letter, place in enumerate(plan.letters):
+        table[letter, place] = 1
+    for place, form in plan.embedded:
+        table[:, place] = (table @ form.row(plan.width)).relu()
+    return table

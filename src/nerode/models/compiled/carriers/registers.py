@@ -48,7 +48,7 @@ def read_registers(block: BlockPlan, architecture: str) -> list[Register]:
     writes = compose(recurrence.write, block.seen)
     registers = []
     for i, write in enumerate(writes):
-        moves, gate = _gate(recurrence, i, block.seen, f"layer {layer.name}", architecture)
+        moves, gate = _gate(recurrence, i, block, f"layer {layer.name}", architecture)
         registers.append(
             Register(moves=moves, gate=gate, write=write, start=layer.start[i], place=block.states[i])
         )
@@ -66,28 +66,28 @@ def require_tied(registers: Sequence[Register], architecture: str) -> None:
 
 
 def _gate(
-    recurrence: Diagonal | TimeInvariant, i: int, seen: Sequence[Form], where: str, architecture: str
+    recurrence: Diagonal | TimeInvariant, i: int, block: BlockPlan, where: str, architecture: str
 ) -> tuple[Form | None, Exact]:
-    """When coordinate i moves, and by which gate.
-
-    All coefficients of the gate are ±c, over inputs that are 0 or 1, so that it is 1 - c · moves.
-    """
+    """When coordinate i moves, and by which gate: the gate is 1 - (1 - value) · moves."""
     if isinstance(recurrence, TimeInvariant):
         row = recurrence.matrix[i]
         if any(j != i for j, _ in row):
             raise NotCompilable(architecture, [f"the matrix of {where} is not diagonal"])
         return None, row[0][1] if row else 0
-    row, constant = recurrence.gate.rows[i], recurrence.gate.bias[i]
-    if not row:
-        return None, constant
-    numbers = [c for _, c in row] + [constant]
-    if not all(isinstance(c, int | Fraction) for c in numbers):
-        raise NotCompilable(architecture, [f"a gate of {where} is irrational"])
-    step, *others = {abs(Fraction(c)) for _, c in row}  # type: ignore[arg-type]
-    if others or ((Fraction(constant) - 1) / step).denominator != 1:  # type: ignore[arg-type]
-        raise NotCompilable(architecture, [f"a gate of {where} takes other values than 1 and one more"])
-    parts = [(seen[j], -c / step) for j, c in row]
-    return combine(parts, (1 - constant) / step), 1 - step
+    if not recurrence.gate.rows[i]:
+        return None, recurrence.gate.bias[i]
+    values = block.gate_values[i]
+    others = sorted(values - {1})
+    if len(values) == 1:
+        return None, min(values)
+    if len(others) != 1 or not all(isinstance(v, int | Fraction) for v in values):
+        found = ", ".join(map(str, sorted(values)))
+        raise NotCompilable(
+            architecture, [f"a gate of {where} takes the values {found}; 1 and another can be"]
+        )
+    scale = Fraction(1) / (1 - others[0])
+    parts = [(block.seen[j], -c * scale) for j, c in recurrence.gate.rows[i]]
+    return combine(parts, (1 - recurrence.gate.bias[i]) * scale), others[0]
 
 
 def share_of(gate: Exact, architecture: str, *, signed: bool = False) -> float:

@@ -1,0 +1,164 @@
+"""Reflections and registers in the delta rule: DeltaNet, Gated DeltaNet and DeltaProduct.
+
+A register is a head with one key and one value: S ← (1 - β) S + β v. A vector h that reflections move is kept
+in as many heads as it has coordinates, each of which shows one of them; its keys are the mirrors. β is 0, 1
+or 2 without rounding where the logistic function saturates. Queries and readings are neither normalised nor
+squashed, the convolution passes its input on, a decay is exactly 1, and an output gate is the constant 64,
+divided out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.compiler.recurrences import Factor, Householder
+from nerode.core.errors import NotCompilable
+from nerode.core.exact import Exact, to_float
+from nerode.models.base import Layer
+from nerode.models.compiled.carriers.assembly import Carrier, set_rows
+from nerode.models.compiled.carriers.forms import ONE, Form, at, combine, compose
+from nerode.models.compiled.carriers.plan import BlockPlan
+from nerode.models.compiled.carriers.registers import Register, read_registers, require_tied
+from nerode.models.delta_rule import DeltaRule
+
+_SATURATED = 1000
+_SCALE = 64
+_TOLERANCE = 1e-9
+
+_PLAIN = {
+    "activation": "none",
+    "query_norm": "none",
+    "output_norm": "none",
+    "scale": 1.0,
+    "value_width": 1,
+    "learned_start": True,
+}
+
+
+class DeltaCarrier(Carrier):
+    """Carries layers of reflections, and diagonal layers whose writes are tied to their gates."""
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns heads for the coordinates, and as many factors as the letters need."""
+        record = None if block.layer is None else block.layer.recurrence
+        if not isinstance(record, Householder):
+            return _PLAIN | {"heads": max(1, len(block.states)), "key_width": 1} | self._factors(1)
+        states = len(block.states)
+        return _PLAIN | {"heads": states, "key_width": states} | self._factors(max(1, record.most_factors))
+
+    def fill(self, layer: Layer, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, DeltaRule)
+        if layer.convolution is not None:
+            layer.convolution.weight[:, -1] = 1
+        if layer.decay is not None:
+            layer.decay.bias.fill_(-_SATURATED)
+        if layer.gate is not None:
+            set_rows(layer.gate, [Form({ONE: _SCALE})] * layer.gate.out_features)
+        for head, place in enumerate(block.states):
+            layer.output.weight[place, head] = 1 if layer.gate is None else 1 / _SCALE
+        if block.layer is None:
+            return
+        if isinstance(block.layer.recurrence, Householder):
+            self._fill_mirrors(layer, block, block.layer.recurrence)
+        else:
+            self._fill_registers(layer, block)
+
+    def _factors(self, needed: int) -> dict[str, int]:
+        if "deltaproduct" in self.architecture:
+            return {"factors": needed}
+        if needed > 1:
+            raise NotCompilable(
+                self.architecture,
+                [f"a letter needs {needed} reflections; this architecture has one a letter"],
+            )
+        return {}
+
+    def _fill_registers(self, layer: DeltaRule, block: BlockPlan) -> None:
+        registers = read_registers(block, self.architecture)
+        require_tied(registers, self.architecture)
+        ones = [Form({ONE: 1})] * len(registers)
+        set_rows(layer.query, ones)
+        set_rows(layer.key, ones)
+        set_rows(layer.value, [_value(register) for register in registers])
+        signed = layer.settings.signed
+        logits = [self._when(r.moves, self._logit(1 - r.gate, signed=signed)) for r in registers]
+        set_rows(layer.beta, logits)
+        assert layer.start is not None
+        for head, register in enumerate(registers):
+            layer.start[head] = to_float(register.start)
+
+    def _fill_mirrors(self, layer: DeltaRule, block: BlockPlan, record: Householder) -> None:
+        assert block.layer is not None
+        assert layer.start is not None
+        n, signed = len(block.states), layer.settings.signed
+        chosen = [at(p) for p in block.letters]
+        if record.selector is not None:
+            chosen = compose(record.selector, block.seen)
+        values = [
+            _solve_values(factors, write, self.architecture)
+            for factors, write in zip(record.factors, record.writes, strict=True)
+        ]
+        for j in range(layer.factors):
+            having = [(form, c) for c, form in enumerate(chosen) if j < len(record.factors[c])]
+            key = [combine([(form, record.factors[c][j].vector[i]) for form, c in having]) for i in range(n)]
+            value = combine([(form, values[c][j]) for form, c in having])
+            logits = [(form, self._logit(record.factors[c][j].beta, signed=signed)) for form, c in having]
+            strength = combine([(form, x + _SATURATED) for form, x in logits], -_SATURATED)
+            for head in range(n):
+                number = j * n + head
+                set_rows(layer.key, key, first=number * n)
+                set_rows(layer.value, [value], first=number)
+                set_rows(layer.beta, [strength], first=number)
+        for head in range(n):
+            set_rows(layer.query, [Form({ONE: 1})], first=head * n + head)
+            for i, first in enumerate(block.layer.start):
+                layer.start[head, i, 0] = to_float(first)
+
+    def _when(self, moves: Form | None, logit: Fraction) -> Form:
+        """A logit where a register moves, and the one of β = 0 elsewhere."""
+        if moves is None:
+            return Form({}, logit)
+        return combine([(moves, logit + _SATURATED)], -_SATURATED)
+
+    def _logit(self, beta: Exact, *, signed: bool) -> Fraction:
+        share = to_float(beta) / (2 if signed else 1)
+        if not -_TOLERANCE <= share <= 1 + _TOLERANCE:
+            raise NotCompilable(
+                self.architecture, [f"a factor has β = {beta}; here β lies in [0,{1 + int(signed)}]"]
+            )
+        if share <= 0 or share >= 1:
+            return Fraction(_SATURATED if share >= 1 else -_SATURATED)
+        return Fraction(math.log(share / (1 - share)))
+
+
+def _value(register: Register) -> Form:
+    """What a register is pulled towards: β v is what is written."""
+    return Form() if register.gate == 1 else register.write.scaled(Fraction(1) / (1 - register.gate))
+
+
+def _solve_values(factors: Sequence[Factor], write: Sequence[Exact], architecture: str) -> list[Fraction]:
+    """The values v_j for which the factors of a letter write its vector.
+
+    Each factor adds β k̂ v, and the later factors reflect that.
+    """
+    wanted = np.array([to_float(e) for e in write])
+    columns: list[npt.NDArray[np.float64]] = []
+    for factor in factors:
+        beta, key = to_float(factor.beta), np.array([to_float(e) for e in factor.vector])
+        key = key / np.linalg.norm(key)
+        columns = [c - beta * key * (key @ c) for c in columns]
+        columns.append(beta * key)
+    if not wanted.any():
+        return [Fraction(0)] * len(factors)
+    matrix = np.array(columns).T if columns else np.zeros((len(wanted), 0))
+    solved = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
+    if np.abs(matrix @ solved - wanted).max() > _TOLERANCE:
+        raise NotCompilable(architecture, ["a letter writes where none of its reflections points"])
+    return [Fraction(float(v)) for v in solved]

@@ -1,0 +1,79 @@
+"""Which values the gates of a network take, found by running it exactly."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from nerode.compiler.interpreter import Configuration, Interpreter
+from nerode.compiler.network import Network
+from nerode.compiler.recurrences import Diagonal
+from nerode.compiler.stepping import relu
+from nerode.core.exact import Exact
+
+GateValues = list[list[set[Exact]]]
+"""For each layer and each of its coordinates, the values of its gate; nothing for other recurrences."""
+
+_SHORT, _WALKS, _LENGTH = 200, 4, 100
+
+
+def find_gate_values(network: Network, *, seed: int = 0) -> GateValues:
+    """Returns the values that gates take on all short words and on random walks through legal letters.
+
+    It is a search, not a proof: a value that only rarer words bring about is not found. What is built on it
+    has to be checked against the language.
+    """
+    finder = _Finder(network)
+    if finder.constant:
+        return finder.values
+    finder.explore(_SHORT)
+    for walk in range(_WALKS):
+        finder.wander(_LENGTH, np.random.default_rng([seed, walk]))
+    return finder.values
+
+
+class _Finder:
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.interpreter = Interpreter(network)
+        self.values: GateValues = []
+        self.constant = True
+        for layer in network.layers:
+            rows = layer.recurrence.gate.rows if isinstance(layer.recurrence, Diagonal) else ()
+            self.values.append([set() for _ in rows])
+            self.constant = self.constant and not any(rows)
+
+    def explore(self, most: int) -> None:
+        """Looks at the first configurations, breadth first."""
+        start = self.interpreter.start()
+        waiting, seen = deque([start]), {start}
+        while waiting:
+            configuration = waiting.popleft()
+            for letter in range(len(self.network.alphabet)):
+                self._look(configuration, letter)
+                following = self.interpreter.step(configuration, letter)[0]
+                if following not in seen and len(seen) < most:
+                    seen.add(following)
+                    waiting.append(following)
+
+    def wander(self, length: int, random: np.random.Generator) -> None:
+        """Looks along a random word whose letters are legal more often than not."""
+        configuration, legal = self.interpreter.start(), self.network.decoder.empty.symbols
+        letters = len(self.network.alphabet)
+        for _ in range(length):
+            letter = int(random.integers(letters))
+            if legal and random.random() < 0.9:
+                letter = int(random.choice(sorted(legal)))
+            self._look(configuration, letter)
+            configuration, answer = self.interpreter.step(configuration, letter)
+            legal = answer.legal.symbols
+
+    def _look(self, configuration: Configuration, letter: int) -> None:
+        stream = self.interpreter.stream(configuration, letter)
+        for layer, values in zip(self.network.layers, self.values, strict=True):
+            if isinstance(layer.recurrence, Diagonal):
+                reads = [stream[name] for name in layer.reads]
+                seen = [*reads, *(relu(v) for v in layer.units(reads))]
+                for known, value in zip(values, layer.recurrence.gate(seen), strict=True):
+                    known.add(value)
