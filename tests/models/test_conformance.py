@@ -12,6 +12,9 @@ from nerode.verdict.classes import Gates, Recurrence, Transition
 WIDTH = 8
 
 SMALL = {
+    "local-attention": {"heads": 2, "window": 9},
+    "mamba-2": {"head_size": 4, "groups": 2, "states": 5},
+    "mamba-2-signed": {"head_size": 4, "groups": 2, "states": 5},
     # Its gradient through a choice is not the derivative, on purpose.
     "pd-ssm": {"straight_through": False},
     "ttt-linear": {"heads": 2, "mini_batch": 4},
