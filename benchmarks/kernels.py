@@ -21,6 +21,7 @@ from nerode.models.kernels import (
     selective_scan_reference,
 )
 from nerode.models.kernels.delta_scan import delta_scan
+from nerode.models.kernels.erase_scan import erase_scan
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.kernels.selective_scan import selective_scan
@@ -108,7 +109,6 @@ def matrices(batch: int, length: int, size: int) -> None:
     k = nn.functional.normalize(k, dim=-1)
     start = torch.zeros(batch, 1, size, size)
     scalar, vector = torch.rand(batch, length, 1), torch.rand(batch, length, 1, size)
-    beta = torch.rand(batch, length, 1)
     for name, decay in (("scalar decay", scalar), ("vector decay", vector)):
         tensors = (q, k, v, 0.9 + 0.1 * decay)
         works = {"nerode": training(decay_scan, *tensors)}
@@ -118,7 +118,13 @@ def matrices(batch: int, length: int, size: int) -> None:
             )
         works["torch loop"] = training(lambda *t: matrix_scan_reference.decay_scan(*t, start), *tensors)
         show(f"{name} B {batch} T {length} {size}×{size}", works, repeats=3)
-    tensors = (q, k, v, beta)
+
+
+def deltas(batch: int, length: int, size: int) -> None:
+    q, k, v = torch.randn(3, batch, length, 1, size)
+    k = nn.functional.normalize(k, dim=-1)
+    start = torch.zeros(batch, 1, size, size)
+    tensors = (q, k, v, torch.rand(batch, length, 1))
 
     def single(q: Tensor, k: Tensor, v: Tensor, beta: Tensor) -> Tensor:
         return delta_scan(q, k[:, :, None], v[:, :, None], beta[:, :, None])[0]
@@ -134,6 +140,13 @@ def matrices(batch: int, length: int, size: int) -> None:
         )
     works["torch loop"] = training(loop, *tensors)
     show(f"delta rule B {batch} T {length} {size}×{size}", works, repeats=3)
+    # RWKV-7: q, k, v, a decay for each row, what is looked up and how much of it is taken away.
+    tensors = (q, torch.randn_like(k), v, torch.rand_like(k), k, torch.rand_like(k) * k)
+    works = {
+        "nerode": training(erase_scan, *tensors),
+        "torch loop": training(lambda *t: matrix_scan_reference.erase_scan(*t, start), *tensors),
+    }
+    show(f"erase rule B {batch} T {length} {size}×{size}", works, repeats=3)
 
 
 def nonlinear(hidden: int, batch: int, length: int) -> None:
@@ -200,6 +213,7 @@ def main() -> None:
         diagonal((16, 512, 512), torch.complex64, slow=False)
         selective(64, 128, 128, 16)
         matrices(16, 512, 64)
+        deltas(16, 512, 64)
         walking(10_000_000)
         for hidden, batch, length in (
             (8, 64, 100),

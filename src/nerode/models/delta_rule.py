@@ -22,6 +22,7 @@ from nerode.core.errors import InputError
 from nerode.models.base import Layer, State, require_features
 from nerode.models.decay_gate import DecayGate
 from nerode.models.kernels.delta_scan import delta_scan
+from nerode.models.precision import widened
 from nerode.models.short_convolution import ShortConvolution
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import HouseholderTransition
@@ -217,15 +218,14 @@ def without_lengths(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Returns k', v' and β' with β' k' k'ᵀ = β k̂ k̂ᵀ and β' k' v'ᵀ = β k̂ vᵀ, where k̂ = k / |k|.
 
-    k' is k times a power of two, between 1/2 and 1 in length, and β' = β / |k'|²: where keys have whole
-    entries, nothing has to be rounded. Keys shorter than `SHORTEST_KEY` fade instead of being blown up.
+    k' is k times a power of two, between 1/2 and 1 in length, and β' = β / |k'|²: for keys like (1, 0) and
+    (1, -1) nothing has to be rounded. Keys shorter than `SHORTEST_KEY` fade instead of being blown up.
     """
-    wide = k.float() if k.dtype in (torch.float16, torch.bfloat16) else k
+    wide = widened(k)
+    square = wide.square().sum(-1)
     with torch.no_grad():
-        length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True).clamp_min(SHORTEST_KEY)
+        length = square.sqrt().clamp_min(SHORTEST_KEY)
         power = length.frexp().mantissa / length
-    wide = power * wide
-    square = wide.square().sum(-1).clamp_min(0.125)
-    beta = beta.to(wide.dtype) / square
-    value = v.to(wide.dtype) * square.sqrt()[..., None]
-    return wide.to(k.dtype), value.to(k.dtype), beta.to(k.dtype)
+    square = (power * power * square).clamp_min(0.125)
+    parts = power[..., None] * wide, widened(v) * square.sqrt()[..., None], widened(beta) / square
+    return parts[0].to(k.dtype), parts[1].to(k.dtype), parts[2].to(k.dtype)
