@@ -19,6 +19,7 @@ from nerode.models.compiled.carriers.mlstm import MLstmCarrier
 from nerode.models.compiled.carriers.one_layer import CellCarrier, assemble_cell
 from nerode.models.compiled.carriers.pd_ssm import PdSsmCarrier
 from nerode.models.compiled.carriers.plan import plan_stream
+from nerode.models.compiled.carriers.ssm import carry_ssm
 from nerode.models.model import Model
 from nerode.models.zoo import find_member
 
@@ -41,6 +42,9 @@ STREAMS: dict[str, type[Carrier]] = {
     "pd-ssm": PdSsmCarrier,
 }
 """Architectures that carry layer after layer on a residual stream."""
+
+TIME_INVARIANT = ("ssm",)
+"""Architectures with one fixed matrix."""
 
 CELLS: dict[str, type[CellCarrier]] = {
     "elman-relu": ElmanCarrier,
@@ -70,6 +74,8 @@ def carry(network: Network, architecture: str, *, dtype: torch.dtype = torch.flo
     name = find_member(architecture).name
     if name in STREAMS:
         return assemble(plan_stream(network, name), STREAMS[name](name), dtype)
+    if name in TIME_INVARIANT:
+        return carry_ssm(network, name, dtype)
     if name in CELLS:
         return assemble_cell(network, CELLS[name](name), dtype)
     raise NotCompilable(name, ["there is no carrier for this architecture"])
