@@ -28,7 +28,7 @@ def legendre_normal_form(
     Complex[Tensor, " half"],
     Complex[Tensor, "states half"],
 ]:
-    """Returns Λ, P, B and V with A = V* form of HiPPO-LegS, one of each pair of conjugates, in complex128.
+    """Returns Λ, P, B and V of HiPPO-LegS as diagonal plus low rank, in complex128, half of each.
 
     A + P Pᵀ = -½ I + S with S skew-symmetric, so it has orthonormal eigenvectors V; in their basis A is
     diag(Λ) - P P*, and B is V* B. The eigenvalues come in conjugate pairs: those with positive imaginary part

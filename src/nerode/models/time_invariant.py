@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 from nerode.models.kernels.scan import diagonal_scan
 
 CHUNK = 32
-"""Positions in a chunk. Measured: 16 to 64 are within a fifth of the best from length 128 on."""
+"""Positions in a chunk. Of 16, 32, 64 and 128 it was the fastest, or within a tenth, at lengths 128 to 4096."""
 
 
 def diagonal_system(
