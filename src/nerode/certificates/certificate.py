@@ -67,6 +67,10 @@ _ARITHMETIC = {
         "In the stated dtype, one letter after the other, where every product and sum is exact in any order "
         "of summation"
     ),
+    "rounded": (
+        "In the stated dtype, one letter after the other by the module's own step, with all its roundings, "
+        "on the arithmetic and in the batch sizes that the evidence names"
+    ),
 }
 
 
@@ -161,15 +165,12 @@ def language_claim(
         task: PREDICT, VALID_PREFIXES or RECOGNISE.
         method: how it was shown.
         dtype: the float format of a bit-exact claim.
-        order: "exact", or for a dtype "any" or "step".
+        order: "exact", or for a dtype "any", "step" or "rounded".
         length: "all" or the greatest length.
     """
-    if length != "all":
-        scope = UP_TO_LENGTH
-    else:
-        scope = {"exact": EXACT, "any": ANY_ORDER, "step": STEP_BY_STEP}[order]
+    scopes = {"exact": EXACT, "any": ANY_ORDER, "step": STEP_BY_STEP, "rounded": STEP_BY_STEP}
     return Claim(
-        scope=scope,
+        scope=scopes[order] if length == "all" else UP_TO_LENGTH,
         method=method,
         task=task,
         covers=f"{_ARITHMETIC[order]}: {_DONE[task][0].lower()}{_DONE[task][1:]}.",

@@ -23,13 +23,25 @@ MOST_UNITS = 200
 
 
 def certify(
-    network: Network, language: Language, *, budget: Budget | None = None
+    network: Network, language: Language, *, dtype: str | None = None, budget: Budget | None = None
 ) -> Certificate | Refutation | Unproved:
     """Returns a certificate, the shortest word on which the network fails, or a reason why neither was found.
 
     Networks with distributions are compared with their n-gram model on every context; networks in exact
     arithmetic by closure or invariants; networks with tanh, sigmoid or exp by boxes.
+
+    Args:
+        network: a compiled network.
+        language: what it should do.
+        dtype: None for the network itself; "float64", "float32", "bfloat16" or "float16" for its module as
+            it runs in this format, roundings included, which needs torch. That proof may reach only up to
+            some length.
+        budget: limits for the search.
     """
+    if dtype is not None:
+        from nerode.certificates.floats.certify import certify_floats
+
+        return certify_floats(network, language, dtype=dtype, budget=budget).outcome()
     if isinstance(network.decoder, LogitDecoder):
         if not isinstance(language, NgramLanguage):
             return Unproved(reason="the network has distributions, but the language is not an n-gram model")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from nerode.certificates.certificate import Certificate, certificate_to_json
 from nerode.certificates.checker import (
@@ -17,7 +18,7 @@ from nerode.compiler.network import Network
 from nerode.core.budget import Budget
 from nerode.core.errors import FormatError, InputError
 from nerode.core.files import write_atomically
-from nerode.languages.description import describe_language
+from nerode.languages.description import describe_language, language_from_description
 from nerode.languages.language import Language
 
 
@@ -50,12 +51,33 @@ def read_network(folder: Path) -> Network:
     Raises:
         FormatError: if the folder has no network or one that does not read.
     """
-    path = folder / NETWORK_FILE
+    data = _read(folder / NETWORK_FILE)
+    try:
+        return network_from_json(data)
+    except InputError as error:
+        raise FormatError(str(error), path=folder / NETWORK_FILE) from None
+
+
+def read_language(folder: Path) -> Language:
+    """Returns the language of a folder.
+
+    Raises:
+        FormatError: if the folder has no language or one that does not read.
+    """
+    data = _read(folder / LANGUAGE_FILE)
+    try:
+        return language_from_description(data)
+    except InputError as error:
+        raise FormatError(str(error), path=folder / LANGUAGE_FILE) from None
+
+
+def _read(path: Path) -> Any:
+    """The JSON values of a file."""
     try:
         size = path.stat().st_size
-        if size > MAX_BYTES[NETWORK_FILE]:
-            raise FormatError(f"is larger than {MAX_BYTES[NETWORK_FILE]:,} bytes", path=path)
-        data = json.loads(path.read_text(encoding="utf-8"))
+        if size > MAX_BYTES[path.name]:
+            raise FormatError(f"is larger than {MAX_BYTES[path.name]:,} bytes", path=path)
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FormatError(
             f"cannot be read: {error.strerror}",
@@ -63,11 +85,9 @@ def read_network(folder: Path) -> Network:
             hint="`nerode compile … -o DIR` writes such a folder",
         ) from None
     except (ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
         raise FormatError(f"is not JSON: {error}", path=path) from None
-    try:
-        return network_from_json(data)
-    except InputError as error:
-        raise FormatError(str(error), path=path) from None
 
 
 def _text(data: object) -> str:

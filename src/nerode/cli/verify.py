@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,42 +13,131 @@ from nerode.certificates.certificate import claim_to_json
 from nerode.certificates.checker import CheckResult, check_folder
 from nerode.certificates.checker_problem import Failure
 from nerode.cli.options import budget_options, make_budget
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError, UnknownName
 from nerode.report.claims import claim_line
 from nerode.verdict.records import DTYPES
+
+if TYPE_CHECKING:
+    from nerode.certificates.floats.examination import Examination
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
-    "--dtype", type=click.Choice(list(DTYPES)), help="Exit 1 unless a claim covers this float format."
+    "--dtype",
+    "dtypes",
+    metavar="D,D",
+    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it right bit "
+    "for bit, or say up to which length.",
 )
+@click.option("--save", is_flag=True, help="Keep the proofs in floats in DIR; later they are only replayed.")
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(folder: Path, dtype: str | None, as_json: bool, **options: Any) -> None:
-    """Re-check the certificate in DIR; exit 1 if it does not hold."""
-    result = check_folder(folder, budget=make_budget(options))
-    missing = result.ok and dtype is not None and not any(c.dtype == dtype for c in result.claims)
+def verify(folder: Path, dtypes: str | None, save: bool, as_json: bool, **options: Any) -> None:
+    """Re-check the certificate in DIR; exit 1 if it does not hold.
+
+    With --dtype, also exit 1 if the network fails on some word in one of the formats, or nothing is proved.
+    """
+    budget = make_budget(options)
+    wanted = _read_dtypes(dtypes)
+    if save and not wanted:
+        raise InputError("--save keeps proofs in floats; say in which with --dtype")
+    result = check_folder(folder, budget=budget)
+    found = _examine(folder, result, wanted, save=save, budget=budget) if result.ok and wanted else []
     if as_json:
-        click.echo(json.dumps(_object(result), ensure_ascii=False))
-    elif result.ok:
-        for claim in result.claims:
-            click.echo(claim_line(claim))
+        click.echo(json.dumps(_object(result, found), ensure_ascii=False))
     else:
+        _print(result, found)
+    sys.exit(0 if result.ok and all(_is_good(e, result) for e in found) else 1)
+
+
+def _read_dtypes(names: str | None) -> list[str]:
+    if names is None:
+        return []
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if not wanted:
+        raise InputError(f"--dtype was given no name; allowed are {', '.join(DTYPES)}")
+    for name in wanted:
+        if name not in DTYPES:
+            raise UnknownName("float format", name, DTYPES)
+    return wanted
+
+
+def _examine(
+    folder: Path, result: CheckResult, dtypes: list[str], *, save: bool, budget: Budget
+) -> list[Examination]:
+    """What is found in each format; this is where torch is loaded."""
+    from nerode.certificates.floats.examination import examine, recheck_stored, store
+    from nerode.certificates.folder import read_language, read_network
+
+    network, language = read_network(folder), read_language(folder)
+    found = []
+    for dtype in dtypes:
+        seen = recheck_stored(folder, network, language, dtype=dtype, budget=budget.start())
+        if seen is None:
+            seen = examine(network, language, dtype=dtype, known=result.claims, budget=budget.start())
+            if save:
+                store(folder, seen)
+        found.append(seen)
+    return found
+
+
+def _is_good(seen: Examination, result: CheckResult) -> bool:
+    """Whether no word fails in a format, and something is proved for it."""
+    proofs = [c for c in (*result.claims, *seen.claims) if c.dtype == seen.dtype and c.scope != "tested only"]
+    return seen.failure is None and bool(proofs)
+
+
+def _print(result: CheckResult, found: list[Examination]) -> None:
+    if not result.ok:
         assert result.failure is not None
-        click.echo(f"✗ refused: {result.failure.what}", err=True)
-        if result.failure.entry:
-            click.echo(f"  at {result.failure.entry}", err=True)
-    if missing:
-        click.echo(f"no claim covers {dtype}", err=True)
-    sys.exit(0 if result.ok and not missing else 1)
+        _print_failure("refused", result.failure)
+    for claim in (*result.claims, *(c for seen in found for c in seen.claims)):
+        click.echo(claim_line(claim))
+    for seen in found:
+        if seen.failure is not None:
+            _print_failure(seen.dtype, seen.failure)
+        elif not _is_good(seen, result):
+            click.echo(f"nothing is proved in {seen.dtype}: {seen.details.get('reason')}", err=True)
+        if "horizon" in seen.details:
+            click.echo(f"  {seen.dtype}: {_horizon_line(**seen.details['horizon'])}", err=True)
 
 
-def _object(result: CheckResult) -> dict[str, Any]:
-    return {
-        "ok": result.ok,
-        "claims": [claim_to_json(claim) for claim in result.claims],
-        "failure": None if result.failure is None else _failure(result.failure),
+def _horizon_line(
+    *, word: str, predicted: int | None, measured: int | None, at: int | None, steps: bool
+) -> str:
+    """Where a loop fails, in one line."""
+    if measured is None or at is None:
+        return f"{word} should fail at n = {predicted:,}; it was not run that far"
+    guess = "not predicted" if predicted is None else f"predicted: n = {predicted:,}"
+    return f"{word} fails at n = {measured:,}, after {at:,} letters ({guess})"
+
+
+def _print_failure(what: str, failure: Failure) -> None:
+    click.echo(f"✗ {what}: {failure.what}", err=True)
+    if failure.entry:
+        click.echo(f"  at {failure.entry}", err=True)
+
+
+def _object(result: CheckResult, found: list[Examination]) -> dict[str, Any]:
+    failure = result.failure or next((seen.failure for seen in found if seen.failure is not None), None)
+    item = {
+        "ok": result.ok and all(_is_good(seen, result) for seen in found),
+        "claims": [
+            claim_to_json(claim) for claim in (*result.claims, *(c for seen in found for c in seen.claims))
+        ],
+        "failure": None if failure is None else _failure(failure),
     }
+    if found:
+        item["floats"] = {
+            seen.dtype: {
+                **seen.details,
+                "failure": None if seen.failure is None else _failure(seen.failure),
+            }
+            for seen in found
+        }
+    return item
 
 
 def _failure(failure: Failure) -> dict[str, Any]:

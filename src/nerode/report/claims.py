@@ -11,6 +11,8 @@ def claim_line(claim: Claim) -> str:
     parts = [claim.scope.replace("a dtype", claim.dtype or "a dtype")]
     if claim.length != "all":
         parts = [f"right up to length {claim.length:,} in {claim.dtype}"]
+    if claim.scope == TESTED:
+        parts = [f"tested to length {claim.length:,} in {claim.dtype}, no proof"]
     if claim.task == WINDOW or claim.task == FRAGILE:
         parts = [claim.covers]
     if claim.eps is not None:

@@ -1,0 +1,1 @@
+"""Certificates in floats: what a module does in the format it runs in, roundings included; needs torch."""
