@@ -9,12 +9,22 @@ import torch
 from torch import Tensor
 
 from nerode.core.errors import InputError
-from nerode.models.architectures.orthogonal import Orthogonal, OrthogonalSettings, rotation, skew_basis
+from nerode.models.architectures.orthogonal import Orthogonal, OrthogonalSettings, rotation
 
 
 def layer(inputs: int = 4, **settings: object) -> Orthogonal:
     torch.manual_seed(0)
     return Orthogonal(inputs, OrthogonalSettings(**settings)).double().requires_grad_(False)  # type: ignore[arg-type]
+
+
+def skew_basis(size: int) -> Tensor:
+    """One skew matrix for each pair of coordinates: the turn of the first towards the second."""
+    above, below = torch.triu_indices(size, size, offset=1)
+    basis = torch.zeros(len(above), size, size)
+    numbers = torch.arange(len(above))
+    basis[numbers, below, above] = 1.0
+    basis[numbers, above, below] = -1.0
+    return basis
 
 
 def skew(size: int, count: int = 20, scale: float = 2.0) -> Tensor:
@@ -61,7 +71,8 @@ def test_a_turn_goes_from_the_first_coordinate_to_the_second() -> None:
 def test_a_cycle_of_sixty_is_tracked_for_ten_thousand_letters() -> None:
     ours = layer(60, blocks=1, size=2)
     with torch.no_grad():
-        ours.angles.weight.copy_(2 * math.pi / 60 * torch.arange(60, dtype=torch.float64)[None])
+        ours.W.weight.zero_()
+        ours.W.weight[2] = 2 * math.pi / 60 * torch.arange(60, dtype=torch.float64)
         letters = torch.randint(0, 60, (1, 10_000), generator=torch.Generator().manual_seed(1))
         _, state = ours(torch.nn.functional.one_hot(letters, 60).double())
     angle = 2 * math.pi * int(letters.sum()) / 60
@@ -83,8 +94,19 @@ def test_the_start_is_the_identity() -> None:
     assert "start" not in layer().state_dict()
 
 
+def test_the_spread_of_the_first_angles() -> None:
+    letters = torch.eye(60, dtype=torch.float64)
+    skews = layer(60, blocks=20, size=2, spread=1.0).W(letters).unflatten(-1, (20, 2, 2))
+    assert float((skews - skews.mT)[..., 0, 1].std()) == pytest.approx(1, rel=0.1)
+    features = torch.randn(500, 60, dtype=torch.float64)
+    skews = layer(60, blocks=20, size=2).W(features).unflatten(-1, (20, 2, 2))
+    assert float((skews - skews.mT)[..., 0, 1].std()) == pytest.approx(1, rel=0.1)
+
+
 def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="size 1"):
         OrthogonalSettings(size=1)
+    with pytest.raises(InputError, match="spread is -1"):
+        OrthogonalSettings(spread=-1.0)
     with pytest.raises(InputError, match="blocks is 0"):
         OrthogonalSettings(blocks=0)

@@ -1,7 +1,7 @@
 """Blocks of rotations that depend on the input: the orthogonal case of a dense linear recurrence.
 
     H_t    = R(x_t) H_{t-1}  (+ B x_t)      in each block; R(x) in SO(size), H_0 = I
-    R(x)   = exp(S)  or  (I - S/2)⁻¹ (I + S/2),  S = -Sᵀ linear in x
+    R(x)   = exp(S)  or  (I - S/2)⁻¹ (I + S/2),  S = W(x) - W(x)ᵀ,  W linear in x
     output = C vec(H_t) + c
 
 Nothing grows and nothing fades. A group of rotations is tracked by one block that carries it: cyclic groups
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.dense_layer import DenseLayer
-from nerode.models.heads import require_positive, split_heads
+from nerode.models.heads import require_positive
 from nerode.models.precision import widened
 from nerode.models.zoo import Kind, register
 
@@ -35,6 +35,8 @@ class OrthogonalSettings:
         columns: of each state; None for as many as rows, which makes the state the product of all rotations.
         outputs: number of outputs; None for as many as inputs.
         form: how a rotation is made from a skew matrix.
+        spread: deviation of the entries of S for an input of length 1; None for 1/√inputs, which suits
+            features of variance 1. One-hot letters want 1: from small angles A5 is not learned.
         write: whether B x is added to the state.
         learned_start: whether the state before the first position is trained; it begins as the identity.
     """
@@ -44,11 +46,12 @@ class OrthogonalSettings:
     columns: int | None = None
     outputs: int | None = None
     form: Literal["exponential", "cayley"] = "exponential"
+    spread: float | None = None
     write: bool = False
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(blocks=self.blocks, columns=self.columns, outputs=self.outputs)
+        require_positive(blocks=self.blocks, columns=self.columns, outputs=self.outputs, spread=self.spread)
         if self.size < 2:
             raise InputError(f"rotations of size {self.size} were asked for; they need 2 or more")
 
@@ -56,14 +59,14 @@ class OrthogonalSettings:
 class Orthogonal(DenseLayer):
     """A layer of rotations.
 
-    The angles are drawn from N(0, 1/inputs) for each feature, all else as torch does.
+    W is drawn from a normal distribution, all else as torch does. W has more than twice the entries that S
+    needs: each angle then learns twice as fast as the readout, without which A5 was not learned.
 
     Implements: [Merrill2024] for a matrix that depends on the input
     Implements: [LezcanoCasado2019] for the exponential
     Implements: [Helfrich2018] for the Cayley form
     """
 
-    basis: Tensor
     start: Tensor
 
     def __init__(self, inputs: int, settings: OrthogonalSettings) -> None:
@@ -71,12 +74,10 @@ class Orthogonal(DenseLayer):
         self.settings = settings
         blocks, size = settings.blocks, settings.size
         self.columns = settings.columns or size
-        self.angles = nn.Linear(inputs, blocks * size * (size - 1) // 2)
-        nn.init.normal_(self.angles.weight, std=inputs**-0.5)
-        nn.init.zeros_(self.angles.bias)
+        self.W = nn.Linear(inputs, blocks * size**2, bias=False)
+        nn.init.normal_(self.W.weight, std=(settings.spread or inputs**-0.5) / 2**0.5)
         self.B = nn.Linear(inputs, blocks * size * self.columns, bias=False) if settings.write else None
         self.C = nn.Linear(blocks * size * self.columns, self.outputs)
-        self.register_buffer("basis", skew_basis(size), persistent=False)
         start = torch.eye(size, self.columns).repeat(blocks, 1, 1)
         if settings.learned_start:
             self.start = nn.Parameter(start)
@@ -89,9 +90,9 @@ class Orthogonal(DenseLayer):
 
     def matrices(self, x: Float[Tensor, "... inputs"]) -> Tensor:
         """Returns R(x) (…, blocks, size, size)."""
-        angles = split_heads(widened(self.angles(x)), self.settings.blocks)
-        skew = torch.einsum("...c,cij->...ij", angles, self.basis.to(angles.dtype))
-        return rotation(skew, self.settings.form).to(x.dtype)
+        size = self.settings.size
+        entries = widened(self.W(x)).reshape(*x.shape[:-1], self.settings.blocks, size, size)
+        return rotation(entries - entries.mT, self.settings.form).to(x.dtype)
 
     def writes(self, x: Float[Tensor, "... inputs"]) -> Tensor | None:
         """Returns B x (…, blocks, size, columns)."""
@@ -104,16 +105,6 @@ class Orthogonal(DenseLayer):
         """Returns C vec(H) + c."""
         read: Tensor = self.C(h.flatten(-3))
         return read
-
-
-def skew_basis(size: int) -> Float[Tensor, "pairs size size"]:
-    """Returns one skew matrix for each pair of coordinates: the turn of the first towards the second."""
-    above, below = torch.triu_indices(size, size, offset=1)
-    basis = torch.zeros(len(above), size, size)
-    numbers = torch.arange(len(above))
-    basis[numbers, below, above] = 1.0
-    basis[numbers, above, below] = -1.0
-    return basis
 
 
 def rotation(

@@ -155,7 +155,7 @@ _add(
     "cpu-groups-rotations",
     "Merrill2024",
     "orthogonal",
-    {"blocks": 4, "size": 3},
+    {"blocks": 4, "size": 3, "spread": 1.0},
     note="products in A5 on one core: one-hot letters in, scores out of the one layer",
     width=None,
     scores=True,
