@@ -150,7 +150,11 @@ class Model(nn.Module):
             x: letters (batch, time) or features (batch, time, features); length 1 or more.
             state: the state to go on from; the initial state when not given.
         """
-        self._check(x)
+        self.check(x)
+        return self.run(x, state)
+
+    def run(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns what `forward` returns, without a look at x first."""
         state = self.initial_state(len(x)) if state is None else state
         stream, after = self._embed(x, state)
         for number, block in enumerate(self._blocks):
@@ -160,7 +164,7 @@ class Model(nn.Module):
 
     def trace(self, x: Tensor, state: State | None = None) -> Trace:
         """Returns the scores and, under `number.name`, the states of all layers after each position."""
-        self._check(x)
+        self.check(x)
         state = self.initial_state(len(x)) if state is None else state
         stream, _ = self._embed(x, state)
         states: dict[str, Tensor] = {}
@@ -172,14 +176,14 @@ class Model(nn.Module):
 
     def inputs_of(self, number: int, x: Tensor, state: State | None = None) -> Tensor:
         """Returns what layer `number` reads when the model reads `x`: for `transition` and pictures."""
-        self._check(x)
+        self.check(x)
         state = self.initial_state(len(x)) if state is None else state
         stream, _ = self._embed(x, state)
         for earlier in range(number):
             stream, _ = self._blocks[earlier](stream, part_of(state, earlier))
         return self._blocks[number]._before(stream)
 
-    def _check(self, x: Tensor) -> None:
+    def check(self, x: Tensor) -> None:
         """Raises InputError unless the model can read x."""
         letters, features = self.config.letters, self.config.features
         axes = "(batch, time)" if features is None else f"(batch, time, {features})"

@@ -34,15 +34,17 @@ FAST: dict[str, Kernel] = {
     "elman-tanh": functools.partial(single, cells.elman, activation="tanh"),
     "elman-relu": functools.partial(single, cells.elman, activation="relu"),
     "gru": functools.partial(single, cells.gru),
+    "gru-reset-first": functools.partial(single, cells.gru_reset_first),
     "lstm": paired,
 }
 PLAIN: dict[str, Kernel] = {
     "elman-tanh": functools.partial(single, cells_reference.elman, activation="tanh"),
     "elman-relu": functools.partial(single, cells_reference.elman, activation="relu"),
     "gru": functools.partial(single, cells_reference.gru),
+    "gru-reset-first": functools.partial(single, cells_reference.gru_reset_first),
     "lstm": cells_reference.lstm,
 }
-GATES = {"elman-tanh": 1, "elman-relu": 1, "gru": 3, "lstm": 4}
+GATES = {"elman-tanh": 1, "elman-relu": 1, "gru": 3, "gru-reset-first": 3, "lstm": 4}
 
 
 def tensors(

@@ -1,20 +1,121 @@
-"""The step loop of the sLSTM cell, fast on the CPU."""
+"""The step loop of the sLSTM cell, fast on the CPU.
+
+All tensors may have one more axis in front: that of the members of an ensemble.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
+import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from nerode.models.kernels import slstm_reference
+from nerode.models.kernels.cell_functions import dense_or_none, empty_gates, or_none
+from nerode.models.kernels.members import MemberFunction, as_members, one_by_one, shifted
 from nerode.models.kernels.slstm_reference import Cell
+from nerode.models.kernels.tensor_checks import require_like, require_sequence
+from nerode.models.native.calls import apply, call, dense, runs_natively
 
 
 def slstm(
-    inputs: Float[Tensor, "batch time gates"],
-    weight: Float[Tensor, "heads gates_of_head size"],
+    inputs: Float[Tensor, "*members batch time gates"],
+    weight: Float[Tensor, "*members heads gates_of_head size"],
     initial: Cell,
     *,
     exponential_forget: bool = False,
 ) -> Cell:
-    """Returns h, c, n and m after each position."""
-    return slstm_reference.slstm(inputs, weight, initial, exponential_forget=exponential_forget)
+    """Returns h, c, n and m after each position, (batch, time, hidden) each.
+
+    c = f c + i tanh(z), n = f n + i, h = sigmoid(o) c / n, with i = exp(x_i), f = sigmoid(x_f) or exp(x_f);
+    c and n are stored divided by exp(m), m the maximum of x_i and log f + m.
+
+    Args:
+        inputs: x for the gates i, f, z, o, each over all heads, without what they read from h.
+        weight: for each head, what its gates i, f, z, o read from its part of h.
+        initial: h, c, n and m before the first position.
+        exponential_forget: whether f is exp(x_f).
+
+    Raises:
+        InputError: if shapes, types or devices do not agree, or an axis is empty.
+
+    Implements: [Beck2024]
+    """
+    _check(inputs, weight, initial)
+    tensors = (inputs, weight, *initial)
+    single = inputs.ndim == 3
+    if not runs_natively(*tensors):
+        plain = partial(_plain, exponential_forget=exponential_forget)
+        h, c, n, m = plain(*tensors) if single else one_by_one(plain, *tensors)
+        return h, c, n, m
+    given = as_members(tensors, single=single)
+    h, c, n, m, _ = apply(_Slstm, *given, exponential_forget, torch.is_grad_enabled())
+    return (h[0], c[0], n[0], m[0]) if single else (h, c, n, m)
+
+
+def _plain(inputs: Tensor, weight: Tensor, *initial: Tensor, exponential_forget: bool) -> Cell:
+    h, c, n, m = initial
+    return slstm_reference.slstm(inputs, weight, (h, c, n, m), exponential_forget=exponential_forget)
+
+
+def _check(inputs: Tensor, weight: Tensor, initial: Cell) -> None:
+    members = "members " if inputs.ndim == 4 else ""
+    require_sequence("inputs", inputs, f"{members}batch time 4*heads*size")
+    require_sequence("weight", weight, f"{members}heads 4*size size")
+    axes, (heads, _, size) = inputs.shape[:-3], weight.shape[-3:]
+    require_like("weight", weight, (*axes, heads, 4 * size, size), inputs)
+    require_like("inputs", inputs, (*inputs.shape[:-1], 4 * heads * size), inputs)
+    for name, part in zip("hcnm", initial, strict=True):
+        require_like(f"initial {name}", part, (*axes, inputs.shape[-3], heads * size), inputs)
+
+
+class _Slstm(MemberFunction):
+    @staticmethod
+    def forward(*arguments: Any) -> tuple[Tensor, ...]:
+        *given, exponential_forget, keep = arguments
+        inputs, weight, *initial = (dense(tensor) for tensor in given)
+        _, heads, _, size = weight.shape
+        outputs = [inputs.new_empty(*inputs.shape[:3], heads * size) for _ in range(4)]
+        saved = empty_gates(outputs[0], 5, keep=keep)
+        call(
+            "slstm_forward",
+            *(inputs, weight, *initial),
+            *(*outputs, or_none(saved)),
+            *(*inputs.shape[:3], heads, size, int(exponential_forget)),
+        )
+        return (*outputs, saved)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        _, weight, h0, c0, n0, *_ = inputs
+        h, c, n, _, saved = output
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(saved)
+        ctx.save_for_backward(weight, h0, c0, n0, h, c, n, saved)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
+        weight, h0, c0, n0, h, c, n, saved = (dense(tensor) for tensor in ctx.saved_tensors)
+        members, batch, time, hidden = h.shape
+        _, heads, _, size = weight.shape
+        dinputs = h.new_empty(members, batch, time, 4 * hidden)
+        dinitial = [torch.empty_like(h0) for _ in range(4)]
+        call(
+            "slstm_backward",
+            *(weight, c0, n0, c, n, saved),
+            *(dense_or_none(gradient) for gradient in gradients[:4]),
+            *(dinputs, *dinitial),
+            *(members, batch, time, heads, size),
+        )
+        dsums = dinputs.view(members, batch * time, 4, heads, size)
+        before = shifted(h0, h).view(members, batch * time, heads, size)
+        # Head by head: one product for all of them would first copy everything into another order, slowly.
+        dweight = torch.stack(
+            [dsums[..., head, :].flatten(2).transpose(1, 2) @ before[..., head, :] for head in range(heads)],
+            dim=1,
+        )
+        return dinputs, dweight, *dinitial, None, None

@@ -2,7 +2,6 @@
 //
 // The file is compiled once for each instruction set; `nerode_cpu_level` of the plainest build says which of
 // them this processor can run.
-#include "cells.hpp"
 #include "delta_states.hpp"
 #include "dense_states.hpp"
 #include "diagonal.hpp"
@@ -130,39 +129,13 @@ SELECTIVE(signed_selective, float64, double, true)
     return nerode::erase_backward<T>(q, k, v, decay, lookup, erase, borders, dout, dq, dk, dv, ddecay,       \
                                      dlookup, derase, dinitial, batch, time, heads, keys, values, chunk,     \
                                      threads);                                                               \
-  }                                                                                                          \
-  EXPORT int elman_forward_##NAME(const T* x, const T* weight, const T* initial, T* out, I batch, I time,    \
-                                  I hidden, I relu, I threads) {                                             \
-    return nerode::elman_forward<T>(x, weight, initial, out, batch, time, hidden, relu, threads);            \
-  }                                                                                                          \
-  EXPORT int elman_backward_##NAME(const T* weight, const T* out, const T* dout, T* dx, T* dinitial,         \
-                                   I batch, I time, I hidden, I relu, I threads) {                           \
-    return nerode::elman_backward<T>(weight, out, dout, dx, dinitial, batch, time, hidden, relu, threads);   \
-  }                                                                                                          \
-  EXPORT int gru_forward_##NAME(const T* x, const T* weight, const T* bias, const T* initial, T* out,        \
-                                T* saved, I batch, I time, I hidden, I threads) {                            \
-    return nerode::gru_forward<T>(x, weight, bias, initial, out, saved, batch, time, hidden, threads);       \
-  }                                                                                                          \
-  EXPORT int gru_backward_##NAME(const T* weight, const T* initial, const T* out, const T* saved,            \
-                                 const T* dout, T* dx, T* dsum, T* dinitial, I batch, I time, I hidden,      \
-                                 I threads) {                                                                \
-    return nerode::gru_backward<T>(weight, initial, out, saved, dout, dx, dsum, dinitial, batch, time,       \
-                                   hidden, threads);                                                         \
-  }                                                                                                          \
-  EXPORT int lstm_forward_##NAME(const T* x, const T* weight, const T* initial, const T* initial_cell,       \
-                                 T* out, T* cell, T* saved, I batch, I time, I hidden, I threads) {          \
-    return nerode::lstm_forward<T>(x, weight, initial, initial_cell, out, cell, saved, batch, time, hidden,  \
-                                   threads);                                                                 \
-  }                                                                                                          \
-  EXPORT int lstm_backward_##NAME(const T* weight, const T* initial_cell, const T* cell, const T* saved,     \
-                                  const T* dout, const T* dcell, T* dx, T* dinitial, T* dinitial_cell,       \
-                                  I batch, I time, I hidden, I threads) {                                    \
-    return nerode::lstm_backward<T>(weight, initial_cell, cell, saved, dout, dcell, dx, dinitial,            \
-                                    dinitial_cell, batch, time, hidden, threads);                            \
   }
 
 REAL(float32, float)
 REAL(float64, double)
+
+// The cells have an interface of their own.
+#include "cell_calls.hpp"
 
 #define WALK(NAME, STATE, LETTER)                                                                            \
   EXPORT I walk_##NAME(const STATE* table, I letters, I start, const LETTER* word, I length, STATE* visited) { \

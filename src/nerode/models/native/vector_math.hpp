@@ -22,7 +22,7 @@ struct Format<float> {
   static constexpr float rounder = 12582912.0f;
   static constexpr float lowest = -104.0f, highest = 89.0f, flat = -20.0f;
   static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-  static constexpr int degree = 7;
+  static constexpr int degree = 7, terms = 8;
 };
 
 template <>
@@ -33,7 +33,7 @@ struct Format<double> {
   static constexpr double rounder = 6755399441055744.0;
   static constexpr double lowest = -746.0, highest = 710.0, flat = -40.0;
   static constexpr double ln2_high = 6.93145751953125e-1, ln2_low = 1.42860682030941723212e-6;
-  static constexpr int degree = 13;
+  static constexpr int degree = 13, terms = 17;
 };
 
 // 1 / k!, for the Taylor polynomial; |r| <= ln(2) / 2 makes the next term smaller than half a unit.
@@ -86,6 +86,30 @@ NERODE_INLINE T exponential(T x) {
 template <class T>
 NERODE_INLINE T sigmoid(T x) {
   return T(1) / (T(1) + exponential(-x));
+}
+
+template <class T, int K>
+NERODE_INLINE T inverse_tangent_tail(T square) {
+  if constexpr (K == Format<T>::terms) {
+    return T(1) / (2 * K + 1);
+  } else {
+    return inverse_tangent_tail<T, K + 1>(square) * square + T(1) / (2 * K + 1);
+  }
+}
+
+// log(1 + y) for y in [0, 1], as 2 artanh(y / (2 + y)).
+template <class T>
+NERODE_INLINE T log_one_plus(T y) {
+  const T s = y / (T(2) + y);
+  return T(2) * s * inverse_tangent_tail<T, 0>(s * s);
+}
+
+// log sigmoid(x); `slope` becomes its derivative, sigmoid(-x).
+template <class T>
+NERODE_INLINE T log_sigmoid(T x, T& slope) {
+  const T y = exponential(x < 0 ? x : -x);
+  slope = (x < 0 ? T(1) : y) / (T(1) + y);
+  return (x < 0 ? x : T(0)) - log_one_plus(y);
 }
 
 template <class T>

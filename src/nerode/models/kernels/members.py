@@ -1,0 +1,62 @@
+"""Kernels for several networks at once: a leading axis of members, each with weights of its own.
+
+Under `torch.vmap` the axis that is mapped over becomes the members, so that an ensemble of models runs each
+kernel once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class MemberFunction(torch.autograd.Function):
+    """A differentiable function whose tensors, given or returned, all start with the axis of members."""
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
+        """Returns the outputs with the mapped axis first; the kernel sees mapped axis and members as one."""
+        count: int = info.batch_size
+        flat = [_flatten(given, dim, count) for given, dim in zip(arguments, in_dims, strict=True)]
+        outputs = cls.apply(*flat)  # type: ignore[no-untyped-call]
+        several = isinstance(outputs, tuple)
+        parts = outputs if several else (outputs,)
+        mapped = tuple(part.reshape(count, len(part) // count, *part.shape[1:]) for part in parts)
+        return (mapped, (0,) * len(mapped)) if several else (mapped[0], 0)
+
+
+def _flatten(given: Any, dim: int | None, count: int) -> Any:
+    if not isinstance(given, Tensor):
+        return given
+    whole = given.expand(count, *given.shape) if dim is None else given.movedim(dim, 0)
+    return whole.flatten(0, 1)
+
+
+def as_members(tensors: Sequence[Tensor], *, single: bool) -> list[Tensor]:
+    """Returns the tensors with an axis of members in front, which a single network does not have."""
+    return [tensor[None] for tensor in tensors] if single else list(tensors)
+
+
+def one_by_one(function: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Returns what a function of single networks gives for every member, stacked."""
+    results = [function(*member) for member in zip(*tensors, strict=True)]
+    parts = [result if isinstance(result, tuple) else (result,) for result in results]
+    return tuple(torch.stack(values) for values in zip(*parts, strict=True))
+
+
+def weight_gradient(dsums: Tensor, before: Tensor) -> Tensor:
+    """Returns the gradient of W where the sums W v have the gradients `dsums`, and `before` holds all v.
+
+    Args:
+        dsums: (members, batch, time, outputs).
+        before: (members, batch, time, inputs).
+    """
+    return dsums.flatten(1, 2).transpose(1, 2) @ before.flatten(1, 2)
+
+
+def shifted(initial: Tensor, states: Tensor) -> Tensor:
+    """Returns the states before each position from those after it, (members, batch, time, hidden)."""
+    return torch.cat([initial[:, :, None], states[:, :, :-1]], dim=2)
