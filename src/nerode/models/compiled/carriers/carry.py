@@ -19,6 +19,7 @@ from nerode.models.compiled.carriers.mlstm import MLstmCarrier
 from nerode.models.compiled.carriers.one_layer import CellCarrier, assemble_cell
 from nerode.models.compiled.carriers.pd_ssm import PdSsmCarrier
 from nerode.models.compiled.carriers.plan import plan_stream
+from nerode.models.compiled.carriers.s4d import carry_s4d
 from nerode.models.compiled.carriers.ssm import carry_ssm
 from nerode.models.model import Model
 from nerode.models.zoo import find_member
@@ -43,7 +44,7 @@ STREAMS: dict[str, type[Carrier]] = {
 }
 """Architectures that carry layer after layer on a residual stream."""
 
-TIME_INVARIANT = ("ssm",)
+TIME_INVARIANT = {"s4d": carry_s4d, "ssm": carry_ssm}
 """Architectures with one fixed matrix."""
 
 CELLS: dict[str, type[CellCarrier]] = {
@@ -75,7 +76,7 @@ def carry(network: Network, architecture: str, *, dtype: torch.dtype = torch.flo
     if name in STREAMS:
         return assemble(plan_stream(network, name), STREAMS[name](name), dtype)
     if name in TIME_INVARIANT:
-        return carry_ssm(network, name, dtype)
+        return TIME_INVARIANT[name](network, name, dtype)
     if name in CELLS:
         return assemble_cell(network, CELLS[name](name), dtype)
     raise NotCompilable(name, ["there is no carrier for this architecture"])

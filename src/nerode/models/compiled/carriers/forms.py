@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -32,6 +32,11 @@ class Form:
         if factor == 0:
             return Form()
         return Form({place: c * factor for place, c in self.terms.items()}, self.constant * factor)
+
+    def mapped(self, function: Callable[[Exact], Exact]) -> Form:
+        """Returns the form with a function applied to all its numbers."""
+        terms = {place: function(c) for place, c in self.terms.items()}
+        return Form({p: c for p, c in terms.items() if c != 0}, function(self.constant))
 
     def plus(self, other: Form) -> Form:
         """Returns the sum of two forms."""

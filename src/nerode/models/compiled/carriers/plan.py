@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from nerode.compiler.network import Layer, Network
+from nerode.compiler.recurrences import Diagonal, TimeInvariant
 from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, to_float
+from nerode.core.exact import Exact, imaginary_part, real_part, to_float
 from nerode.models.compiled.carriers.forms import ONE, Form, at, compose
 from nerode.models.compiled.carriers.gate_values import find_gate_values
 
@@ -30,6 +31,7 @@ class BlockPlan:
         units: place and form of each ReLU unit that the feed-forward part computes.
         letters: for each letter, the place that is 1 there and 0 elsewhere.
         gate_values: for each coordinate of a diagonal layer, the values of its gate.
+        sources: where asked for, what each of `states` has written into it: places of its own, with factors.
     """
 
     layer: Layer | None = None
@@ -38,6 +40,7 @@ class BlockPlan:
     units: list[tuple[int, Form]] = field(default_factory=list)
     letters: list[int] = field(default_factory=list)
     gate_values: list[set[Exact]] = field(default_factory=list)
+    sources: list[list[tuple[int, complex]]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -61,18 +64,23 @@ class Plan:
     reads: list[Form]
 
 
-def plan_stream(network: Network, architecture: str) -> Plan:
+def plan_stream(network: Network, architecture: str, *, materialise: bool = False) -> Plan:
     """Returns the plan of a network without the exclusive scan.
+
+    Args:
+        network: the network.
+        architecture: for errors.
+        materialise: whether what layers write has to stand on the stream, for channels that read one place.
 
     Raises:
         NotCompilable: if a layer shows its state before the letter.
     """
-    return _Planner(network, architecture).plan()
+    return _Planner(network, architecture, materialise).plan()
 
 
 class _Planner:
-    def __init__(self, network: Network, architecture: str) -> None:
-        self.network, self.architecture = network, architecture
+    def __init__(self, network: Network, architecture: str, materialise: bool) -> None:
+        self.network, self.architecture, self.materialise = network, architecture, materialise
         self.width = ONE + 1
         self.found = {name: at(self._place()) for name in network.embedding.directions}
         self.letters = self._letter_places()
@@ -121,6 +129,9 @@ class _Planner:
         copies = 2 if layer.complex_state else 1
         block = BlockPlan(layer=layer, seen=[*reads, *units], letters=self.letters)
         block.gate_values = gate_values
+        if self.materialise and isinstance(layer.recurrence, Diagonal | TimeInvariant):
+            writes = compose(layer.recurrence.write, block.seen)
+            block.sources = [self._sources(form) for _ in range(copies) for form in writes]
         block.states = [self._place() for _ in range(copies * layer.width)]
         self.blocks.append(block)
         inside = [*reads, *map(at, block.states)]
@@ -139,6 +150,15 @@ class _Planner:
         units = [(self._place(), form) for form in forms]
         (self.blocks[-1].units if self.blocks else self.embedded).extend(units)
         return [at(place) for place, _ in units]
+
+    def _sources(self, form: Form) -> list[tuple[int, complex]]:
+        """Places for the positive and negative parts of a form, and of its imaginary part."""
+        found: list[tuple[int, complex]] = []
+        for part, direction in ((form.mapped(real_part), 1), (form.mapped(imaginary_part), 1j)):
+            if part != Form():
+                units = self._units([part, part.scaled(-1)])
+                found += [(next(iter(units[0].terms)), direction), (next(iter(units[1].terms)), -direction)]
+        return found
 
     def _place(self) -> int:
         self.width += 1
