@@ -10,6 +10,7 @@
 
 #include "matrix_states.hpp"
 #include "panels.hpp"
+#include "threads.hpp"
 
 namespace nerode {
 
@@ -120,21 +121,22 @@ class RowSums {
   // The sums of all rows.
   const T* totals() {
     for (int64_t row = 0; row < rows_; row += lanes) {
-      const T* from = parts_.data() + row * lanes;
       Vector part[lanes];
 #pragma GCC unroll 16
-      for (int64_t i = 0; i < lanes / 2; ++i)
-        part[i] = pair(Lanes<T>::load(from + i * lanes), Lanes<T>::load(from + (i + lanes / 2) * lanes));
-      for (int64_t left = lanes / 4; left > 0; left /= 2)
-        for (int64_t i = 0; i < left; ++i) part[i] = pair(part[i], part[i + left]);
+      for (int64_t i = 0; i < lanes; ++i) part[i] = Lanes<T>::load(parts_.data() + (row + i) * lanes);
+      halve<lanes / 2>(part);
       Lanes<T>::store(totals_.data() + row, part[0]);
     }
     return totals_.data();
   }
 
  private:
-  static NERODE_INLINE Vector pair(const Vector& x, const Vector& y) {
-    return fold<T>(x, y, std::make_index_sequence<lanes>());
+  // Folds twice as many vectors as are left, again and again; without a loop they stay in registers.
+  template <int Left>
+  static NERODE_INLINE void halve(Vector* part) {
+#pragma GCC unroll 16
+    for (int i = 0; i < Left; ++i) part[i] = fold<T>(part[i], part[i + Left], std::make_index_sequence<lanes>());
+    if constexpr (Left > 1) halve<Left / 2>(part);
   }
 
   int64_t rows_;

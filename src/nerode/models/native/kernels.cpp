@@ -2,11 +2,11 @@
 //
 // The file is compiled once for each instruction set; `nerode_cpu_level` of the plainest build says which of
 // them this processor can run.
+#include "decay_states.hpp"
 #include "delta_states.hpp"
 #include "dense_states.hpp"
 #include "diagonal.hpp"
 #include "erase_states.hpp"
-#include "matrix_states.hpp"
 #include "selective.hpp"
 #include "walk.hpp"
 
