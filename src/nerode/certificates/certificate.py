@@ -69,7 +69,7 @@ _ARITHMETIC = {
     ),
     "rounded": (
         "In the stated dtype, one letter after the other by the module's own step, with all its roundings, "
-        "on the arithmetic and in the batch sizes that the evidence names"
+        "on the arithmetic and in the batch sizes that the evidence names, with states in contiguous memory"
     ),
 }
 

@@ -100,6 +100,8 @@ def _print(result: CheckResult, found: list[Examination]) -> None:
             _print_failure(seen.dtype, seen.failure)
         elif not _is_good(seen, result):
             click.echo(f"nothing is proved in {seen.dtype}: {seen.details.get('reason')}", err=True)
+        if "made_on" in seen.details:
+            click.echo(f"  {seen.dtype}: made on another arithmetic; the replay speaks of this one", err=True)
         if "horizon" in seen.details:
             click.echo(f"  {seen.dtype}: {_horizon_line(**seen.details['horizon'])}", err=True)
 

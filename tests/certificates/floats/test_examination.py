@@ -60,6 +60,13 @@ def test_a_counter_fails_in_a_narrow_format_and_says_when(dyck):
     assert 0 < reached[0] <= 512
 
 
+def test_a_format_that_has_no_module_is_not_proved(tmp_path):
+    assert run("compile", "Z5", "--to", "diagonal-complex", "-o", str(tmp_path)).code == 0
+    outcome = run("verify", str(tmp_path), "--dtype", "bfloat16")
+    assert outcome.code == 1
+    assert "nothing is proved in bfloat16" in outcome.err
+
+
 def test_a_stored_proof_is_replayed_and_a_planted_one_refused(parity):
     assert run("verify", str(parity), "--dtype", "float64", "--save").code == 0
     path = certificate_path(parity, "float64")
@@ -67,6 +74,13 @@ def test_a_stored_proof_is_replayed_and_a_planted_one_refused(parity):
     outcome = run("verify", str(parity), "--dtype", "float64", "--json")
     assert outcome.code == 0
     assert json.loads(outcome.out)["floats"]["float64"]["replayed"] == str(path)
+
+    stored["evidence"]["bit-closure"]["arithmetic"]["threads"] += 1
+    path.write_text(json.dumps(stored))
+    outcome = run("verify", str(parity), "--dtype", "float64", "--json")
+    assert outcome.code == 0
+    details = json.loads(outcome.out)["floats"]["float64"]
+    assert details["made_on"]["threads"] == details["arithmetic"]["threads"] + 1
 
     moves = stored["evidence"]["bit-closure"]["moves"]
     moves[0], moves[1] = moves[1], moves[0]

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+import nerode as nr
 from nerode.certificates.certificate import PREDICT, VALID_PREFIXES
 from nerode.certificates.floats.horizons import count_horizon, hold_horizon, measure_horizon
 from nerode.certificates.floats.loop_search import search_loops
@@ -14,6 +15,7 @@ from nerode.certificates.floats.runner import make_runner
 from nerode.core.budget import Budget
 from nerode.core.errors import InputError
 from nerode.languages.resolve import resolve_language
+from nerode.models.load import load_model
 from tests.certificates.floats.languages import HIGH, HOLD, mamba_register, register_language
 from tests.certificates.floats.modules import DyckCounter, Register, TanhRegister
 
@@ -165,6 +167,15 @@ def test_flip_flop_reads_wrongly_after_many_ignores():
     assert report.horizon.error.at <= word.length(n)
     # Each ignored pair of letters multiplies the bit by 0.81.
     assert n == pytest.approx(math.log(100) / -math.log(0.81), abs=2)
+
+
+def test_the_compiled_flip_flop_reads_rightly_after_a_million_letters():
+    language = resolve_language("flip-flop")
+    runner = make_runner(load_model(nr.compile_language(language, to="mamba")), language)
+    parts = ((language.alphabet.encode("w1"), False), (language.alphabet.encode("i0"), True))
+    word = LoopWord(parts=(*parts, (language.alphabet.encode("r"), False)))
+    assert word.length(500_000) > 10**6
+    assert read_word(runner, language, word, 500_000, task=PREDICT, steps=False) is None
 
 
 def test_counters_are_foreseen_where_no_run_goes():

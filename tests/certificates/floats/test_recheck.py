@@ -131,6 +131,9 @@ def test_a_batch_that_rounds_differently_is_refused():
         {"states": lambda states: states[:-1]},
         {"states": lambda states: [*states[:-1], "xy"]},
         {"states": lambda _: []},
+        {"states": lambda states: [*states[:-1], states[-1][:2]]},
+        {"batches": lambda _: [10**9]},
+        {"arithmetic": lambda _: "this one"},
         {"moves": lambda moves: [row[:2] for row in moves]},
         {"moves": lambda moves: [[10**9] * 3, *moves[1:]]},
         {"moves": lambda moves: [moves[1], moves[0], *moves[2:]]},
@@ -175,6 +178,22 @@ def test_every_change_of_a_move_or_a_bit_is_refused(data):
 
         bad = changed(PROOF, states=flip)
     assert check(bad) is not None
+
+
+class Strided(Register):
+    """Hands on tensors with gaps, and computes something else from them."""
+
+    def step(self, x, state):
+        scores, after = super().step(x, state)
+        h = after["h"] if state["h"].stride(0) == 1 else after["h"] + 2.0**-20
+        return scores, {"h": torch.stack([h, h], dim=1)[:, 0]}
+
+
+def test_a_state_with_gaps_that_is_computed_otherwise_is_refused():
+    module = Strided()
+    verdict = certify_module(module, LANGUAGE, empty=NOTHING_YET, budget=Budget(seconds=10))
+    assert verdict.certificate is None
+    assert "a run comes" in verdict.reason
 
 
 def test_time_ends_a_replay():

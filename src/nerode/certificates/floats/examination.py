@@ -21,6 +21,7 @@ from nerode.certificates.certificate import (
 )
 from nerode.certificates.checker_problem import Failure
 from nerode.certificates.floats.agreement import agreement_claim, compare_forward, random_words
+from nerode.certificates.floats.arithmetic import describe_arithmetic
 from nerode.certificates.floats.certify import FloatVerdict, certify_floats
 from nerode.certificates.floats.horizons import Horizon
 from nerode.certificates.floats.loop_search import LoopReport, search_loops
@@ -89,7 +90,18 @@ def examine(
     """
     budget = budget or Budget()
     task = next((c.task for c in known if c.dtype == dtype), None)
-    verdict = certify_floats(network, language, dtype=dtype, task=task, budget=budget)
+    try:
+        verdict = certify_floats(network, language, dtype=dtype, task=task, budget=budget)
+    except InputError as error:
+        # A complex state in half precision, or a weight that the format does not hold: there is no module.
+        return Examination(
+            dtype=dtype,
+            claims=(),
+            failure=None,
+            horizon=None,
+            details={"reason": str(error)},
+            certificate=None,
+        )
     claims = [] if verdict.certificate is None else list(verdict.certificate.claims)
     failure = None if verdict.refutation is None else _failure(verdict.refutation, verdict.runner.dtype)
     details = _details(verdict)
@@ -140,13 +152,17 @@ def recheck_stored(
         network=network_hash(network),
         budget=budget,
     )
-    evidence = certificate.evidence.get(METHOD, {})
+    details: dict[str, Json] = {"replayed": str(path), "arithmetic": describe_arithmetic()}
+    made_on = certificate.evidence.get(METHOD, {}).get("arithmetic")
+    if made_on != details["arithmetic"]:
+        # What holds here holds on the arithmetic of this machine; of the other one nothing was seen.
+        details["made_on"] = made_on
     return Examination(
         dtype=dtype,
         claims=() if failure else certificate.claims,
         failure=failure,
         horizon=None,
-        details={"replayed": str(path), "arithmetic": evidence.get("arithmetic")},
+        details=details,
         certificate=None if failure else certificate,
     )
 

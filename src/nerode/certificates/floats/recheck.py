@@ -6,38 +6,37 @@ with what comes out. What is listed is enough if it holds the start and is close
 
 The module is asked in batches of each size that the evidence names. In a batch of one there is nothing
 beside the word; in larger ones it is taken for granted that a row does not depend on the other rows.
+
+Two things are taken for granted: that a step depends on nothing but the letter and the state, and that it
+does not matter how a state lies in memory. Torch may compute a tensor with gaps by other instructions than a
+contiguous one, so some runs with the module's own tensors are compared with the list as well: a test.
 """
 
 from __future__ import annotations
 
 import functools
+import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
 from nerode.certificates.certificate import VALID_PREFIXES, Certificate, Claim, language_claim
-from nerode.certificates.checker_problem import (
-    LANGUAGE_TASKS,
-    Failure,
-    agrees,
-    refuse_unless_implied,
-    refute,
-)
+from nerode.certificates.checker_problem import Failure, agrees, refuse_unless_implied, refute
 from nerode.certificates.floats.arithmetic import fingerprint
+from nerode.certificates.floats.recheck_listing import Listed, read_listing
 from nerode.core.budget import Budget
 from nerode.core.errors import InputError
 from nerode.languages.description import language_hash
 from nerode.languages.language import Language, Legal
 
-Json = Any
 METHOD = "bit-closure"
 NO_EMPTY = " The empty prefix, where no letter has been read, is not covered."
 
-KEYS = ("arithmetic", "batches", "dtype", "empty", "layout", "length", "module", "moves", "states", "task")
-
+_WALKS, _WALK_LENGTH = 4, 100
+"""Runs with the module's own tensors."""
 
 _FORMATS = {
     torch.float64: "float64",
@@ -93,68 +92,18 @@ def recheck(
         return Failure(what=f"the evidence is not that of {METHOD} alone", entry="evidence")
     read = decode or getattr(module, "legal", None) or (lambda scores: scores > 0.5)
     try:
-        listed = _read(certificate.evidence[METHOD], len(language.alphabet))
+        listed = read_listing(certificate.evidence[METHOD], len(language.alphabet))
         failure = _fits(module, listed) or _check_empty(language, listed, empty)
         if failure is None:
             failure = _replay(module, language, listed, read, budget or Budget())
+        if failure is None:
+            failure = _walk(module, language, listed)
     except InputError as error:
         return Failure(what=str(error), entry=f"evidence.{METHOD}")
     return failure or refuse_unless_implied(certificate.claims, [_shown(listed)])
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Listed:
-    """The evidence, read and found well-formed."""
-
-    task: str
-    dtype: str
-    length: int | None
-    covers_empty: bool
-    module: str
-    batches: tuple[int, ...]
-    layout: tuple[tuple[str, tuple[int, ...], str], ...]
-    states: tuple[bytes, ...]
-    moves: tuple[tuple[int, ...], ...]
-
-
-def _read(evidence: Json, letters: int) -> _Listed:
-    """Returns the evidence, or raises InputError for what does not make sense."""
-    if not isinstance(evidence, dict) or set(evidence) != set(KEYS):
-        raise InputError(f"the evidence has not the keys {', '.join(KEYS)}")
-    length, states, moves = evidence["length"], evidence["states"], evidence["moves"]
-    if length != "all" and (type(length) is not int or length < 0):
-        raise InputError(f"the evidence speaks of the length {str(length)[:40]!r}")
-    if evidence["task"] not in LANGUAGE_TASKS or type(evidence["empty"]) is not bool:
-        raise InputError(f"the evidence speaks of the task {str(evidence['task'])[:40]!r}")
-    if not isinstance(states, list) or not isinstance(moves, list) or not 0 < len(states) == len(moves):
-        raise InputError("the evidence has not one row of moves for each of its states")
-    batches = evidence["batches"]
-    if not isinstance(batches, list) or not batches or any(type(b) is not int or b < 1 for b in batches):
-        raise InputError("the evidence does not say in which batches it was computed")
-    for row in moves:
-        if not isinstance(row, list) or len(row) != letters:
-            raise InputError(f"a row of moves has not {letters} entries")
-        if any(type(target) is not int or not -1 <= target < len(states) for target in row):
-            raise InputError("a move leads to a state that is not listed")
-    try:
-        bits = tuple(bytes.fromhex(state) for state in states)
-        layout = tuple((str(n), tuple(map(int, shape)), str(d)) for n, shape, d in evidence["layout"])
-    except (TypeError, ValueError):
-        raise InputError("the states or their layout are not written as they should be") from None
-    return _Listed(
-        task=evidence["task"],
-        dtype=str(evidence["dtype"]),
-        length=None if length == "all" else length,
-        covers_empty=evidence["empty"],
-        module=str(evidence["module"]),
-        batches=tuple(batches),
-        layout=layout,
-        states=bits,
-        moves=tuple(map(tuple, moves)),
-    )
-
-
-def _fits(module: Stepping, listed: _Listed) -> Failure | None:
+def _fits(module: Stepping, listed: Listed) -> Failure | None:
     """Why the evidence is not about this module; its start is among what is compared."""
     found = fingerprint(module)
     if found != listed.module:
@@ -174,12 +123,15 @@ def _fits(module: Stepping, listed: _Listed) -> Failure | None:
         return Failure(
             what=f"the module does not compute in {listed.dtype}", entry=f"evidence.{METHOD}.dtype"
         )
-    if _bits(start, 1)[0] != listed.states[0]:
+    first = _bits(start, 1)[0]
+    if any(len(state) != len(first) for state in listed.states):
+        return Failure(what="a state has too many or too few bits", entry=f"evidence.{METHOD}.states")
+    if first != listed.states[0]:
         return Failure(what="the module starts in another state", entry=f"evidence.{METHOD}.states[0]")
     return None
 
 
-def _check_empty(language: Language, listed: _Listed, empty: Legal | None) -> Failure | None:
+def _check_empty(language: Language, listed: Listed, empty: Legal | None) -> Failure | None:
     if not listed.covers_empty:
         return None
     expected = language.legal(language.initial())
@@ -197,7 +149,7 @@ Transition = tuple[int, int, int, Legal]
 def _replay(
     module: Stepping,
     language: Language,
-    listed: _Listed,
+    listed: Listed,
     read: Callable[[Tensor], Tensor],
     budget: Budget,
 ) -> Failure | None:
@@ -212,7 +164,7 @@ def _replay(
     return None
 
 
-def _transitions(language: Language, listed: _Listed) -> Iterator[Transition]:
+def _transitions(language: Language, listed: Listed) -> Iterator[Transition]:
     """Walks over the listed moves in order, and over the language with them.
 
     Every state must have been reached by an earlier one, so that the language's configuration there is
@@ -249,7 +201,7 @@ def _transitions(language: Language, listed: _Listed) -> Iterator[Transition]:
 def _replay_some(
     module: Stepping,
     language: Language,
-    listed: _Listed,
+    listed: Listed,
     read: Callable[[Tensor], Tensor],
     transitions: Sequence[Transition],
     batch: int,
@@ -274,12 +226,32 @@ def _replay_some(
     return None
 
 
+def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | None:
+    """Runs the module on random letters, handing on its own tensors, and follows the list beside it."""
+    choose = random.Random(0)
+    with torch.no_grad():
+        for _ in range(_WALKS):
+            state, number = module.initial_state(1), 0
+            for _ in range(_WALK_LENGTH):
+                letters = [a for a, target in enumerate(listed.moves[number]) if target >= 0]
+                if not letters:
+                    break
+                letter = choose.choice(letters)
+                _, state = module.step(torch.tensor([letter]), state)
+                before, number = number, listed.moves[number][letter]
+                if _bits(state, 1)[0] != listed.states[number]:
+                    name = language.alphabet.symbols[letter]
+                    what = f"a run comes by {name!r} from the state {before} to other bits than a replay"
+                    return Failure(what=what, entry=f"evidence.{METHOD}.moves[{before}]")
+    return None
+
+
 @functools.lru_cache(maxsize=4096)
 def _legal(flags: tuple[bool, ...]) -> Legal:
     return Legal(frozenset(a for a, legal in enumerate(flags[:-1]) if legal), flags[-1])
 
 
-def _state(listed: _Listed, numbers: Sequence[int]) -> dict[str, Tensor]:
+def _state(listed: Listed, numbers: Sequence[int]) -> dict[str, Tensor]:
     """The listed states of these numbers as tensors."""
     state = {}
     first = 0
@@ -304,7 +276,7 @@ def _bits(state: dict[str, Tensor], batch: int) -> list[bytes]:
     return [b"".join(row) for row in zip(*parts, strict=True)] if parts else [b""] * batch
 
 
-def _word(listed: _Listed, state: int) -> tuple[int, ...]:
+def _word(listed: Listed, state: int) -> tuple[int, ...]:
     """A shortest word that leads to a state, by the listed moves."""
     came: dict[int, tuple[int, int]] = {}
     for i, row in enumerate(listed.moves):
@@ -318,7 +290,7 @@ def _word(listed: _Listed, state: int) -> tuple[int, ...]:
     return tuple(reversed(word))
 
 
-def _shown(listed: _Listed) -> Claim:
+def _shown(listed: Listed) -> Claim:
     """The claim that a successful replay shows."""
     claim = language_claim(
         task=listed.task,
