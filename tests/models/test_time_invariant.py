@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from nerode.models.time_invariant import (
     CHUNK,
+    WHOLE,
     dense_system,
     diagonal_system,
     finite_convolution,
     gate_powers,
 )
 
-LENGTHS = (1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 5)
+LENGTHS = (1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, WHOLE, WHOLE + 1, WHOLE + CHUNK, WHOLE + CHUNK + 5)
 
 
 def draw(*shape: int, complex_too: bool = False, seed: int = 0) -> torch.Tensor:

@@ -16,7 +16,10 @@ from torch.nn.functional import pad
 from nerode.models.kernels.scan import diagonal_scan
 
 CHUNK = 32
-"""Positions in a chunk. Of 16, 32, 64 and 128 it was the fastest, or within a tenth, at lengths 128 to 4096."""
+"""Positions in a chunk of a long sequence: of 16, 32, 64 and 128 the fastest or near it, at all lengths."""
+
+WHOLE = 128
+"""Up to this length a diagonal system takes the sequence as one chunk, which saves carrying its states."""
 
 
 def diagonal_system(
@@ -36,7 +39,7 @@ def diagonal_system(
         state: h_0; zero when not given, which saves work in short sequences.
     """
     batch, time, _ = x.shape
-    size = min(CHUNK, time)
+    size = time if time <= WHOLE else CHUNK
     powers = gate_powers(gate, size)
     kernel = ((read * write)[..., None] * powers[..., :size]).sum(1).real
     entering = _as_real_columns(write[..., None] * powers[..., :size].flip(-1)).transpose(1, 2)
@@ -173,7 +176,8 @@ def _cut(x: Tensor, size: int) -> Tensor:
     """The chunks of a sequence, (channels, batch × chunks, size), the last filled up with zeros."""
     missing = -x.shape[1] % size
     whole = pad(x, (0, 0, 0, missing)) if missing else x
-    return torch.unflatten(whole, 1, (-1, size)).permute(3, 0, 1, 2).flatten(1, 2)
+    # Laid out row by row: products of matrices that are not are many times slower.
+    return torch.unflatten(whole, 1, (-1, size)).permute(3, 0, 1, 2).flatten(1, 2).contiguous()
 
 
 def _last_chunks(chunks: Tensor, batch: int) -> Tensor:
