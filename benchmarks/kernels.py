@@ -15,7 +15,6 @@ from benchmarks import _peers
 from nerode.languages.dfa import Dfa
 from nerode.models import native
 from nerode.models.kernels import (
-    cells,
     matrix_scan_reference,
     scan_reference,
     selective_scan_reference,
@@ -149,33 +148,6 @@ def deltas(batch: int, length: int, size: int) -> None:
     show(f"erase rule B {batch} T {length} {size}×{size}", works, repeats=3)
 
 
-def nonlinear(hidden: int, batch: int, length: int) -> None:
-    x = torch.randn(batch, length, hidden)
-    for name, module in (
-        ("elman", nn.RNN(hidden, hidden, batch_first=True)),
-        ("gru", nn.GRU(hidden, hidden, batch_first=True)),
-        ("lstm", nn.LSTM(hidden, hidden, batch_first=True)),
-    ):
-
-        def ours(x: Tensor, *weights: Tensor, name: str = name) -> Tensor:
-            w_in, w_rec, b_in, b_rec = weights
-            if name == "gru":
-                b_in = b_in + torch.cat([b_rec[: 2 * hidden], b_rec.new_zeros(hidden)])
-                return cells.gru(nn.functional.linear(x, w_in, b_in), w_rec, b_rec[2 * hidden :])
-            projected = nn.functional.linear(x, w_in, b_in + b_rec)
-            return cells.elman(projected, w_rec) if name == "elman" else cells.lstm(projected, w_rec)[0]
-
-        weights = [parameter.detach() for parameter in module.parameters()]
-        leaf = x.clone().requires_grad_()
-        seed = torch.randn(batch, length, hidden)
-
-        def their_step(module: nn.Module = module, leaf: Tensor = leaf, seed: Tensor = seed) -> None:
-            torch.autograd.grad(module(leaf)[0], [leaf, *module.parameters()], seed)
-
-        works = {"nerode": training(ours, x, *weights), f"torch nn.{type(module).__name__}": their_step}
-        show(f"{name} H {hidden} B {batch} T {length}", works)
-
-
 def walking(length: int) -> None:
     generator = np.random.default_rng(0)
     dfa = Dfa.build("ab", lambda q, a: (q + (a == "a")) % 60, start=0, accept=[0])
@@ -215,13 +187,5 @@ def main() -> None:
         matrices(16, 512, 64)
         deltas(16, 512, 64)
         walking(10_000_000)
-        for hidden, batch, length in (
-            (8, 64, 100),
-            (64, 64, 100),
-            (128, 64, 50),
-            (256, 64, 30),
-            (768, 64, 10),
-        ):
-            nonlinear(hidden, batch, length)
     finally:
         torch.set_num_threads(threads)

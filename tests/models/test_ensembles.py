@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from nerode.core.errors import InputError
+from nerode.models import ensembles
 from nerode.models.ensembles import Ensemble, build_ensemble
 from nerode.models.model import ModelConfig, build_model
 from nerode.models.surroundings import Surroundings
@@ -148,6 +149,21 @@ def test_dropout_differs_from_member_to_member() -> None:
     assert not torch.equal(scores[0], scores[1])
     scores, _ = ensemble.eval()(letters(2, 9))
     assert torch.equal(scores[0], scores[1])
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_large_inputs_are_read_in_several_passes(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    ensemble = build_ensemble(config("gru"), seeds=range(5)).double()
+    x = letters(2, 7) if shared else letters(5, 2, 7)
+    state = ensemble.initial_state(2)
+    once, after = ensemble(x, state)
+    # Two members at a time: 2 * 7 positions, 4 units, 4 gates at most.
+    monkeypatch.setattr(ensembles, "LARGEST", 2 * 7 * 16 * 2)
+    assert ensemble._members_at_once(14) == 2
+    scores, last = ensemble(x, state)
+    torch.testing.assert_close(scores, once, rtol=1e-12, atol=1e-12)
+    for name, value in after.items():
+        torch.testing.assert_close(last[name], value, rtol=1e-12, atol=1e-12)
 
 
 def test_a_member_is_a_copy() -> None:

@@ -27,6 +27,10 @@ from nerode.models.model import Model, ModelConfig, build_model
 TOGETHER = (Elman, Gru, Lstm, Nru, Slstm)
 """The layers whose kernels take all members at once; models with other layers run member by member."""
 
+LARGEST = 1 << 22
+"""About how many numbers a tensor has at most in one pass on a CPU. The memory of larger ones goes back to
+the system after every use, and getting it again costs more than a second pass."""
+
 
 class _Member(nn.Module):
     """A model whose weights can be replaced for the time of one call."""
@@ -77,10 +81,11 @@ class Ensemble(nn.Module):
         if not -self.size <= number < self.size:
             raise InputError(f"there is no member {number}; the ensemble has {self.size}, numbered from 0")
         model = Model(self.config)
-        own = {name: value[number] for name, value in self._member.model.state_dict().items()}
-        anchor = next(iter(own.values()))
+        anchor = next(self.parameters())
         model.to(device=anchor.device, dtype=anchor.dtype)
-        model.load_state_dict(own)
+        model.load_state_dict(
+            {name: value[number] for name, value in self._member.model.state_dict().items()}
+        )
         return model.train(self.training)
 
     def initial_state(self, batch: int) -> State:
@@ -105,7 +110,8 @@ class Ensemble(nn.Module):
                 f"have one entry for each of {self.size} members, or to be the batch that all of them read"
             )
         self._member.model.check(x if shared else x.flatten(0, 1))
-        scores, after = self._each(Model.run, None if shared else 0, x, state)
+        places = x.shape[-2:] if self.config.features is None else x.shape[-3:-1]
+        scores, after = self._each(Model.run, x, state, dim=None if shared else 0, positions=places.numel())
         return scores, after
 
     def step(self, x: Tensor, state: State) -> tuple[Float[Tensor, "members batch outputs"], State]:
@@ -116,7 +122,7 @@ class Ensemble(nn.Module):
             state: the states before it; they are not changed.
         """
         shared = x.ndim == (1 if self.config.features is None else 2)
-        scores, after = self._each(Model.step, None if shared else 0, x, state)
+        scores, after = self._each(Model.step, x, state, dim=None if shared else 0)
         return scores, after
 
     def clip_gradients(self, largest: float) -> Float[Tensor, " members"]:
@@ -134,7 +140,7 @@ class Ensemble(nn.Module):
             gradient.mul_(factors.view(-1, *(1 for _ in gradient.shape[1:])))
         return norms
 
-    def _each(self, work: Callable[..., Any], dim: int | None = None, *given: Any) -> Any:
+    def _each(self, work: Callable[..., Any], *given: Any, dim: int | None = None, positions: int = 1) -> Any:
         """What `work(model, x, state)` gives for every member, stacked; x has the members on axis `dim`."""
         weights = dict(self._member.named_parameters()) | dict(self._member.named_buffers())
         dims = [dim, *(None if part is None else 0 for part in given[1:])][: len(given)]
@@ -143,12 +149,23 @@ class Ensemble(nn.Module):
             return torch.func.functional_call(self._member, own, (lambda model: work(model, *parts),))
 
         if self.together:
-            return torch.vmap(run, in_dims=(0, *dims), randomness="different")(weights, *given)
+            chunk = self._members_at_once(positions)
+            mapped = torch.vmap(run, in_dims=(0, *dims), randomness="different", chunk_size=chunk)
+            return mapped(weights, *given)
         results = [
             run(*(_part(value, d, number) for value, d in zip((weights, *given), (0, *dims), strict=True)))
             for number in range(self.size)
         ]
         return tree_map(lambda *values: torch.stack(values), *results)
+
+    def _members_at_once(self, positions: int) -> int | None:
+        """How many members to run in one pass over so many positions; None for all."""
+        if next(self.parameters()).device.type != "cpu":
+            return None
+        # The gates of a cell are its widest tensor.
+        widest = 4 * max(layer.outputs for layer in self._member.model.layers)
+        count = max(1, LARGEST // (positions * widest))
+        return None if count >= self.size else count
 
     def members(self) -> Iterator[Model]:
         """Gives all models by themselves, with copies of their weights."""

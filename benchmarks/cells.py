@@ -1,0 +1,159 @@
+"""Nonlinear cells and ensembles, forward and backward: the time of peers as multiples of theirs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.kernels import Work, show, training
+from nerode.models import native
+from nerode.models.architectures.slstm import Slstm, SlstmSettings
+from nerode.models.ensembles import build_ensemble
+from nerode.models.kernels import cells, nru_reference, slstm_reference
+from nerode.models.kernels.nru import nru
+from nerode.models.kernels.nru_reference import Heads
+from nerode.models.kernels.slstm import slstm
+from nerode.models.model import ModelConfig
+from nerode.models.zoo import LayerConfig
+
+TORCH = {"elman-tanh": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+def module_step(module: nn.Module, x: Tensor) -> Work:
+    """One forward and backward pass of a module, inputs and weights differentiated."""
+    leaf = x.clone().requires_grad_()
+
+    def output() -> Tensor:
+        given = module(leaf)
+        return given[0] if isinstance(given, tuple) else given
+
+    seed = torch.randn_like(output())
+    return lambda: torch.autograd.grad(output(), [leaf, *module.parameters()], seed)
+
+
+def against_torch(hidden: int, batch: int, length: int) -> None:
+    x = torch.randn(batch, length, hidden)
+    for name, kind in TORCH.items():
+        module = kind(hidden, hidden, batch_first=True)
+
+        def ours(x: Tensor, *weights: Tensor, name: str = name) -> Tensor:
+            w_in, w_rec, b_in, b_rec = weights
+            if name == "gru":
+                b_in = b_in + torch.cat([b_rec[: 2 * hidden], b_rec.new_zeros(hidden)])
+                return cells.gru(nn.functional.linear(x, w_in, b_in), w_rec, b_rec[2 * hidden :])
+            projected = nn.functional.linear(x, w_in, b_in + b_rec)
+            return cells.elman(projected, w_rec) if name == "elman-tanh" else cells.lstm(projected, w_rec)[0]
+
+        works = {
+            "nerode": training(ours, x, *(parameter.detach() for parameter in module.parameters())),
+            f"torch nn.{kind.__name__}": module_step(module, x),
+        }
+        show(f"{name} H {hidden} B {batch} T {length}", works)
+
+
+def nru_against_loop(hidden: int, memory: int, count: int, batch: int, length: int) -> None:
+    heads = Heads(count=count, memory=memory, factored=True, rectified=False)
+    state = hidden + memory
+    start = torch.zeros(batch, hidden), torch.zeros(batch, memory)
+    tensors = (
+        torch.randn(batch, length, hidden),
+        *(torch.randn(rows, state) * 0.5 / state**0.5 for rows in (hidden, heads.width)),
+        torch.randn(heads.width) * 0.1,
+    )
+    works = {
+        "nerode": training(lambda *t: nru(*t, start, heads), *tensors),
+        "eager loop": training(lambda *t: nru_reference.nru(*t, start, heads), *tensors),
+    }
+    show(f"nru H {hidden} memory {memory} heads {count} B {batch} T {length}", works, repeats=3)
+
+
+def slstm_against_loop(hidden: int, heads: int, batch: int, length: int) -> None:
+    size = hidden // heads
+    zero = torch.zeros(batch, hidden)
+    start = (zero, zero, zero, zero)
+    tensors = torch.randn(batch, length, 4 * hidden), torch.randn(heads, 4 * size, size) * 0.5 / size**0.5
+    works = {
+        "nerode": training(lambda *t: slstm(*t, start)[0], *tensors),
+        "eager loop": training(
+            lambda *t: slstm_reference.slstm(*t, start, exponential_forget=False)[0], *tensors
+        ),
+    }
+    show(f"slstm H {hidden} heads {heads} B {batch} T {length}", works, repeats=3)
+
+
+def slstm_against_package(width: int, heads: int, batch: int, length: int) -> None:
+    from xlstm.blocks.slstm.layer import sLSTMLayer, sLSTMLayerConfig
+
+    config = sLSTMLayerConfig(embedding_dim=width, num_heads=heads, backend="vanilla", dtype="float32")
+    package = sLSTMLayer(config)
+    package.reset_parameters()
+    ours = Slstm(width, SlstmSettings(heads=heads, headwise=True, convolution=4, group_norm=True))
+    x = torch.randn(batch, length, width)
+    works = {"nerode": module_step(ours, x), "xlstm package": module_step(package, x)}
+    show(f"slstm layer d {width} heads {heads} B {batch} T {length}", works, repeats=3)
+
+
+class Peer(nn.Module):
+    """The same model as a member of the ensembles, made of torch's own layers."""
+
+    def __init__(self, kind: type[nn.Module], letters: int, hidden: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(letters, hidden)
+        self.layer = kind(hidden, hidden, batch_first=True)
+        self.head = nn.Linear(hidden, letters)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.layer(self.embedding(x))[0])
+
+
+def ensembles(name: str, members: int, hidden: int, batch: int, length: int) -> None:
+    config = ModelConfig(layers=(LayerConfig(name=name),), outputs=4, letters=4, width=hidden)
+    together = build_ensemble(config, seeds=range(members))
+    alone = list(together.members())
+    peers = [Peer(TORCH[name], 4, hidden) for _ in range(members)]
+    x = torch.randint(0, 4, (members, batch, length))
+
+    def step(models: list[nn.Module], inputs: list[Tensor]) -> None:
+        for model, given in zip(models, inputs, strict=True):
+            output = model(given)
+            scores = output[0] if isinstance(output, tuple) else output
+            # The mean over the members' own axes: each is trained as if it were alone.
+            scores.square().mean(dim=(-1, -2, -3)).sum().backward()
+
+    works: dict[str, Work] = {
+        "nerode": lambda: step([together], [x]),
+        "one by one": lambda: step(alone, list(x)),
+        f"torch nn.{TORCH[name].__name__} one by one": lambda: step(peers, list(x)),
+    }
+    show(f"{members} × {name} H {hidden} B {batch} T {length}", works)
+
+
+def main() -> None:
+    library = native.library()
+    if library is None:
+        print("the native kernels are not built: nothing to measure")
+        return
+    threads = torch.get_num_threads()
+    torch.manual_seed(0)
+    try:
+        torch.set_num_threads(1)
+        print(f"one thread, {library._name.rsplit('/', 1)[-1].split('.')[0]}; medians of processor time")
+        for hidden, batch, length in (
+            (8, 64, 100),
+            (64, 64, 100),
+            (128, 64, 50),
+            (256, 64, 30),
+            (768, 64, 10),
+        ):
+            against_torch(hidden, batch, length)
+        nru_against_loop(8, 64, 4, 64, 100)
+        nru_against_loop(64, 64, 4, 64, 100)
+        nru_against_loop(128, 256, 1, 64, 50)
+        slstm_against_loop(64, 4, 64, 200)
+        slstm_against_loop(64, 1, 64, 100)
+        slstm_against_package(64, 4, 64, 128)
+        for name in TORCH:
+            ensembles(name, 30, 8, 16, 20)
+            ensembles(name, 30, 32, 64, 60)
+    finally:
+        torch.set_num_threads(threads)
