@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ def save_model(folder: Path, model: Model) -> None:
         "version": VERSION,
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         "weights": hashlib.sha256(weights).hexdigest(),
-        "model": to_mapping(_complete(model.config)),
+        "model": to_mapping(model.config.complete()),
     }
     text = json.dumps(config, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     # The config holds the hash of the weights, so a folder that was written by halves is refused.
@@ -114,15 +113,6 @@ def _read_config(path: Path) -> tuple[ModelConfig, torch.dtype, str]:
     except InputError as error:
         raise FormatError(str(error), path=path) from None
     return config, DTYPES[data["dtype"]], data["weights"]
-
-
-def _complete(config: ModelConfig) -> ModelConfig:
-    """The config with every setting written out, so that later defaults do not change it."""
-    return replace(
-        config,
-        layers=tuple(layer.complete() for layer in config.layers),
-        surroundings=tuple(config.around(number) for number in range(len(config.layers))),
-    )
 
 
 def _read(path: Path, most: int) -> bytes:

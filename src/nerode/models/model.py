@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -68,6 +68,14 @@ class ModelConfig:
         given = self.surroundings
         chosen = given[number] if isinstance(given, tuple) else given
         return self.layers[number].resolve()[0].surroundings if chosen is None else chosen
+
+    def complete(self) -> ModelConfig:
+        """Returns the same model with every setting written out, so that later defaults do not change it."""
+        return replace(
+            self,
+            layers=tuple(layer.complete() for layer in self.layers),
+            surroundings=tuple(self.around(number) for number in range(len(self.layers))),
+        )
 
 
 class Model(nn.Module):

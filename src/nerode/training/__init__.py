@@ -1,0 +1,1 @@
+"""How models learn tasks: specs, one loop, records keyed by length, and a folder for each run."""

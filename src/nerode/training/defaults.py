@@ -1,0 +1,101 @@
+"""Small models and rates that learn on a laptop, one row for each kind of layer: where `--arch` begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nerode.core.errors import InputError
+from nerode.models.configurations import model_config
+from nerode.training.spec import TrainSpec
+from nerode.training.spec_sources import merge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Small:
+    """Settings of a small model.
+
+    Attributes:
+        rate: the learning rate.
+        width: features after the embedding.
+        settings: of its layers.
+    """
+
+    rate: float = 5e-3
+    width: int = 16
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+OTHER = Small()
+"""For a kind of layer that has no row."""
+
+SMALL: dict[str, Small] = {
+    "elman-tanh": Small(rate=3e-3, width=8, settings={"hidden": 16}),
+    "lstm": Small(rate=1e-2, width=8, settings={"hidden": 16}),
+    "gru": Small(rate=1e-2, width=8, settings={"hidden": 16}),
+    "mingru": Small(rate=1e-2, width=16, settings={"hidden": 16}),
+    "nru": Small(rate=5e-3, width=8, settings={"hidden": 16}),
+    "slstm": Small(rate=5e-3, width=16),
+    "mamba": Small(settings={"states": 4}),
+    "mamba-2": Small(settings={"states": 8}),
+    "s4": Small(settings={"states": 16}),
+    "s4d": Small(settings={"states": 16}),
+    "h3": Small(settings={"states": 16}),
+    "lssl": Small(settings={"states": 16}),
+    "ids4": Small(settings={"states": 16}),
+    "ssm": Small(rate=1e-3, width=10, settings={"states": 32}),
+    "orthogonal": Small(rate=1e-2),
+    "transformer": Small(rate=1e-3, width=32),
+    "local-attention": Small(rate=1e-3, width=32),
+}
+"""By the name of the kind; the rates of the cells, of Mamba and of the rotations are measured ones."""
+
+
+def default_tables(task: str, layers: str) -> dict[str, Any]:
+    """Returns the tables of a spec for a task and a list of layers: what is not measured is left out.
+
+    Args:
+        task: name of the task.
+        layers: names of the zoo, separated by commas or by `+`.
+    """
+    names = layers.replace("+", ",")
+    kinds = [layer.resolve()[0].name for layer in model_config(names, letters=2, outputs=2).layers]
+    rows = [SMALL.get(kind, OTHER) for kind in kinds]
+    model: dict[str, Any] = {"layers": names, "width": max(row.width for row in rows)}
+    if len({id(row) for row in rows}) == 1:
+        model["settings"] = dict(rows[0].settings)
+    else:
+        model["layer_settings"] = [dict(row.settings) for row in rows]
+    return {
+        "task": {"name": task},
+        "model": model,
+        "optimiser": {"rate": min(row.rate for row in rows)},
+    }
+
+
+def make_specs(
+    task: str,
+    architectures: Sequence[str],
+    *,
+    seeds: Sequence[int],
+    tables: dict[str, Any] | None = None,
+) -> list[TrainSpec]:
+    """Returns a spec for each architecture and seed, the architectures in the order given.
+
+    Args:
+        task: name of the task.
+        architectures: lists of layers; the layers of one model are joined by `+`.
+        seeds: of the runs.
+        tables: settings over the defaults.
+
+    Raises:
+        InputError: if nothing is to be trained, or a setting does not fit.
+    """
+    if not architectures or not seeds:
+        raise InputError("there is nothing to train; name one architecture or more, and one seed or more")
+    return [
+        TrainSpec.from_mapping(merge(default_tables(task, layers), tables or {}, {"run": {"seed": seed}}))
+        for layers in architectures
+        for seed in seeds
+    ]

@@ -1,0 +1,74 @@
+"""Models that are not of the zoo: a function of the user's, by import. Importing it runs its code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from nerode.core.errors import InputError
+from nerode.tasks.task import Task
+
+
+def import_builder(name: str) -> Callable[[Task], nn.Module]:
+    """Returns the function that "module:function" names, from the current folder or the Python path.
+
+    This imports and runs the user's code: name only modules that you trust.
+
+    Raises:
+        InputError: if there is no such module or function.
+    """
+    module_name, colon, function_name = name.partition(":")
+    if not colon or not module_name or not function_name:
+        raise InputError(f"the model {name!r} is not of the form module:function, like mymodule:build")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise InputError(
+            f"there is no module {module_name!r} in {os.getcwd()} or on the Python path"
+        ) from None
+    function: object = getattr(module, function_name, None)
+    if not callable(function):
+        raise InputError(f"the module {module_name!r} has no function {function_name!r}")
+    return function
+
+
+def build_seeded(build: Callable[[Task], nn.Module], task: Task, seed: int) -> nn.Module:
+    """Returns the model that `build` makes with torch's random numbers begun at `seed`.
+
+    Raises:
+        InputError: if it is no module, or its scores have not the shape that the task asks for.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = build(task)
+        if not isinstance(model, nn.Module):
+            raise InputError(f"the builder gave {type(model).__name__}; it has to give a torch.nn.Module")
+        _try(model, task)
+    return model
+
+
+def _try(model: nn.Module, task: Task) -> None:
+    """Raises InputError unless the model maps two positions to scores and a state."""
+    if task.letters is not None:
+        x = torch.zeros(1, 2, dtype=torch.int64)
+    else:
+        x = torch.zeros(1, 2, task.features or 1)
+    with torch.no_grad():
+        result = model(x, None)
+    wanted = (1, 2, task.outputs)
+    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[0], torch.Tensor):
+        raise InputError("the model has to map (x, state) to a pair of scores and state")
+    if tuple(result[0].shape) != wanted:
+        raise InputError(
+            f"the model gives scores of shape {tuple(result[0].shape)} for one sequence of two positions; "
+            f"the task asks for {wanted}"
+        )

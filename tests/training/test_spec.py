@@ -1,0 +1,187 @@
+"""Specs: what is refused, what the key depends on, and the ways in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from nerode.core.errors import FormatError, InputError, UnknownName
+from nerode.models.zoo import all_members
+from nerode.tasks.table import TaskConfig
+from nerode.training.defaults import make_specs
+from nerode.training.model_spec import ModelSpec
+from nerode.training.spec import Curriculum, OptimiserSpec, RunSpec, StopRule, TrainSpec
+from nerode.training.spec_sources import merge, parse_assignments, read_toml
+
+PARITY = TaskConfig(name="parity")
+
+
+def test_a_spec_is_read_from_toml_and_written_back(tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_text(
+        '[task]\nname = "parity"\nsettings = {longest = 20}\n'
+        '[model]\nlayers = "mamba,lstm"\nwidth = 8\nlayer_settings = [{states = 4}, {hidden = 6}]\n'
+        '[optimiser]\nname = "sgd"\nrate = 1\n[run]\nsteps = 5\ncurriculum = {start = 4}\n'
+    )
+    spec = TrainSpec.from_mapping(read_toml(path))
+    assert spec.run.curriculum == Curriculum(start=4)
+    assert spec.optimiser.rate == 1.0
+    layers = spec.model.config(spec.task.build()).layers
+    assert [(layer.name, layer.settings.get("states"), layer.settings.get("hidden")) for layer in layers] == [
+        ("mamba", 4, None),
+        ("lstm", None, 6),
+    ]
+    again = TrainSpec.from_mapping(json.loads(json.dumps(spec.to_mapping())))
+    assert again == spec
+    assert again.key == spec.key
+
+
+def test_files_that_are_no_toml_are_refused(tmp_path):
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_toml(tmp_path / "absent.toml")
+    (tmp_path / "bad.toml").write_text("[task\n")
+    with pytest.raises(FormatError, match="is not TOML"):
+        read_toml(tmp_path / "bad.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(FormatError, match="not UTF-8"):
+        read_toml(tmp_path / "bytes.toml")
+
+
+def test_assignments():
+    tables = parse_assignments(
+        ["optimiser.rate=1e-3", "run.test_lengths=[1, 2]", "task.settings.labels=last", "run.steps=7"]
+    )
+    assert tables == {
+        "optimiser": {"rate": 1e-3},
+        "run": {"test_lengths": [1, 2], "steps": 7},
+        "task": {"settings": {"labels": "last"}},
+    }
+    assert merge({"run": {"steps": 1, "batch": 2}}, tables)["run"] == {
+        "steps": 7,
+        "batch": 2,
+        "test_lengths": [1, 2],
+    }
+
+
+@pytest.mark.parametrize("text", ["rate", "=3", "a..b=3"])
+def test_what_sets_nothing_is_refused(text):
+    with pytest.raises(InputError, match="does not set anything"):
+        parse_assignments([text])
+
+
+def test_assignments_that_contradict_each_other_are_refused():
+    with pytest.raises(InputError, match="another setting made a plain value"):
+        parse_assignments(["run=3", "run.steps=3"])
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [("optimizer.rate=1", "optimiser"), ("run.step=1", "steps"), ("model.widht=1", "width")],
+)
+def test_unknown_settings_are_refused_with_the_nearest(text, nearest):
+    with pytest.raises(UnknownName) as error:
+        TrainSpec.from_mapping(merge({"task": {"name": "parity"}}, parse_assignments([text])))
+    assert nearest in error.value.nearest
+
+
+def test_unknown_settings_of_task_and_layer_are_refused():
+    with pytest.raises(UnknownName, match="longest"):
+        TrainSpec.from_mapping({"task": {"name": "parity", "settings": {"longst": 3}}})
+    with pytest.raises(UnknownName, match="hidden"):
+        ModelSpec(layers="lstm", settings={"hiden": 3}).config(PARITY.build())
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda: OptimiserSpec(rate=0.0),
+        lambda: OptimiserSpec(rate=float("nan")),
+        lambda: OptimiserSpec(slow_rate=-1.0),
+        lambda: OptimiserSpec(decay=-0.1),
+        lambda: OptimiserSpec(clip=float("inf")),
+        lambda: OptimiserSpec(warm_up=-1),
+        lambda: OptimiserSpec(betas=(0.9, 1.0)),
+        lambda: OptimiserSpec(momentum=1.0),
+        lambda: Curriculum(start=0),
+        lambda: Curriculum(start=1, step=0),
+        lambda: Curriculum(start=1, threshold=1.5),
+        lambda: StopRule(threshold=0.0),
+        lambda: StopRule(patience=0),
+        lambda: RunSpec(steps=0),
+        lambda: RunSpec(batch=0),
+        lambda: RunSpec(seed=-1),
+        lambda: RunSpec(test_lengths=(4, 0)),
+        lambda: RunSpec(test_threshold=0.0),
+        lambda: RunSpec(epochs=2),
+        lambda: RunSpec(sample=2),
+        lambda: RunSpec(epochs=2, sample=2, curriculum=Curriculum(start=3)),
+        lambda: ModelSpec(width=-1),
+        lambda: ModelSpec(depth=0),
+        lambda: ModelSpec(module="a:b", configuration="c"),
+        lambda: ModelSpec(layer_settings=({}, {})).config(PARITY.build()),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(broken):
+    with pytest.raises(InputError):
+        broken()
+
+
+def test_the_key_is_that_of_the_complete_spec():
+    spec = TrainSpec(task=PARITY)
+    assert len(spec.key) == 64
+    written = TrainSpec(
+        task=TaskConfig(name="parity", settings={"longest": 40}),
+        model=ModelSpec(layers="mamba", settings={"states": 16}),
+        run=RunSpec(test_lengths=(1024, 512, 256, 128, 64, 40)),
+    )
+    assert written.key == spec.key
+    others = [
+        replace(spec, task=TaskConfig(name="parity-last")),
+        replace(spec, model=ModelSpec(width=8)),
+        replace(spec, optimiser=OptimiserSpec(rate=2e-3)),
+        replace(spec, run=RunSpec(seed=1)),
+        replace(spec, run=RunSpec(test_lengths=(40,))),
+    ]
+    assert len({spec.key, *(other.key for other in others)}) == 6
+
+
+def test_steps_do_not_count_where_epochs_do():
+    one, two = (
+        TrainSpec(task=PARITY, run=RunSpec(steps=s, epochs=2, sample=10, test_lengths=(4,))) for s in (3, 4)
+    )
+    assert one.key == two.key
+
+
+def test_a_configuration_of_a_paper():
+    from nerode.models.configurations import all_configurations
+
+    name, row = next((n, r) for n, r in all_configurations().items() if not r.scores and r.features is None)
+    config = ModelSpec(configuration=name, width=0, depth=0).config(PARITY.build())
+    assert config.width == row.width
+    assert len(config.layers) == len(row.layers)
+
+
+def test_defaults_build_every_member_of_the_zoo():
+    task = PARITY.build()
+    specs = make_specs("parity", list(all_members()), seeds=[3])
+    for spec in specs:
+        assert spec.run.seed == 3
+        scores, _ = spec.model.build(task, seed=3)(torch.tensor([[0, 1, 1]]))
+        assert scores.shape == (1, 3, 2)
+
+
+def test_defaults_of_mixed_layers():
+    (spec,) = make_specs("parity", ["mamba+elman"], seeds=[0], tables={"run": {"steps": 2}})
+    assert spec.model.title == "mamba+elman"
+    assert spec.optimiser.rate == 3e-3
+    assert spec.run.steps == 2
+    names = [layer.name for layer in spec.model.config(PARITY.build()).layers]
+    assert names == ["mamba", "elman-tanh"]
+
+
+def test_nothing_to_train_is_refused():
+    with pytest.raises(InputError, match="nothing to train"):
+        make_specs("parity", [], seeds=[0])
