@@ -67,3 +67,16 @@ def legal_table(language: Language, words: Tensor) -> Tensor:
         visited = itertools.accumulate(word, language.advance, initial=language.initial())
         rows.append([row(configuration) for configuration in visited][1:])
     return torch.tensor(rows)
+
+
+def covering_words(language: Language, *, after: int = 12, seed: int = 0) -> Tensor:
+    """Words that take every transition of the minimal automaton, each followed by random letters."""
+    dfa = language.dfa()
+    access = [list(dfa.access_word(state)) for state in range(dfa.num_states)]
+    random = np.random.default_rng(seed)
+    length = max(map(len, access)) + 1 + after
+    words = random.integers(0, dfa.num_letters, (len(access) * dfa.num_letters, length))
+    taken = [[*word, letter] for word in access for letter in range(dfa.num_letters)]
+    for row, word in zip(words, taken, strict=True):
+        row[: len(word)] = word
+    return torch.from_numpy(words)

@@ -15,7 +15,7 @@ from nerode.core.exact import Exact
 GateValues = list[list[set[Exact]]]
 """For each layer and each of its coordinates, the values of its gate; nothing for other recurrences."""
 
-_SHORT, _WALKS, _LENGTH = 200, 4, 100
+_SHORT, _WALKS, _LENGTH = 60, 3, 60
 
 
 def find_gate_values(network: Network, *, seed: int = 0) -> GateValues:

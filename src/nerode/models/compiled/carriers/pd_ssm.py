@@ -17,25 +17,27 @@ from nerode.core.errors import NotCompilable
 from nerode.core.exact import to_complex
 from nerode.models.architectures.pd_ssm import PdSsm
 from nerode.models.base import Layer
-from nerode.models.compiled.carriers.assembly import Carrier
+from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
+from nerode.models.compiled.carriers.registers import Register, distinct_moves, read_registers
 
 _SATURATED = 1000.0
 _SCALE = 64.0
 
 
 class PdSsmCarrier(Carrier):
-    """Carries layers of permutation times diagonal, and counters."""
+    """Carries layers of permutation times diagonal, and diagonal ones."""
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns the states, and a matrix for each letter."""
         states = 1 if block.layer is None else block.layer.width
         letters = max(1, len(block.letters))
+        units = max(letters, len(distinct_moves(self._registers(block))))
         return {
             "states": states,
             "dictionary": letters,
-            "expansion": -(-letters // states),
+            "expansion": -(-units // states),
             "learned_start": True,
         }
 
@@ -65,12 +67,7 @@ class PdSsmCarrier(Carrier):
         sizes.bias.fill_(_SATURATED)
         phases.bias.fill_(-_SATURATED)
         if isinstance(record, Diagonal):
-            if any(record.gate.rows) or any(b != 1 for b in record.gate.bias):
-                raise NotCompilable(
-                    self.architecture, [f"the gates of layer {block.layer.name} are not all 1"]
-                )
-            for i in range(layer.states):
-                layer.dictionary[:, i, i] = 1
+            self._fill_registers(layer, block)
             return
         if not isinstance(record, PermutationDiagonal):
             raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {record.kind}"])
@@ -83,6 +80,27 @@ class PdSsmCarrier(Carrier):
                 size, turn = _polar(to_complex(value))
                 _set(sizes.weight, j, letter, _logit(size) - _SATURATED)
                 _set(phases.weight, j, letter, _logit(turn) + _SATURATED)
+
+    def _fill_registers(self, layer: PdSsm, block: BlockPlan) -> None:
+        """Sets P to the identity; hidden units say when registers move."""
+        registers = self._registers(block)
+        signals = distinct_moves(registers)
+        for mlp in (layer.size, layer.phase):
+            set_rows(_first(mlp), [form.scaled(int(_SCALE)) for form in signals])
+        for i, register in enumerate(registers):
+            layer.dictionary[:, i, i] = 1
+            size, turn = _polar(to_complex(register.gate))
+            changes = (_logit(size) - _SATURATED, _logit(turn) + _SATURATED)
+            for mlp, change in zip((layer.size, layer.phase), changes, strict=True):
+                if register.moves is None:
+                    _last(mlp).bias[i] += change
+                else:
+                    _set(_last(mlp).weight, i, signals.index(register.moves), change)
+
+    def _registers(self, block: BlockPlan) -> list[Register]:
+        if block.layer is None or not isinstance(block.layer.recurrence, Diagonal):
+            return []
+        return read_registers(block, self.architecture)
 
     def _writes(self, block: BlockPlan) -> tuple[list[Form], list[Form]]:
         """The real and the imaginary parts of what is written."""

@@ -76,18 +76,20 @@ def _gate(
         return None, row[0][1] if row else 0
     if not recurrence.gate.rows[i]:
         return None, recurrence.gate.bias[i]
-    values = block.gate_values[i]
-    others = sorted(values - {1})
+    row, bias = recurrence.gate.rows[i], recurrence.gate.bias[i]
+    values = block.gate_values[i] | {1}
     if len(values) == 1:
-        return None, min(values)
+        # Only rare words move it; signals are 0 or 1, so that it steps down by its coefficients.
+        values = values | {1 - abs(Fraction(c)) for _, c in row if isinstance(c, int | Fraction)}
+    others = sorted(values - {1})
     if len(others) != 1 or not all(isinstance(v, int | Fraction) for v in values):
         found = ", ".join(map(str, sorted(values)))
         raise NotCompilable(
-            architecture, [f"a gate of {where} takes the values {found}; 1 and another can be"]
+            architecture, [f"a gate of {where} takes the values {found}; here it can take 1 and one other"]
         )
     scale = Fraction(1) / (1 - others[0])
-    parts = [(block.seen[j], -c * scale) for j, c in recurrence.gate.rows[i]]
-    return combine(parts, (1 - recurrence.gate.bias[i]) * scale), others[0]
+    parts = [(block.seen[j], -c * scale) for j, c in row]
+    return combine(parts, (1 - bias) * scale), others[0]
 
 
 def share_of(gate: Exact, architecture: str, *, signed: bool = False) -> float:

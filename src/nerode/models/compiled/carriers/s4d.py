@@ -1,9 +1,9 @@
 """Layers with fixed diagonal gates in S4D, whose every channel is a system of its own with one input.
 
 A state h = g h + w becomes a channel for each place of the stream that a part of w stands at, once to show
-the real part of h and once, if it is complex, the imaginary part; the linear map after them adds them up. With
-steps of size 1 the rate is ln g. A modulus of exactly 1 comes from a decay of exp(-1000) = 0. D is 0, and GELU
-is left out.
+the real part of h and once, if it is complex, the imaginary part; the linear map after them adds them up.
+With steps of size 1 the rate is ln g. A modulus of exactly 1 comes from a decay of exp(-1000) = 0. D is 0,
+and GELU is left out.
 """
 
 from __future__ import annotations
