@@ -158,18 +158,16 @@ class TttLinear(Layer):
         places = (first + torch.arange(x.shape[1], device=x.device)) % self.mini_batch
         signals = self._signals(x, tuple(projected), places)
         W, gradient = state["W"], state.get("gradient", torch.zeros_like(state["W"]))
-        readings, begin = [], 0
-        while begin < x.shape[1]:
-            place = (first + begin) % self.mini_batch
-            end = min(x.shape[1], begin + self.mini_batch - place)
-            part = Signals(*(s[:, :, begin:end] for s in signals))
-            reading, W, gradient = self._mini_batch_part(part, W, gradient, place)
+        lengths = parts_of_mini_batches(first, x.shape[1], self.mini_batch)
+        readings = []
+        for part in zip(*(torch.split_with_sizes(s, lengths, dim=2) for s in signals), strict=True):
+            reading, W, gradient = self._mini_batch_part(Signals(*part), W, gradient, first)
             readings.append(reading)
-            begin = end
+            first = (first + reading.shape[2]) % self.mini_batch
         after["W"] = W
         if self.mini_batch > 1:
             after["gradient"] = gradient
-            after["place"] = torch.full_like(state["place"], (first + begin) % self.mini_batch)
+            after["place"] = torch.full_like(state["place"], first)
         return self._read(x, torch.cat(readings, dim=2)), after
 
     def transition(
@@ -251,6 +249,13 @@ class TttLinear(Layer):
         if self.gate is not None:
             y = y * nn.functional.gelu(self.gate(x), approximate="tanh")
         return self.output(y)  # type: ignore[no-any-return]
+
+
+def parts_of_mini_batches(first: int, time: int, size: int) -> list[int]:
+    """Returns how many tokens of a sequence fall into each mini-batch, when it begins at place `first`."""
+    begun = min(time, size - first)
+    whole, rest = divmod(time - begun, size)
+    return [begun, *[size] * whole, *([rest] if rest else [])]
 
 
 def turned(x: Float[Tensor, "batch heads time width"], places: Tensor) -> Tensor:
