@@ -92,7 +92,7 @@ def make_recurrence(
         case exact.PermutationDiagonal():
             return Permutations(record, numbers, place=place, is_complex=is_complex)
     if is_complex:
-        raise InputError(f"{place}: a {record.kind} recurrence has no complex form")
+        raise InputError(f"{place}: a recurrence of the kind {record.kind} has no complex form")
     match record:
         case exact.Householder():
             return Reflections(record, numbers, place=place)

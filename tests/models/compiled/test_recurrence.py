@@ -1,0 +1,107 @@
+"""Recurrences of compiled layers: windows settle, and chosen matrices scan, as one step after the other."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from nerode.compiler.affine import Affine
+from nerode.compiler.recurrences import Elman, LetterMatrices, PermutationDiagonal, TimeInvariant
+from nerode.core.errors import InputError
+from nerode.models.compiled.layer import make_recurrence
+from nerode.models.compiled.linear import FixedMatrix
+from nerode.models.compiled.nonlinear import ElmanRecurrence
+from nerode.models.compiled.numbers import Converter
+from nerode.models.compiled.recurrence import CompiledRecurrence, longest_path
+
+
+@pytest.mark.parametrize(
+    ("successors", "length"),
+    [
+        ([[]], 1),
+        ([[1], []], 2),
+        ([[1], [2], []], 3),
+        ([[1, 2], [2], []], 3),
+        ([[0]], None),
+        ([[1], [0]], None),
+        ([[1], [2], [1]], None),
+    ],
+)
+def test_longest_path(successors: list[list[int]], length: int | None) -> None:
+    assert longest_path(successors, limit=10) == length
+
+
+def test_a_path_beyond_the_limit() -> None:
+    chain = [[i + 1] for i in range(20)] + [[]]
+    assert longest_path(chain, limit=20) is None
+    assert longest_path(chain, limit=21) == 21
+
+
+def looped(
+    recurrence: CompiledRecurrence, seen: torch.Tensor, letters: torch.Tensor, start: torch.Tensor
+) -> torch.Tensor:
+    """The states by single steps."""
+    states = []
+    for time in range(seen.shape[1]):
+        start = recurrence.advance(recurrence.drive(seen[:, time], letters[:, time]), start)
+        states.append(start)
+    return torch.stack(states, dim=1)
+
+
+def assert_scan_is_loop(recurrence: CompiledRecurrence, inputs: int, width: int, letters: int = 1) -> None:
+    """Asserts it for several lengths, from a start that is not zero."""
+    torch.manual_seed(0)
+    for length in (1, 2, 3, 7, 64, 257):
+        seen, start = torch.randn(2, length, inputs).double(), torch.randn(2, width).double()
+        words = torch.randint(0, letters, (2, length))
+        found = recurrence.scan(recurrence.drive(seen, words), start)
+        torch.testing.assert_close(found, looped(recurrence, seen, words, start), rtol=0, atol=1e-10)
+
+
+WRITE = Affine(num_inputs=2, bias=(0, 1, 0), rows=(((0, 1),), ((1, 1),), ()))
+
+
+def test_a_shift_settles() -> None:
+    record = TimeInvariant(matrix=((), ((0, 1),), ((0, 2), (1, -1))), write=WRITE)
+    recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
+    assert isinstance(recurrence, FixedMatrix)
+    assert recurrence.window == 3
+    assert_scan_is_loop(recurrence, 2, 3)
+
+
+def test_a_matrix_with_a_cycle() -> None:
+    record = TimeInvariant(matrix=(((2, 1),), ((0, 1),), ((1, -1),)), write=WRITE)
+    recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
+    assert isinstance(recurrence, FixedMatrix)
+    assert recurrence.window is None
+    assert_scan_is_loop(recurrence, 2, 3)
+
+
+@pytest.mark.parametrize("activation", ["relu", "clip", "tanh"])
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_elman_networks(activation: str, cyclic: bool) -> None:
+    back = ((4, 1),) if cyclic else ()
+    update = Affine(num_inputs=5, bias=(0, 1, 0), rows=(((0, 1), *back), ((2, 1),), ((1, 2), (3, -1))))
+    record = Elman(activation=activation, update=update)
+    recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
+    assert isinstance(recurrence, ElmanRecurrence)
+    assert (recurrence.window is None) == cyclic
+    assert_scan_is_loop(recurrence, 2, 3)
+
+
+def test_matrices_and_permutations_by_letter() -> None:
+    swap, turn = (((1, 1),), ((0, 1),), ((2, 1),)), (((1, 1),), ((2, 1),), ((0, -1),))
+    writes = ((0, 0, 0), (1, 0, 2))
+    numbers = Converter(torch.float64)
+    dense = LetterMatrices(matrices=(swap, turn), writes=writes)
+    assert_scan_is_loop(make_recurrence(dense, numbers, place="test", is_complex=False), 1, 3, 2)
+    moving = PermutationDiagonal(
+        images=((1, 0, 2), (0, 0, 1)), diagonals=((1, 1, 1), (1, -1, 0)), writes=writes
+    )
+    assert_scan_is_loop(make_recurrence(moving, numbers, place="test", is_complex=False), 1, 3, 2)
+
+
+def test_a_complex_cell_is_refused() -> None:
+    record = Elman(activation="relu", update=Affine(num_inputs=1, bias=(0,), rows=((),)))
+    with pytest.raises(InputError, match="test: a recurrence of the kind elman has no complex form"):
+        make_recurrence(record, Converter(torch.float64), place="test", is_complex=True)
