@@ -25,6 +25,9 @@ def decay_scan(
 ) -> tuple[Float[Tensor, "batch time heads values"], Float[Tensor, "batch heads keys values"]]:
     """Returns the readings o_t = q_t S_t and the last state, where S_t = decay_t ∘ S_{t-1} + k_t^T v_t.
 
+    Large states are worked on in chunks, so a sequence in parts gives what the whole gives up to rounding;
+    where all numbers are integers that the format holds, and decays 0, 1 or -1, bit for bit.
+
     Args:
         q: what is read.
         k: where it is written.
@@ -63,6 +66,17 @@ def steps_between_borders(time: int, state_bytes: int) -> int:
     return max(1, min(64, (3 << 16) // state_bytes), math.isqrt(time) // 2)
 
 
+def choose_kernel(time: int, keys: int, values: int, *, vector: bool, itemsize: int) -> tuple[str, int]:
+    """Returns the kernel, and the steps between the states that it keeps for its backward pass; measured.
+
+    In chunks a step costs fewer loads and stores of the state, but more arithmetic: it pays for large states.
+    """
+    large = min(keys, values) >= 16 and keys * values >= (4096 if vector else 1024)
+    if time >= 16 and large:
+        return ("vector_chunks", min(time, 16)) if vector else ("scalar_chunks", min(time, 32))
+    return "vector_decay" if vector else "scalar_decay", steps_between_borders(time, keys * values * itemsize)
+
+
 class _DecayScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
@@ -70,9 +84,8 @@ class _DecayScan(torch.autograd.Function):
         q, k, v, decay, initial = (dense(tensor) for tensor in given)
         readings, final = torch.empty_like(v), torch.empty_like(initial)
         batch, time, heads, keys = q.shape
-        chunk = steps_between_borders(time, keys * v.shape[3] * q.itemsize)
+        ctx.kernel, chunk = choose_kernel(time, keys, v.shape[3], vector=decay.ndim == 4, itemsize=q.itemsize)
         borders = q.new_empty(batch, heads, -(-time // chunk), *final.shape[2:]) if keep else None
-        ctx.kernel = "scalar_decay" if decay.ndim == 3 else "vector_decay"
         ctx.sizes = (*q.shape, v.shape[3], chunk)
         call(f"{ctx.kernel}_forward", q, k, v, decay, initial, readings, final, borders, *ctx.sizes)
         ctx.save_for_backward(q, k, v, decay, borders)

@@ -2,6 +2,7 @@
 //
 // The file is compiled once for each instruction set; `nerode_cpu_level` of the plainest build says which of
 // them this processor can run.
+#include "decay_chunks.hpp"
 #include "decay_states.hpp"
 #include "delta_states.hpp"
 #include "dense_states.hpp"
@@ -63,24 +64,28 @@ DENSE(float64, double, false)
 DENSE(complex64, float, true)
 DENSE(complex128, double, true)
 
-#define DECAY(KIND, NAME, T, VECTOR)                                                                         \
+#define DECAY(KIND, WAY, NAME, T, VECTOR)                                                                    \
   EXPORT int KIND##_forward_##NAME(const T* q, const T* k, const T* v, const T* decay, const T* initial, T* o,      \
                             T* final, T* borders, I batch, I time, I heads, I keys, I values, I chunk,       \
                             I threads) {                                                                     \
-    return nerode::decay_forward<T, VECTOR>(q, k, v, decay, initial, o, final, borders, batch, time, heads,  \
+    return nerode::WAY##_forward<T, VECTOR>(q, k, v, decay, initial, o, final, borders, batch, time, heads,  \
                                             keys, values, chunk, threads);                                   \
   }                                                                                                          \
   EXPORT int KIND##_backward_##NAME(const T* q, const T* k, const T* v, const T* decay, const T* borders,           \
                              const T* dout, T* dq, T* dk, T* dv, T* ddecay, T* dinitial, I batch, I time,    \
                              I heads, I keys, I values, I chunk, I threads) {                                \
-    return nerode::decay_backward<T, VECTOR>(q, k, v, decay, borders, dout, dq, dk, dv, ddecay, dinitial,    \
+    return nerode::WAY##_backward<T, VECTOR>(q, k, v, decay, borders, dout, dq, dk, dv, ddecay, dinitial,    \
                                              batch, time, heads, keys, values, chunk, threads);              \
   }
 
-DECAY(scalar_decay, float32, float, false)
-DECAY(scalar_decay, float64, double, false)
-DECAY(vector_decay, float32, float, true)
-DECAY(vector_decay, float64, double, true)
+DECAY(scalar_decay, decay, float32, float, false)
+DECAY(scalar_decay, decay, float64, double, false)
+DECAY(vector_decay, decay, float32, float, true)
+DECAY(vector_decay, decay, float64, double, true)
+DECAY(scalar_chunks, chunks, float32, float, false)
+DECAY(scalar_chunks, chunks, float64, double, false)
+DECAY(vector_chunks, chunks, float32, float, true)
+DECAY(vector_chunks, chunks, float64, double, true)
 
 #define SELECTIVE(KIND, NAME, T, SIGNED)                                                                     \
   EXPORT int KIND##_forward_##NAME(const T* x, const T* delta, const T* A, const T* B, const T* C,           \
