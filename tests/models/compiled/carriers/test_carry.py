@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from nerode.languages.bestiary import find_language
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.base import State
 from nerode.models.compiled.carriers.carry import carry
+from nerode.models.folder import read_model, save_model
 from nerode.models.load import load_model
 from nerode.models.model import Model
 from tests.models.compiled.walks import (
@@ -28,7 +30,17 @@ from tests.models.compiled.walks import (
     random_words,
 )
 
-TIED = ["mamba", "mamba-signed", "hgrn2", "griffin", "mlstm", "deltanet", "gated-deltanet", "deltaproduct"]
+TIED = [
+    "mamba",
+    "mamba-2",
+    "mamba-signed",
+    "hgrn2",
+    "griffin",
+    "mlstm",
+    "deltanet",
+    "gated-deltanet",
+    "deltaproduct",
+]
 CELLS = ["elman-tanh", "elman-relu", "lstm", "gru", "slstm"]
 
 CASES = [
@@ -126,6 +138,15 @@ def test_other_types(target: str, dtype: torch.dtype) -> None:
         assert torch.equal(model(word)[0] > 0.5, legal_table(language, word))
 
 
+@pytest.mark.parametrize(("name", "target"), [("flip-flop", "mamba"), ("s3", "deltaproduct-signed")])
+def test_a_carried_model_is_saved_as_any_other(name: str, target: str, tmp_path: Path) -> None:
+    model = carried(name, target)
+    save_model(tmp_path, model)
+    again = read_model(tmp_path)
+    words = random_words(model.config.letters or 0, batch=2, length=50)
+    assert torch.equal(again(words)[0], model(words)[0])
+
+
 def test_mamba_keeps_every_published_part() -> None:
     model = carried("flip-flop", "mamba")
     for layer in model.layers:
@@ -190,7 +211,7 @@ def test_an_exclusive_scan_is_refused() -> None:
         carry(network_for("tomita-4", "mamba"), "mamba")
 
 
-@pytest.mark.parametrize("target", ["mamba", "hgrn2", "griffin", "mlstm", "deltanet"])
+@pytest.mark.parametrize("target", ["mamba", "mamba-2", "hgrn2", "griffin", "mlstm", "deltanet"])
 def test_counters_need_free_writes(target: str) -> None:
     with pytest.raises(NotCompilable, match="a counter adds while its gate is 1"):
         carry(network_for("dyck-1", "gla"), target)
@@ -229,5 +250,7 @@ def test_unknown_architectures_and_types() -> None:
     network = network_for("parity", "mamba-signed")
     with pytest.raises(UnknownName, match="did you mean mamba"):
         carry(network, "mambo")
+    with pytest.raises(InputError, match=r"mamba-2 keeps registers beyond the range of torch\.float16"):
+        carried("flip-flop", "mamba-2", torch.float16)
     with pytest.raises(InputError, match="cannot have the type"):
         carry(network, "mamba-signed", dtype=torch.int32)

@@ -14,7 +14,7 @@ from nerode.models.base import Layer
 from nerode.models.compiled.carriers.forms import Form, matrix
 from nerode.models.compiled.carriers.heads import make_head
 from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_table
-from nerode.models.compiled.numbers import Converter
+from nerode.models.compiled.numbers import DTYPES, Converter
 from nerode.models.model import Model, ModelConfig, build_model
 from nerode.models.surroundings import Block, Surroundings
 from nerode.models.zoo import LayerConfig
@@ -26,6 +26,9 @@ class Carrier(ABC):
     Args:
         architecture: its name in the zoo.
     """
+
+    dtypes: tuple[torch.dtype, ...] = DTYPES
+    """The types whose range its constants fit."""
 
     def __init__(self, architecture: str) -> None:
         self.architecture = architecture
@@ -40,7 +43,15 @@ class Carrier(ABC):
 
 
 def assemble(plan: Plan, carrier: Carrier, dtype: torch.dtype) -> Model:
-    """Returns the model of a plan, its weights set."""
+    """Returns the model of a plan, its weights set.
+
+    Raises:
+        InputError: for a type that the carrier does not fit.
+    """
+    if dtype in DTYPES and dtype not in carrier.dtypes:
+        raise InputError(
+            f"{carrier.architecture} keeps registers beyond the range of {dtype}; use a wider type"
+        )
     head = make_head(plan, {place: place for place in range(plan.width)}, carrier.architecture)
     config = ModelConfig(
         layers=tuple(

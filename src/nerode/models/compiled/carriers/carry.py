@@ -15,6 +15,7 @@ from nerode.models.compiled.carriers.griffin import GriffinCarrier
 from nerode.models.compiled.carriers.hgrn2 import Hgrn2Carrier
 from nerode.models.compiled.carriers.ids4 import Ids4Carrier
 from nerode.models.compiled.carriers.mamba import MambaCarrier
+from nerode.models.compiled.carriers.mamba2 import Mamba2Carrier
 from nerode.models.compiled.carriers.mlstm import MLstmCarrier
 from nerode.models.compiled.carriers.one_layer import CellCarrier, assemble_cell
 from nerode.models.compiled.carriers.pd_ssm import PdSsmCarrier
@@ -38,6 +39,8 @@ STREAMS: dict[str, type[Carrier]] = {
     "hgrn2": Hgrn2Carrier,
     "ids4": Ids4Carrier,
     "mamba": MambaCarrier,
+    "mamba-2": Mamba2Carrier,
+    "mamba-2-signed": Mamba2Carrier,
     "mamba-signed": MambaCarrier,
     "mlstm": MLstmCarrier,
     "pd-ssm": PdSsmCarrier,

@@ -1,0 +1,62 @@
+"""Gates of diagonal layers read as registers, and the search for the values that they take."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+
+from nerode.compiler.affine import Affine
+from nerode.compiler.network import Network
+from nerode.compiler.recurrences import Diagonal
+from nerode.core.errors import NotCompilable
+from nerode.core.exact import Exact
+from nerode.models.compiled.carriers.forms import Form
+from nerode.models.compiled.carriers.gate_values import find_gate_values
+from nerode.models.compiled.carriers.plan import plan_stream
+from nerode.models.compiled.carriers.registers import distinct_moves, read_registers, require_tied
+from tests.models.compiled.walks import network_for
+
+
+def with_gate(row: tuple[tuple[int, Exact], ...], bias: Exact) -> Network:
+    """The network for parity with another gate over its two letters."""
+    network = network_for("parity", "diagonal-signed")
+    (layer,) = network.layers
+    assert isinstance(layer.recurrence, Diagonal)
+    gate = Affine(num_inputs=2, bias=(bias,), rows=(row,))
+    recurrence = dataclasses.replace(layer.recurrence, gate=gate)
+    return dataclasses.replace(network, layers=(dataclasses.replace(layer, recurrence=recurrence),))
+
+
+def test_values_of_gates() -> None:
+    assert find_gate_values(network_for("parity", "diagonal-signed")) == [[{1, -1}]]
+    values = find_gate_values(network_for("tomita-4", "mamba", exclusive_scan=False))
+    assert values[2] == [{1, Fraction(1, 4)}, {0}]
+
+
+def test_constant_gates_are_not_searched_for() -> None:
+    assert find_gate_values(network_for("dyck-1", "ssm")) == [[]]
+
+
+def test_a_gate_of_1_and_another_value() -> None:
+    plan = plan_stream(with_gate(((0, Fraction(3, 4)),), Fraction(1, 4)), "test")
+    (register,) = read_registers(plan.blocks[0], "test")
+    assert register.gate == Fraction(1, 4)
+    # The letters stand at the places 1 and 2; the register moves unless the first is there.
+    assert register.moves == Form({1: -1}, 1)
+    assert distinct_moves([register, register]) == [register.moves]
+
+
+def test_a_gate_that_is_always_the_same() -> None:
+    plan = plan_stream(with_gate((), Fraction(1, 2)), "test")
+    (register,) = read_registers(plan.blocks[0], "test")
+    assert (register.moves, register.gate) == (None, Fraction(1, 2))
+    require_tied([register], "test")
+
+
+@pytest.mark.parametrize("row", [((0, Fraction(1, 2)), (1, -1)), ((0, 2), (1, 3))])
+def test_other_gates_are_refused(row: tuple[tuple[int, Exact], ...]) -> None:
+    plan = plan_stream(with_gate(row, 0), "test")
+    with pytest.raises(NotCompilable, match=r"takes the values .*; here it can take 1 and one other"):
+        read_registers(plan.blocks[0], "test")
