@@ -1,8 +1,8 @@
 """Registers in Mamba-2: heads with one channel, held by a step of size 0 and moved by one of size 32.
 
 As in Mamba, SiLU acts on 0 and on multiples of 64 without rounding. B, C and the gate SiLU(z) are the
-constant 64, so a register stands in the state times 2¹⁷, beyond the range of float16; the last map divides that
-out. The convolution passes its input on, D is 0, and the norm is switched off.
+constant 64, so a register stands in the state times 2¹⁷, beyond the range of float16; the last map divides
+that out. The convolution passes its input on, D is 0, and the norm is switched off.
 """
 
 from __future__ import annotations
