@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -45,6 +46,12 @@ class Layer(nn.Module, ABC):
 
     grows = False
     """Whether the state grows with the sequence, as the cache of attention does."""
+
+    undecayed_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters that training does not decay; any module inside a layer may have this, too."""
+
+    slow_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are not decayed and are trained at a small rate of their own, likewise."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

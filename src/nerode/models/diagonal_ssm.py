@@ -65,6 +65,8 @@ class DiagonalSsm(nn.Module):
         learned_write: whether B is trained; otherwise it stays as it began.
     """
 
+    slow_parameters = ("log_step", "log_decay", "frequency", "B")
+
     B: Tensor
 
     def __init__(

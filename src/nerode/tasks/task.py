@@ -8,9 +8,10 @@ drawn, in any order, by any seed. Lengths outside the range of training are for 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core.errors import InputError
+from nerode.core.errors import InputError, UnknownName
+
+Answer = Callable[[Tensor, Any], tuple[Tensor, Any]]
+"""What a model does: scores and the next state from inputs and a state, None for the first."""
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -61,6 +65,21 @@ class Batch:
         return Batch(inputs=self.inputs[chosen], targets=self.targets[chosen], mask=self.mask[chosen])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A quantity other than the length in which test sequences can go beyond those of training.
+
+    Attributes:
+        name: kebab-case.
+        trained: its values in training.
+        values: those to test.
+    """
+
+    name: str
+    trained: tuple[int, ...]
+    values: tuple[int, ...]
+
+
 class Task(ABC):
     """Something that a model can be trained to do.
 
@@ -71,6 +90,8 @@ class Task(ABC):
         features: number of features of its inputs; None for letters.
         outputs: number of scores at each position.
         training_lengths: the shortest and the longest length of training.
+        test_lengths: lengths to test with these settings; empty for those of the kind.
+        axes: what else can be varied in tests.
     """
 
     name: str
@@ -79,6 +100,8 @@ class Task(ABC):
     features: int | None = None
     outputs: int
     training_lengths: tuple[int, int]
+    test_lengths: tuple[int, ...] = ()
+    axes: tuple[Axis, ...] = ()
     targets_are_bits: bool = False
     """Whether each output is a bit of its own; otherwise the outputs are classes."""
 
@@ -94,18 +117,23 @@ class Task(ABC):
         """Returns which sequences belong to training whatever their hash; none, by default."""
         return torch.zeros(len(batch), dtype=torch.bool)
 
+    def trains_on(self, length: int) -> bool:
+        """Returns whether a length is trained on; by default, all from the shortest to the longest are."""
+        low, high = self.training_lengths
+        return low <= length <= high
+
     def draw(self, split: Split, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns `count` sequences of one split.
 
         Raises:
             InputError: if the length is not trained on, or the split has no sequence of this length.
         """
-        low, high = self.training_lengths
-        inside = low <= length <= high
-        if not inside:
+        if not self.trains_on(length):
             if split != "test":
+                low, high = self.training_lengths
+                which = "lengths" if all(map(self.trains_on, range(low, high + 1))) else "some lengths from"
                 raise InputError(
-                    f"{self.name} trains on lengths {low} to {high}; length {length} is for testing only"
+                    f"{self.name} trains on {which} {low} to {high}; length {length} is for testing only"
                 )
             return self.sample(length, count, rng)
         parts: list[Batch] = []
@@ -133,6 +161,27 @@ class Task(ABC):
             "train" if always else next(s for s in SPLITS if value < _SHARES[s])
             for value, always in zip(values.tolist(), trained, strict=True)
         ]
+
+    def draw_at(self, axis: str, value: int, count: int, rng: np.random.Generator) -> Batch:
+        """Returns `count` test sequences at a value of one of the axes; none of them is ever trained on.
+
+        Raises:
+            UnknownName: if the task has no such axis.
+            InputError: if there is no sequence at this value.
+        """
+        raise UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
+
+    def examine(self, answer: Answer, rng: np.random.Generator) -> dict[str, Any]:
+        """Returns what a trained model does in other tests than accuracy, as plain values for JSON.
+
+        There are none by default.
+        """
+        return {}
+
+    @property
+    def chance(self) -> float:
+        """The accuracy of a uniform guess, above which scaled accuracy begins."""
+        return 0.5**self.outputs if self.targets_are_bits else 1 / self.outputs
 
     def loss(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Tensor:
         """Returns the mean loss over the positions that count."""

@@ -165,8 +165,14 @@ class TrainSpec:
     def test_lengths(self) -> tuple[int, ...]:
         """The lengths to test, in order: those asked for, or the task's, or multiples of the longest."""
         kind, _ = self.task.resolve()
-        longest = self.task.build().training_lengths[1]
-        chosen = self.run.test_lengths or kind.test_lengths or tuple(longest * k for k in (1, 2, 4, 8))
+        task = self.task.build()
+        longest = task.training_lengths[1]
+        chosen = (
+            self.run.test_lengths
+            or task.test_lengths
+            or kind.test_lengths
+            or tuple(longest * k for k in (1, 2, 4, 8))
+        )
         return tuple(sorted(set(chosen)))
 
     def complete(self) -> dict[str, Any]:

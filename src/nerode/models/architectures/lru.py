@@ -73,6 +73,8 @@ class Lru(Layer):
     Implements: [Orvieto2023]
     """
 
+    slow_parameters = ("log_decay", "log_angle", "log_scale", "B")
+
     def __init__(self, inputs: int, settings: LruSettings) -> None:
         super().__init__(inputs, inputs)
         self.settings = settings

@@ -73,6 +73,8 @@ class Lssl(Layer):
     Implements: [Gu2021]
     """
 
+    slow_parameters = ("A", "B", "log_step")
+
     A: Tensor
     B: Tensor
     log_step: Tensor

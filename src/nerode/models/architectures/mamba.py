@@ -83,6 +83,8 @@ class Mamba(Layer):
     Implements: [Grazzi2025] for `signed`
     """
 
+    undecayed_parameters = ("A_log", "D", "dt_proj.bias")
+
     def __init__(self, inputs: int, settings: MambaSettings) -> None:
         super().__init__(inputs, inputs)
         self.settings = settings

@@ -100,6 +100,8 @@ class Mamba2(Layer):
     Implements: [DaoGu2024]
     """
 
+    undecayed_parameters = ("A_log", "D", "dt_bias")
+
     def __init__(self, inputs: int, settings: Mamba2Settings) -> None:
         super().__init__(inputs, inputs)
         self.settings = settings

@@ -73,6 +73,8 @@ class S4(Layer):
     Implements: [GuGoelRe2022]
     """
 
+    slow_parameters = ("log_step", "log_decay", "frequency", "P", "B")
+
     def __init__(self, inputs: int, settings: S4Settings) -> None:
         super().__init__(inputs, inputs)
         self.settings = settings

@@ -1,0 +1,97 @@
+"""How a model answers at any list of lengths, in memory that does not grow with the length.
+
+Long sequences are read in parts, with the state carried from part to part. The test sequences depend on the
+task and the length alone, so that all models and all seeds are asked the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nerode.core.rng import stream
+from nerode.tasks.task import Batch, Task
+from nerode.training.scores import LengthScore, Tally
+
+PART = 2048
+"""Positions of a sequence that are read at once."""
+
+_POSITIONS = 1 << 15
+"""Positions of all sequences together that are read at once."""
+
+_DRAWN = 1 << 20
+"""Positions of all sequences together that are drawn at once."""
+
+
+def evaluate(
+    model: nn.Module, task: Task, lengths: Sequence[int], *, sequences: int, part: int = PART
+) -> tuple[LengthScore, ...]:
+    """Returns the scores at each length, in the order of the lengths.
+
+    Args:
+        model: `forward(x, state) -> (scores, state)`.
+        task: what it is asked; lengths of training are tested with sequences that training never has.
+        lengths: the lengths.
+        sequences: how many of each length.
+        part: positions of a sequence that are read at once.
+    """
+    return tuple(
+        score(model, task, draw_tests(task, length, sequences), part=part) for length in sorted(set(lengths))
+    )
+
+
+def draw_tests(task: Task, length: int, sequences: int) -> Iterator[Batch]:
+    """Gives the test sequences of a length, a few at a time."""
+    most = max(1, _DRAWN // length)
+    for number, first in enumerate(range(0, sequences, most)):
+        rng = stream(0, "test", task.name, length, number)
+        yield task.draw("test", length, min(most, sequences - first), rng)
+
+
+@torch.no_grad()
+def score(model: nn.Module, task: Task, batches: Iterable[Batch], *, part: int = PART) -> LengthScore:
+    """Returns the score of one model on sequences that all have the same length."""
+    was_training = model.training
+    model.eval()
+    tally: Tally | None = None
+    try:
+        for batch in batches:
+            length = batch.inputs.shape[1]
+            tally = Tally(task, length) if tally is None else tally
+            rows = max(1, _POSITIONS // min(length, part))
+            for first in range(0, len(batch), rows):
+                _read(model, tally, _cut(batch, slice(first, first + rows), slice(None)), part)
+    finally:
+        model.train(was_training)
+    if tally is None:
+        raise ValueError("there are no sequences to score")
+    return tally.score()
+
+
+def _read(model: nn.Module, tally: Tally, batch: Batch, part: int) -> None:
+    tally.begin(len(batch))
+    state = None
+    for first in range(0, batch.inputs.shape[1], part):
+        piece = _cut(batch, slice(None), slice(first, first + part))
+        scores, state = run(model, piece.inputs, state)
+        tally.add(scores, piece)
+    tally.end()
+
+
+def run(model: nn.Module, inputs: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+    """Returns the scores, in float32 at least, and the state; features come in the type of the weights."""
+    if inputs.is_floating_point():
+        inputs = inputs.to(next(model.parameters()).dtype)
+    scores, state = model(inputs, state)
+    return (scores if scores.dtype == torch.float64 else scores.float()), state
+
+
+def _cut(batch: Batch, rows: slice, positions: slice) -> Batch:
+    return Batch(
+        inputs=batch.inputs[rows, positions],
+        targets=batch.targets[rows, positions],
+        mask=batch.mask[rows, positions],
+    )

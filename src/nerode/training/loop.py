@@ -1,0 +1,280 @@
+"""The training loop: one for all architectures and tasks.
+
+A run is a pure function of its spec. Data, initial weights and dropout have random streams of their own, and
+those of a step depend on its number alone. What is chosen on the way (longer sequences, an early end) is
+chosen by validation on the lengths of training; longer ones are looked at once, when all is done.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from nerode.core.rng import stream
+from nerode.models.folder import DTYPES
+from nerode.tasks.task import Batch
+from nerode.training.checkpoint import Progress, read_checkpoint, write_checkpoint
+from nerode.training.data import curriculum_batches, training_data, validation_batches
+from nerode.training.environment import describe_environment
+from nerode.training.evaluation import evaluate, run, score
+from nerode.training.model_spec import Build
+from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
+from nerode.training.record import Divergence, HistoryRow, RunRecord
+from nerode.training.scores import LengthScore, extrapolates_to, first_failing_length, joined
+from nerode.training.spec import TrainSpec
+
+_SECONDS_BETWEEN_SIGHTS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What somebody who watches a run sees.
+
+    Attributes:
+        event: "progress", now and then; "validation"; "testing", before the end.
+        step: updates made.
+        steps: updates at most.
+        longest: longest length of training so far.
+        loss: the latest training loss.
+        accuracy: of the last validation, in the measure of the spec; None before the first.
+        samples_per_second: training sequences, since the run began or went on.
+        seconds_left: if all steps are made.
+    """
+
+    event: str
+    step: int
+    steps: int
+    longest: int
+    loss: float
+    accuracy: float | None
+    samples_per_second: float
+    seconds_left: float
+
+
+Watch = Callable[[Sight], None]
+
+
+def train(
+    spec: TrainSpec,
+    *,
+    build: Build | None = None,
+    checkpoint: Path | None = None,
+    checkpoint_every: float = 60.0,
+    watch: Watch | None = None,
+) -> tuple[RunRecord, nn.Module]:
+    """Returns what a run found, and the trained model.
+
+    Divergence is a result: the record says where, and nothing is tested.
+
+    Args:
+        spec: all that the run depends on.
+        build: makes a model of the user's own, instead of the one that the spec names.
+        checkpoint: a file to keep the state of the run in; if it exists, the run goes on from there.
+        checkpoint_every: seconds between two checkpoints.
+        watch: is told how the run gets on.
+    """
+    with _threads(spec.run.threads), torch.random.fork_rng(devices=[]):
+        trainer = Trainer(spec, build=build, watch=watch)
+        if checkpoint is not None and checkpoint.exists():
+            trainer.resume(checkpoint)
+        written = time.perf_counter()
+        while not trainer.done:
+            trainer.step()
+            if checkpoint is not None and time.perf_counter() - written >= checkpoint_every:
+                trainer.save(checkpoint)
+                written = time.perf_counter()
+        return trainer.finish(), trainer.model
+
+
+class Trainer:
+    """A run, step by step.
+
+    Args:
+        spec: all that the run depends on.
+        build: makes a model of the user's own, instead of the one that the spec names.
+        watch: is told how the run gets on.
+    """
+
+    def __init__(self, spec: TrainSpec, *, build: Build | None = None, watch: Watch | None = None) -> None:
+        self.spec = spec
+        self.key = spec.key
+        self.task = spec.task.build()
+        self.data = training_data(self.task, spec.run)
+        self.model = spec.model.build(self.task, seed=spec.run.seed, build=build).to(DTYPES[spec.run.dtype])
+        self.model.train()
+        self.optimiser = make_optimiser(self.model, spec.optimiser)
+        self.weights = [p for group in self.optimiser.param_groups for p in group["params"]]
+        curriculum = spec.run.curriculum
+        highest = self.data.lengths[-1]
+        self.progress = Progress(longest=min(curriculum.start, highest) if curriculum else highest)
+        self._validation = validation_batches(self.task, self.data.lengths, spec.run.validation)
+        self._short: tuple[int, list[Batch]] = (-1, [])
+        self._watch = watch
+        self._begun = self._seen = time.perf_counter()
+        self._samples_before = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to train."""
+        progress = self.progress
+        return progress.stopped or progress.divergence is not None or progress.step >= self.data.steps
+
+    def resume(self, path: Path) -> None:
+        """Goes on from a checkpoint."""
+        self.progress = read_checkpoint(path, key=self.key, model=self.model, optimiser=self.optimiser)
+        self._samples_before = self.progress.samples
+
+    def save(self, path: Path) -> None:
+        """Writes a checkpoint."""
+        write_checkpoint(
+            path, key=self.key, progress=self.progress, model=self.model, optimiser=self.optimiser
+        )
+
+    def step(self) -> None:
+        """Makes one update, and validates when it is time to."""
+        before = time.process_time()
+        progress = self.progress
+        batch = self.data.batch(progress.step, progress.longest)
+        # Not torch.manual_seed, which keeps a note of each call for a GPU that is not there.
+        torch.default_generator.manual_seed(_draw(self.spec.run.seed, "dropout", progress.step))
+        loss = self._update(batch)
+        if progress.divergence is None:
+            progress.step += 1
+            progress.samples += len(batch)
+            progress.loss_sum += loss
+            if progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps:
+                self._validate()
+                self._tell("validation", loss)
+            elif time.perf_counter() - self._seen > _SECONDS_BETWEEN_SIGHTS:
+                self._tell("progress", loss)
+        progress.cpu_seconds += time.process_time() - before
+
+    def _update(self, batch: Batch) -> float:
+        """Changes the weights, unless a number is not finite; returns the loss."""
+        spec = self.spec.optimiser
+        set_rates(self.optimiser, rate_factor(spec, self.progress.step, self.data.steps))
+        self.optimiser.zero_grad(set_to_none=True)
+        scores, _ = run(self.model, batch.inputs)
+        loss: Tensor = self.task.loss(scores, batch)
+        value = loss.item()
+        if not math.isfinite(value):
+            self.progress.divergence = Divergence(step=self.progress.step, what="loss")
+            return value
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = nn.utils.clip_grad_norm_(self.weights, spec.clip or math.inf)
+        if not torch.isfinite(norm):
+            self.progress.divergence = Divergence(step=self.progress.step, what="gradient")
+            return value
+        self.optimiser.step()
+        return value
+
+    def _validate(self) -> None:
+        run_spec, progress = self.spec.run, self.progress
+        found = joined([score(self.model, self.task, [batch]) for batch in self._validation_batches()])
+        last = progress.history[-1].step if progress.history else 0
+        progress.history = (
+            *progress.history,
+            HistoryRow(
+                step=progress.step,
+                samples=progress.samples,
+                longest=progress.longest,
+                rate=self.optimiser.param_groups[0]["lr"],
+                loss=progress.loss_sum / (progress.step - last),
+                validation=found,
+            ),
+        )
+        progress.loss_sum = 0.0
+        accuracy = found.accuracy(run_spec.measure)
+        if progress.longest < self.data.lengths[-1]:
+            curriculum = run_spec.curriculum
+            assert curriculum is not None
+            if accuracy >= curriculum.threshold:
+                progress.longest = min(progress.longest + curriculum.step, self.data.lengths[-1])
+            return
+        progress.streak = progress.streak + 1 if accuracy >= run_spec.stop.threshold else 0
+        progress.stopped = progress.streak >= run_spec.stop.patience
+
+    def _validation_batches(self) -> list[Batch]:
+        longest, lengths = self.progress.longest, self.data.lengths
+        if longest >= lengths[-1]:
+            return self._validation
+        if self._short[0] != longest:
+            short = [n for n in lengths if n <= longest] or [lengths[0]]
+            self._short = (longest, curriculum_batches(self.task, short, self.spec.run.validation))
+        return self._short[1]
+
+    def finish(self) -> RunRecord:
+        """Tests the model and returns what the run found."""
+        begun = time.process_time()
+        spec, progress = self.spec, self.progress
+        if progress.divergence is None and not all(bool(torch.isfinite(p).all()) for p in self.weights):
+            progress.divergence = Divergence(step=progress.step, what="weights")
+        scores: tuple[LengthScore, ...] = ()
+        if progress.divergence is None:
+            self._tell("testing", progress.history[-1].loss)
+            scores = evaluate(self.model, self.task, spec.test_lengths, sequences=spec.run.test_sequences)
+        measure, threshold = spec.run.measure, spec.run.test_threshold
+        diverged = progress.divergence is not None
+        return RunRecord(
+            key=self.key,
+            title=spec.model.title,
+            spec=spec.to_mapping(),
+            complete=spec.complete(),
+            parameters=sum(p.numel() * (2 if p.is_complex() else 1) for p in self.weights),
+            steps=progress.step,
+            samples=progress.samples,
+            stopped="divergence" if diverged else "threshold" if progress.stopped else "steps",
+            divergence=progress.divergence,
+            history=progress.history,
+            measure=measure,
+            threshold=threshold,
+            first_failing_length=first_failing_length(scores, measure=measure, threshold=threshold),
+            extrapolates_to=extrapolates_to(scores, measure=measure, threshold=threshold),
+            evaluations=scores,
+            environment=describe_environment(),
+            cpu_seconds=progress.cpu_seconds,
+            evaluation_cpu_seconds=time.process_time() - begun,
+        )
+
+    def _tell(self, event: str, loss: float) -> None:
+        self._seen = time.perf_counter()
+        if self._watch is None:
+            return
+        progress = self.progress
+        seconds = max(self._seen - self._begun, 1e-9)
+        speed = (progress.samples - self._samples_before) / seconds
+        left = (self.data.steps - progress.step) * self.spec.run.batch
+        history = progress.history
+        self._watch(
+            Sight(
+                event=event,
+                step=progress.step,
+                steps=self.data.steps,
+                longest=progress.longest,
+                loss=loss,
+                accuracy=history[-1].validation.accuracy(self.spec.run.measure) if history else None,
+                samples_per_second=speed,
+                seconds_left=left / speed if speed else math.inf,
+            )
+        )
+
+
+def _draw(seed: int, *purpose: str | int) -> int:
+    return int(stream(seed, *purpose).integers(2**63))
+
+
+@contextmanager
+def _threads(wanted: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(wanted)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,72 @@
+"""The optimiser of a run: groups of parameters as the architectures ask for, and the rate at each step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import nn
+
+from nerode.training.spec import OptimiserSpec
+
+
+def parameter_groups(model: nn.Module, spec: OptimiserSpec) -> list[dict[str, Any]]:
+    """Returns the parameters by how they are trained: as usual, without decay, and slowly.
+
+    A module marks its own in `undecayed_parameters` and `slow_parameters`.
+    """
+    undecayed = _marked(model, "undecayed_parameters")
+    slow = _marked(model, "slow_parameters")
+    kinds: dict[str, list[nn.Parameter]] = {"usual": [], "undecayed": [], "slow": []}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            kinds["slow" if name in slow else "undecayed" if name in undecayed else "usual"].append(parameter)
+    rates = {"usual": spec.rate, "undecayed": spec.rate, "slow": min(spec.rate, spec.slow_rate)}
+    return [
+        {"params": found, "lr": rates[kind], "top": rates[kind], "weight_decay": _decay(kind, spec)}
+        for kind, found in kinds.items()
+        if found
+    ]
+
+
+def _decay(kind: str, spec: OptimiserSpec) -> float:
+    return spec.decay if kind == "usual" else 0.0
+
+
+def _marked(model: nn.Module, attribute: str) -> set[str]:
+    return {
+        f"{place}.{name}" if place else name
+        for place, module in model.named_modules()
+        for name in getattr(module, attribute, ())
+    }
+
+
+def make_optimiser(model: nn.Module, spec: OptimiserSpec) -> torch.optim.Optimizer:
+    """Returns the optimiser of a model."""
+    groups = parameter_groups(model, spec)
+    if spec.name == "sgd":
+        return torch.optim.SGD(groups, momentum=spec.momentum)
+    # One kernel for all of a tensor: small models would spend their time in Python otherwise.
+    fused = not any(p.is_complex() for group in groups for p in group["params"])
+    method = torch.optim.AdamW if spec.name == "adamw" else torch.optim.Adam
+    return method(groups, betas=spec.betas, fused=fused)
+
+
+def rate_factor(spec: OptimiserSpec, step: int, steps: int) -> float:
+    """Returns what the rates are multiplied by at a step, the first of which is 0.
+
+    It rises linearly over the warm-up; with "cosine" it then falls along half a cosine.
+    """
+    if step < spec.warm_up:
+        return (step + 1) / spec.warm_up
+    if spec.schedule == "constant":
+        return 1.0
+    along = (step - spec.warm_up) / max(1, steps - spec.warm_up)
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, along)))
+
+
+def set_rates(optimiser: torch.optim.Optimizer, factor: float) -> None:
+    """Sets the rate of each group to its own, times the factor."""
+    for group in optimiser.param_groups:
+        group["lr"] = group["top"] * factor

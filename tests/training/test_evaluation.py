@@ -1,0 +1,152 @@
+"""Scores by counting again, parts against whole sequences, and the rules about lengths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from nerode.core.errors import InputError
+from nerode.models.configurations import model_config
+from nerode.models.model import build_model
+from nerode.tasks.table import TaskConfig
+from nerode.tasks.task import Batch
+from nerode.training.evaluation import draw_tests, evaluate, score
+from nerode.training.scores import LengthScore, Tally, extrapolates_to, first_failing_length, joined
+
+from .tiny import Signs
+
+
+class Answers(nn.Module):
+    """Gives the parity so far but errs at each position at which the last `period` letters are all 1."""
+
+    def __init__(self, period: int) -> None:
+        super().__init__()
+        self.period = period
+        self.weight = nn.Parameter(torch.ones(()))
+
+    def forward(self, x, state=None):
+        past = torch.zeros(len(x), 0, dtype=torch.int64) if state is None else state
+        seen = torch.cat([past, x], 1)
+        parity = seen.cumsum(1) % 2
+        recent = nn.functional.pad(seen, (self.period - 1, 0)).unfold(1, self.period, 1).all(-1).long()
+        answer = (parity + recent)[:, -x.shape[1] :] % 2
+        return nn.functional.one_hot(answer, 2).float() * self.weight, seen
+
+
+def by_hand(words: list[list[int]], period: int) -> tuple[float, float, float]:
+    right = [
+        [not (i + 1 >= period and all(word[i + 1 - period : i + 1])) for i in range(len(word))]
+        for word in words
+    ]
+    token = sum(map(sum, right)) / sum(map(len, right))
+    return token, sum(map(all, right)) / len(right), sum(r[-1] for r in right) / len(right)
+
+
+@pytest.mark.parametrize("part", [1, 3, 7, 50])
+def test_scores_by_counting_again(part):
+    task = TaskConfig(name="parity").build()
+    (found,) = evaluate(Answers(3), task, [50], sequences=40, part=part)
+    words = [w for batch in draw_tests(task, 50, 40) for w in batch.inputs.tolist()]
+    token, sequence, final = by_hand(words, 3)
+    assert (found.token, found.sequence, found.final) == pytest.approx((token, sequence, final))
+    assert found.scaled == pytest.approx(2 * token - 1)
+    assert (found.length, found.sequences, found.positions) == (50, 40, 2000)
+
+
+def test_only_the_positions_that_count_count():
+    task = TaskConfig(name="parity-last").build()
+    (found,) = evaluate(Answers(1), task, [60], sequences=64, part=7)
+    ends = [w[-1] for batch in draw_tests(task, 60, 64) for w in batch.inputs.tolist()]
+    assert found.positions == 64
+    assert found.token == found.sequence == found.final == 1 - sum(ends) / 64
+
+
+@pytest.mark.parametrize("name", ["mamba", "lstm", "transformer", "gated-deltanet"])
+def test_parts_and_wholes_agree(name):
+    model = build_model(model_config(name, letters=2, outputs=2, width=16), seed=0)
+    task = TaskConfig(name="parity").build()
+    whole = evaluate(model, task, [45, 70], sequences=6)
+    parts = evaluate(model, task, [70, 45], sequences=6, part=16)
+    for one, two in zip(whole, parts, strict=True):
+        assert one.length == two.length
+        assert one.token == two.token
+        assert one.loss == pytest.approx(two.loss, rel=1e-4)
+
+
+def test_test_sequences_are_few_at_a_time_and_always_the_same():
+    task = TaskConfig(name="parity").build()
+    batches = list(draw_tests(task, 300_000, 7))
+    assert [len(b) for b in batches] == [3, 3, 1]
+    again = list(draw_tests(task, 300_000, 7))
+    assert all(torch.equal(a.inputs, b.inputs) for a, b in zip(batches, again, strict=True))
+
+
+def test_bits_and_features():
+    class Copy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones((), dtype=torch.float64))
+
+        def forward(self, x, state=None):
+            assert x.dtype == torch.float64
+            return x * self.weight, None
+
+    (found,) = evaluate(Copy(), Signs(), [11], sequences=12, part=4)
+    assert (found.token, found.sequence, found.final, found.scaled) == (1, 1, 1, 1)
+    assert found.positions == 12 * 5
+    model = Copy()
+    model.weight.data.neg_()
+    (found,) = evaluate(model, Signs(), [11], sequences=12)
+    assert (found.token, found.sequence, found.final) == (0, 0, 0)
+    assert found.scaled == pytest.approx(-1 / 3)
+
+
+def test_a_score_that_is_no_number_is_wrong():
+    task = Signs()
+    batch = task.sample(4, 5, np.random.default_rng(0))
+    batch = Batch(inputs=batch.inputs, targets=torch.zeros_like(batch.targets), mask=batch.mask)
+    tally = Tally(task, 4)
+    tally.begin(5)
+    tally.add(torch.full((5, 4, 2), float("nan")), batch)
+    tally.end()
+    found = tally.score()
+    assert (found.token, found.sequence, found.final, found.loss) == (0, 0, 0, None)
+
+
+def test_a_length_at_which_nothing_counts_is_said():
+    with pytest.raises(InputError, match="no position that counts at length 1"):
+        evaluate(nn.LSTM(2, 2, batch_first=True).double(), Signs(), [1], sequences=3)
+
+
+def test_the_mode_of_the_model_is_restored():
+    model = build_model(model_config("gru", letters=2, outputs=2, width=4), seed=0)
+    task = TaskConfig(name="parity").build()
+    for mode in (True, False):
+        model.train(mode)
+        score(model, task, draw_tests(task, 41, 2))
+        assert model.training is mode
+
+
+def scores(*accuracies: tuple[int, float]) -> list[LengthScore]:
+    return [
+        LengthScore(length=n, sequences=2, positions=n, token=a, sequence=a, final=a, scaled=a, loss=1.0)
+        for n, a in accuracies
+    ]
+
+
+def test_extrapolation_needs_every_shorter_length():
+    found = scores((8, 1.0), (64, 0.95), (16, 0.92), (32, 0.5))
+    assert first_failing_length(found, measure="sequence", threshold=0.9) == 32
+    assert extrapolates_to(found, measure="sequence", threshold=0.9) == 16
+    assert first_failing_length(found, measure="token", threshold=0.4) is None
+    assert extrapolates_to(found, measure="final", threshold=0.4) == 64
+    assert extrapolates_to(found, measure="scaled", threshold=1.01) is None
+    assert first_failing_length([], measure="token", threshold=0.5) is None
+
+
+def test_scores_of_several_lengths_join_by_weight():
+    both = joined(scores((10, 1.0), (30, 0.0)))
+    assert (both.length, both.sequences, both.positions) == (30, 4, 40)
+    assert (both.token, both.sequence, both.loss) == (0.25, 0.5, 1.0)

@@ -1,0 +1,279 @@
+"""The loop: the same bits after any interruption, and divergence as a result."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from nerode.core.errors import FormatError, InputError
+from nerode.training.loop import Trainer, train
+from nerode.training.record import RunRecord
+
+from .tiny import tiny
+
+TIMES = ("cpu_seconds", "evaluation_cpu_seconds")
+
+
+def timeless(record: RunRecord) -> dict:
+    return {k: v for k, v in record.to_json().items() if k not in TIMES}
+
+
+def weights(model: nn.Module) -> list[bytes]:
+    return [value.detach().numpy().tobytes() for value in model.state_dict().values()]
+
+
+def test_a_run_is_a_function_of_its_spec():
+    torch.manual_seed(1)
+    one, first = train(tiny())
+    torch.manual_seed(2)
+    torch.rand(5)
+    two, second = train(tiny())
+    assert timeless(one) == timeless(two)
+    assert weights(first) == weights(second)
+    three, third = train(tiny(run={"seed": 1}))
+    assert weights(third) != weights(first)
+    assert three.key != one.key
+
+
+def test_the_world_outside_is_left_as_it_was():
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    train(tiny(run={"steps": 2, "threads": 1}))
+    assert torch.equal(before, torch.get_rng_state())
+    assert torch.get_num_threads() == threads
+
+
+INTERRUPTED = {
+    "adamw": {"optimiser": {"warm_up": 5, "schedule": "cosine"}},
+    "sgd": {"optimiser": {"name": "sgd", "momentum": 0.9, "rate": 0.1}},
+    "dropout": {"model": {"surroundings": {"dropout": 0.5}}},
+    "curriculum": {"run": {"curriculum": {"start": 4, "step": 2, "threshold": 0.01}, "measure": "token"}},
+    "epochs": {"run": {"epochs": 3, "sample": 40}},
+    "float64": {"run": {"dtype": "float64"}, "optimiser": {"name": "adam"}},
+}
+
+
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_a_resumed_run_gives_the_same_bits(name, tmp_path):
+    spec = tiny(**INTERRUPTED[name])
+    whole, model = train(spec)
+    assert whole.divergence is None
+    path = tmp_path / "checkpoint"
+    trainer = Trainer(spec)
+    stops = {3, 5, 11}
+    while not trainer.done:
+        trainer.step()
+        if trainer.progress.step in stops:
+            trainer.save(path)
+            for _ in range(2):
+                trainer.step()
+            # What was done since the checkpoint is lost, as after a kill.
+            trainer = Trainer(spec)
+            trainer.resume(path)
+            stops.discard(trainer.progress.step)
+    assert timeless(trainer.finish()) == timeless(whole)
+    assert weights(trainer.model) == weights(model)
+
+
+def test_train_goes_on_from_the_checkpoint_it_wrote(tmp_path):
+    path = tmp_path / "a" / "checkpoint"
+    seen = []
+
+    class Killed(Exception):
+        pass
+
+    def kill(sight):
+        if sight.event == "validation" and sight.step == 15:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(tiny(), checkpoint=path, checkpoint_every=0.0, watch=kill)
+    record, model = train(tiny(), checkpoint=path, watch=lambda s: seen.append(s.step))
+    whole, other = train(tiny())
+    assert min(seen) >= 14
+    assert timeless(record) == timeless(whole)
+    assert weights(model) == weights(other)
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    path = tmp_path / "checkpoint"
+    trainer = Trainer(tiny())
+    trainer.save(path)
+    with pytest.raises(FormatError, match="is the checkpoint of the run"):
+        Trainer(tiny(run={"seed": 5})).resume(path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(FormatError, match="is not a checkpoint"):
+        Trainer(tiny()).resume(path)
+    path.write_text("hello")
+    with pytest.raises(FormatError, match="is not a checkpoint"):
+        Trainer(tiny()).resume(path)
+
+
+class Diverging(nn.Module):
+    """Fine until its weight has been changed a few times."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self.what = what
+        self.weight = nn.Parameter(torch.ones(2))
+        self.calls = 0
+
+    def forward(self, x, state=None):
+        scores = nn.functional.one_hot(x, 2).float() * self.weight
+        if self.training:
+            self.calls += 1
+        if self.training and self.calls > 4:
+            return (scores * float("nan"), None) if self.what == "loss" else (_Steep.apply(scores), None)
+        return scores, None
+
+
+class _Steep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * math.inf
+
+
+@pytest.mark.parametrize("what", ["loss", "gradient"])
+def test_divergence_is_a_result(what):
+    model = Diverging(what)
+    record, trained = train(tiny(), build=lambda task: model)
+    # One call of the four was the trial of the shape.
+    assert (record.stopped, record.divergence.step, record.divergence.what) == ("divergence", 3, what)
+    assert record.evaluations == ()
+    assert record.extrapolates_to is None
+    assert torch.isfinite(trained.weight).all()
+    json.dumps(record.to_json(), allow_nan=False)
+
+
+def test_a_run_that_really_diverges():
+    record, _ = train(
+        tiny(
+            model={"layers": "elman-relu"},
+            optimiser={"name": "sgd", "rate": 1e6, "clip": 0},
+            run={"steps": 60},
+        )
+    )
+    assert record.stopped == "divergence"
+    json.dumps(record.to_json(), allow_nan=False)
+
+
+def test_a_record_is_read_back_as_it_was():
+    record, _ = train(tiny())
+    again = RunRecord.from_json(json.loads(json.dumps(record.to_json())), path="x")
+    assert again == record
+    assert again.at(20).sequences == 16
+    assert again.at(21) is None
+    for bad in ({}, {**record.to_json(), "version": 99}, {**record.to_json(), "steps": "many"}):
+        with pytest.raises(FormatError):
+            RunRecord.from_json(bad, path="x")
+
+
+def test_validation_alone_ends_a_run():
+    record, _ = train(tiny(run={"stop": {"threshold": 0.001, "patience": 2}, "measure": "token"}))
+    assert (record.stopped, record.steps, len(record.history)) == ("threshold", 10, 2)
+    never, _ = train(tiny(run={"stop": {"threshold": 1.5}, "measure": "token"}))
+    assert (never.stopped, never.steps) == ("steps", 20)
+
+
+def test_sequences_get_longer_when_the_short_ones_are_learnt():
+    run = {"curriculum": {"start": 4, "step": 4, "threshold": 0.001}, "measure": "token"}
+    lengths = []
+
+    class Spy(Trainer):
+        def _update(self, batch):
+            lengths.append(batch.inputs.shape[1])
+            return super()._update(batch)
+
+    trainer = Spy(tiny(run=run))
+    while not trainer.done:
+        trainer.step()
+    assert [row.longest for row in trainer.progress.history] == [4, 8, 10, 10]
+    assert set(lengths[:5]) == {4}
+    assert max(lengths[5:10]) <= 8
+    assert max(lengths[10:]) > 8
+    stuck = Trainer(tiny(run={**run, "curriculum": {"start": 4, "threshold": 1.0}, "measure": "sequence"}))
+    while not stuck.done:
+        stuck.step()
+    assert stuck.progress.longest < 10
+
+
+def test_epochs_show_the_same_sequences_again():
+    seen = []
+
+    class Spy(Trainer):
+        def _update(self, batch):
+            seen.append([tuple(row) for row in batch.inputs.tolist()])
+            return super()._update(batch)
+
+    trainer = Spy(tiny(run={"epochs": 2, "sample": 30}))
+    while not trainer.done:
+        trainer.step()
+    half = len(seen) // 2
+    first, second = (sorted(w for batch in part for w in batch) for part in (seen[:half], seen[half:]))
+    assert first == second
+    assert len(first) == 30
+    assert seen[:half] != seen[half:]
+
+
+def test_the_watcher_sees_the_run():
+    sights = []
+    train(tiny(), watch=sights.append)
+    assert [s.step for s in sights if s.event == "validation"] == [5, 10, 15, 20]
+    assert sights[-1].event == "testing"
+    assert all(s.steps == 20 and s.samples_per_second > 0 for s in sights)
+    assert sights[-1].seconds_left == 0
+
+
+def test_training_learns():
+    run = {"steps": 400, "batch": 64, "stop": {"threshold": 1.0, "patience": 1}}
+    record, _ = train(tiny(model={"layers": "lstm", "width": 8, "settings": {"hidden": 8}}, run=run))
+    assert record.stopped == "threshold"
+    assert record.extrapolates_to == 20
+    assert record.first_failing_length is None
+
+
+def test_own_models(tmp_path, monkeypatch):
+    (tmp_path / "own_model_of_test.py").write_text(
+        "from torch import nn\n"
+        "class Own(nn.Module):\n"
+        "    def __init__(self, letters, outputs):\n"
+        "        super().__init__()\n"
+        "        self.embedding = nn.Embedding(letters, 4)\n"
+        "        self.cell = nn.GRU(4, 4, batch_first=True)\n"
+        "        self.head = nn.Linear(4, outputs)\n"
+        "    def forward(self, x, state=None):\n"
+        "        y, state = self.cell(self.embedding(x), state)\n"
+        "        return self.head(y), state\n"
+        "def build(task):\n"
+        "    return Own(task.letters, task.outputs)\n"
+        "def wide(task):\n"
+        "    return Own(task.letters, 7)\n"
+        "def number(task):\n"
+        "    return 3\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    spec = tiny(model={"module": "own_model_of_test:build"})
+    record, model = train(spec)
+    assert (record.title, record.complete["model"]) == (
+        "own_model_of_test:build",
+        {"module": "own_model_of_test:build"},
+    )
+    assert type(model).__name__ == "Own"
+    _, other = train(spec)
+    assert weights(model) == weights(other)
+    for name, what in [
+        ("own_model_of_test:wide", "scores of shape"),
+        ("own_model_of_test:number", "has to give a torch.nn.Module"),
+        ("own_model_of_test:absent", "has no function"),
+        ("absent_module_of_test:build", "no module"),
+        ("build", "not of the form"),
+    ]:
+        with pytest.raises(InputError, match=what):
+            train(tiny(model={"module": name}))

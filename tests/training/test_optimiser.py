@@ -1,0 +1,77 @@
+"""Groups of parameters and rates."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from nerode.models.configurations import model_config
+from nerode.models.model import build_model
+from nerode.models.zoo import all_members
+from nerode.training.optimiser import make_optimiser, parameter_groups, rate_factor, set_rates
+from nerode.training.spec import OptimiserSpec
+
+
+def names(model, group):
+    return {name for name, p in model.named_parameters() if any(p is q for q in group["params"])}
+
+
+def test_the_dynamics_of_s4d_are_slow_and_do_not_decay():
+    model = build_model(model_config("s4d", letters=2, outputs=2, width=4), seed=0)
+    usual, slow = parameter_groups(model, OptimiserSpec(rate=1e-2, decay=0.1))
+    leaves = {name.rpartition(".")[2] for name in names(model, slow)}
+    assert leaves >= {"log_step", "log_decay", "frequency"}
+    assert not leaves & {"C", "D", "weight", "bias"}
+    assert (slow["lr"], slow["weight_decay"]) == (1e-3, 0.0)
+    assert (usual["lr"], usual["weight_decay"]) == (1e-2, 0.1)
+    _, slow = parameter_groups(model, OptimiserSpec(rate=1e-4))
+    assert slow["lr"] == 1e-4
+
+
+def test_the_gates_of_mamba_do_not_decay():
+    model = build_model(model_config("mamba", letters=2, outputs=2, width=4), seed=0)
+    _, undecayed = parameter_groups(model, OptimiserSpec(rate=1e-2, decay=0.1))
+    prefix = "blocks.0.layer."
+    assert names(model, undecayed) == {prefix + n for n in ("A_log", "D", "dt_proj.bias")}
+    assert (undecayed["lr"], undecayed["weight_decay"]) == (1e-2, 0.0)
+
+
+@pytest.mark.parametrize("name", all_members())
+def test_every_mark_names_a_parameter_and_every_parameter_is_trained_once(name):
+    model = build_model(model_config(name, letters=2, outputs=2, width=16), seed=0)
+    tensors = {n for n, _ in [*model.named_parameters(), *model.named_buffers()]}
+    for place, module in model.named_modules():
+        for mark in ("undecayed_parameters", "slow_parameters"):
+            for own in getattr(module, mark, ()):
+                full = f"{place}.{own}"
+                # A setting may leave out the skip, the scale or the trained B.
+                assert full in tensors or getattr(module, own) is None
+    groups = parameter_groups(model, OptimiserSpec())
+    assert sum(len(g["params"]) for g in groups) == sum(p.requires_grad for p in model.parameters())
+
+
+def test_rates_rise_and_fall():
+    spec = OptimiserSpec(warm_up=4, schedule="cosine")
+    factors = [rate_factor(spec, step, 20) for step in range(20)]
+    assert factors[:4] == [0.25, 0.5, 0.75, 1.0]
+    assert factors[4] == 1.0
+    assert factors[12] == pytest.approx(0.5)
+    assert factors[19] == pytest.approx(0.5 * (1 + math.cos(math.pi * 15 / 16)))
+    assert rate_factor(OptimiserSpec(), 999, 10) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("adamw", torch.optim.AdamW), ("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)]
+)
+def test_methods(name, kind):
+    model = build_model(model_config("s4d", letters=2, outputs=2, width=4), seed=0)
+    optimiser = make_optimiser(model, OptimiserSpec(name=name, rate=1e-2, momentum=0.5, betas=(0.8, 0.9)))
+    assert type(optimiser) is kind
+    set_rates(optimiser, 0.5)
+    assert [g["lr"] for g in optimiser.param_groups] == [5e-3, 5e-4]
+    if name == "sgd":
+        assert optimiser.param_groups[0]["momentum"] == 0.5
+    else:
+        assert optimiser.param_groups[0]["betas"] == (0.8, 0.9)

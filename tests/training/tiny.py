@@ -1,0 +1,44 @@
+"""Small specs for tests, and a task of features and bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from nerode.tasks.task import Batch, Memory, Task
+from nerode.training.spec import TrainSpec
+from nerode.training.spec_sources import merge
+
+TINY = {
+    "task": {"name": "parity", "settings": {"shortest": 4, "longest": 10}},
+    "model": {"layers": "gru", "width": 4, "settings": {"hidden": 4}},
+    "optimiser": {"rate": 1e-2},
+    "run": {
+        "steps": 20,
+        "batch": 8,
+        "evaluate_every": 5,
+        "validation": 32,
+        "test_lengths": [10, 20],
+        "test_sequences": 16,
+    },
+}
+
+
+def tiny(**tables) -> TrainSpec:
+    return TrainSpec.from_mapping(merge(TINY, tables))
+
+
+class Signs(Task):
+    """Two features at each position; the bits are their signs. Even positions do not count."""
+
+    name = "signs"
+    memory = Memory.STABLE
+    features = 2
+    outputs = 2
+    training_lengths = (2, 9)
+    targets_are_bits = True
+
+    def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
+        x = torch.from_numpy(rng.normal(size=(count, length, 2)))
+        mask = torch.arange(length).remainder(2).eq(1).expand(count, -1)
+        return Batch(inputs=x, targets=x > 0, mask=mask)
