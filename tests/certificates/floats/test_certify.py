@@ -6,16 +6,25 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.certificates.certificate import STEP_BY_STEP, UP_TO_LENGTH, Certificate, Refutation, Unproved
+from nerode.certificates.certificate import (
+    STEP_BY_STEP,
+    UP_TO_LENGTH,
+    VALID_PREFIXES,
+    Certificate,
+    Refutation,
+    Unproved,
+)
 from nerode.certificates.closure import close_jointly
 from nerode.certificates.floats.certify import certify_floats, certify_module
 from nerode.certificates.floats.recheck import METHOD
 from nerode.certificates.floats.runner import make_runner
 from nerode.core.budget import Budget
 from nerode.core.errors import InputError, UnknownName
+from nerode.languages.bestiary import BESTIARY
 from nerode.languages.resolve import resolve_language
+from nerode.models.compiled.carriers.carry import carry
 from nerode.models.load import load_model
-from tests.certificates.floats.languages import NOTHING_YET, mamba_register, register_language
+from tests.certificates.floats.languages import HOLD, NOTHING_YET, mamba_register, register_language
 from tests.certificates.floats.modules import BatchDependent, Register, TanhRegister
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -100,6 +109,52 @@ def test_where_batches_round_differently_later_the_search_is_done_again():
     verdict = certify_module(module, LANGUAGE, empty=NOTHING_YET)
     assert verdict.length == "all"
     assert verdict.certificate.evidence[METHOD]["batches"] == [1]
+
+
+class SinglesNeverClose(Register):
+    """Single words keep all that was ever written; in a batch a write leaves nothing."""
+
+    def step(self, x, state):
+        kept = 0.25 if len(x) == 1 else 0.0
+        gates = torch.where(x == HOLD, 1.0, kept).to(self.gates.dtype)
+        h = gates[:, None] * state["h"] + self.writes[x, None]
+        return h, {"h": h}
+
+
+def test_where_only_batches_close_the_claim_is_about_batches():
+    module = SinglesNeverClose(dtype=torch.float64)
+    verdict = certify_module(module, LANGUAGE, empty=NOTHING_YET, budget=Budget(seconds=8))
+    assert verdict.length == "all"
+    assert verdict.certificate.evidence[METHOD]["batches"] == [1024]
+    assert verdict.certificate.claims[0].covers.endswith("Words were read in batches of 1,024.")
+
+
+@pytest.mark.parametrize("architecture", ["mamba", "gla"])
+def test_a_cascade_in_a_real_architecture_is_right_at_every_length(architecture):
+    language = resolve_language("tomita-7")
+    network = nr.compile_language(language, to="mamba", options=nr.Options(exclusive_scan=False))
+    module = carry(network, architecture, dtype=torch.bfloat16)
+    verdict = certify_module(module, language, task=VALID_PREFIXES, empty=network.decoder.empty)
+    assert verdict.length == "all"
+    # Overwrites keep a quarter, so that the floats remember more than the automaton has to.
+    assert verdict.states > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_named_star_free_language_is_right_at_every_length(dtype):
+    certified = 0
+    for name in BESTIARY:
+        language = resolve_language(name)
+        try:
+            network = nr.compile_language(language, to="diagonal")
+        except nr.NerodeError:
+            continue
+        if not language.regular or network.num_parameters > 20_000:
+            continue
+        assert certify_floats(network, language, dtype=dtype).length == "all", name
+        certified += 1
+    assert certified > 15
 
 
 def test_the_python_twin_takes_a_dtype():

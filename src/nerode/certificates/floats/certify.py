@@ -25,8 +25,8 @@ from nerode.certificates.certificate import (
 from nerode.certificates.checker_problem import Failure
 from nerode.certificates.floats.arithmetic import describe_arithmetic, fingerprint
 from nerode.certificates.floats.bits import from_rows, layout_of, to_rows
-from nerode.certificates.floats.closure import BATCH, Exploration, explore
-from nerode.certificates.floats.recheck import METHOD, NO_EMPTY, recheck
+from nerode.certificates.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
+from nerode.certificates.floats.recheck import METHOD, limits, recheck
 from nerode.certificates.floats.runner import Decode, Runner, StepModule, make_runner
 from nerode.compiler.json_form import network_hash
 from nerode.compiler.network import Network
@@ -40,6 +40,9 @@ Json = Any
 
 SEARCH_SHARE = 0.25
 """Share of the seconds left that one search may take; the replay takes longer."""
+
+FIRST_SHARE = 0.12
+"""The same for all words, where valid prefixes are tried after them: many networks are not for all words."""
 
 REPLAY_SHARE = 0.6
 """Share of the seconds left that one replay may take; if single words take longer, batches are replayed."""
@@ -104,10 +107,11 @@ def certify_module(
     """
     budget = budget or Budget()
     runner = make_runner(module, language, dtype=dtype, decode=decode, empty=empty)
-    batch = 1 if _batch_matters(runner) else BATCH
+    batch = 1 if _batch_matters(runner) else None
     found: Exploration | None = None
     for wanted in [PREDICT, VALID_PREFIXES] if task is None else [task]:
-        tried = explore(runner, language, task=wanted, batch=batch, budget=_share(budget))
+        share = SEARCH_SHARE if wanted in (task, VALID_PREFIXES) else FIRST_SHARE
+        tried = explore(runner, language, task=wanted, batch=batch, budget=_share(budget, share))
         if found is None or _reach(tried) > _reach(found):
             found = tried
         if found.length == "all":
@@ -129,16 +133,20 @@ def certify_floats(
 
 
 def _confirm(
-    runner: Runner, language: Language, found: Exploration, batch: int, network: str | None, budget: Budget
+    runner: Runner,
+    language: Language,
+    found: Exploration,
+    batch: int | None,
+    network: str | None,
+    budget: Budget,
 ) -> FloatVerdict:
     """Replays what a search has found; a search of single words follows where they differ from batches."""
     certificate, problem = None, ""
     if found.length not in (-1, 0):
         batches = [1] if batch == 1 else _batches(runner, found, budget)
         sealed = _seal(runner, language, found, batches, network, budget)
-        if isinstance(sealed, Failure):
-            found = explore(runner, language, task=found.task, batch=1, budget=_share(budget))
-            sealed = _seal(runner, language, found, [1], network, budget)
+        if isinstance(sealed, Failure) and batches != [LARGE_BATCH]:
+            found, sealed = _confirm_apart(runner, language, found, network, budget)
         if isinstance(sealed, Certificate):
             certificate = sealed
         else:
@@ -151,6 +159,23 @@ def _confirm(
         reason=problem or found.reason,
         states=len(found),
     )
+
+
+def _confirm_apart(
+    runner: Runner, language: Language, found: Exploration, network: str | None, budget: Budget
+) -> tuple[Exploration, Certificate | Failure | BudgetExceeded]:
+    """Where single words differ from batches: what is shown of single words, or else of batches alone.
+
+    Single words are slow; batches alone are proved only if they close and single words do not in the time.
+    """
+    alone = explore(runner, language, task=found.task, batch=1, budget=_share(budget))
+    if found.length == "all" and alone.length != "all" and alone.refutation is None:
+        together = _seal(runner, language, found, [LARGE_BATCH], network, budget)
+        if isinstance(together, Certificate):
+            return found, together
+    if alone.length in (-1, 0):
+        return alone, Failure(what=alone.reason or "the first letter refutes it")
+    return alone, _seal(runner, language, alone, [1], network, budget)
 
 
 def _seal(
@@ -166,8 +191,7 @@ def _seal(
     claim = language_claim(
         task=found.task, method=METHOD, dtype=runner.dtype, order="rounded", length=found.length
     )
-    if runner.empty is None:
-        claim = replace(claim, covers=claim.covers + NO_EMPTY)
+    claim = replace(claim, covers=claim.covers + limits(batches, covers_empty=runner.empty is not None))
     certificate = Certificate(
         network=network or sha,
         language=language_hash(language, budget),
@@ -185,7 +209,7 @@ def _seal(
             budget=_share(budget, REPLAY_SHARE),
         )
     except BudgetExceeded as stop:
-        return stop if len(batches) == 1 else _seal(runner, language, found, [BATCH], network, budget)
+        return stop if len(batches) == 1 else _seal(runner, language, found, [LARGE_BATCH], network, budget)
     return failure or certificate
 
 
@@ -205,7 +229,7 @@ def _evidence(runner: Runner, found: Exploration, batches: list[int], sha: str) 
 
 
 def _batches(runner: Runner, found: Exploration, budget: Budget) -> list[int]:
-    """The batch sizes to replay in: also one word at a time, unless that would take most of the time."""
+    """The batch sizes to replay in: one word at a time, unless that would take most of the time."""
     letter = np.zeros(1, dtype=np.int64)
     state = runner.start()
     runner.step(letter, state)
@@ -214,7 +238,7 @@ def _batches(runner: Runner, found: Exploration, budget: Budget) -> list[int]:
         runner.step(letter, state)
     one = (time.monotonic() - begin) / 3
     left = budget.seconds - budget.elapsed()
-    return [1, BATCH] if one * int((found.moves >= 0).sum()) < left / 4 else [BATCH]
+    return [1, BATCH] if one * int((found.moves >= 0).sum()) < left / 4 else [LARGE_BATCH]
 
 
 def _batch_matters(runner: Runner) -> bool:

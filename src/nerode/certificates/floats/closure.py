@@ -21,13 +21,13 @@ from nerode.core.errors import BudgetExceeded, InputError
 from nerode.languages.alphabet import Word
 from nerode.languages.language import Language
 
-BATCH = 64
-"""States that are stepped at once."""
+BATCH, LARGE_BATCH = 64, 1_024
+"""States that are stepped at once; the larger number where a level has that many."""
 
-MOST_BYTES = 1 << 22
+MOST_BYTES = 1 << 24
 """Bytes of all states together; as evidence they take twice as many."""
 
-MOST_STATES = 100_000
+MOST_STATES = 250_000
 """Joint states; the list of more of them would be too long as evidence."""
 
 
@@ -64,7 +64,7 @@ def explore(
     language: Language,
     *,
     task: str,
-    batch: int = BATCH,
+    batch: int | None = None,
     most_bytes: int = MOST_BYTES,
     budget: Budget | None = None,
 ) -> Exploration:
@@ -74,7 +74,7 @@ def explore(
         runner: the module.
         language: what it should do.
         task: PREDICT or RECOGNISE for all words, VALID_PREFIXES for prefixes of words of the language.
-        batch: how many states are stepped at once; every batch is filled up to exactly this size.
+        batch: how many states are stepped at once, None to choose; a batch is filled up to this size.
         most_bytes: how many bytes all states together may take.
         budget: limits the joint states (`elements`) and the time.
 
@@ -86,7 +86,13 @@ def explore(
 
 class _Search:
     def __init__(
-        self, runner: Runner, language: Language, task: str, batch: int, most_bytes: int, budget: Budget
+        self,
+        runner: Runner,
+        language: Language,
+        task: str,
+        batch: int | None,
+        most_bytes: int,
+        budget: Budget,
     ) -> None:
         self.runner = runner
         self.language = language
@@ -127,9 +133,10 @@ class _Search:
         """Reads every letter in the states of one level; False if it had to stop."""
         nodes, letters = self._pairs(first, last)
         self.moves += [[-1] * self.letters for _ in range(first, last)]
-        for begin in range(0, len(nodes), self.batch):
-            part = slice(begin, begin + self.batch)
-            if not self._step(nodes[part], letters[part]):
+        batch = self.batch or (LARGE_BATCH if len(nodes) >= LARGE_BATCH else BATCH)
+        for begin in range(0, len(nodes), batch):
+            part = slice(begin, begin + batch)
+            if not self._step(nodes[part], letters[part], batch):
                 return False
             try:
                 self.budget.check_time()
@@ -147,14 +154,14 @@ class _Search:
         nodes, letters = np.nonzero(read)
         return nodes + first, letters.astype(np.int64)
 
-    def _step(self, nodes: Numbers, letters: Numbers) -> bool:
-        answers, after = self._run(nodes, letters)
+    def _step(self, nodes: Numbers, letters: Numbers, batch: int) -> bool:
+        answers, after = self._run(nodes, letters, batch)
         if layout_of(after) != self.layout:
             raise InputError(
                 "the state of this module grows with the word, so that its states never close; only a "
                 "bounded state can be proved right at every length"
             )
-        rows, nans = to_rows(after, self.batch)[: len(nodes)], nan_rows(after, self.batch)
+        rows, nans = to_rows(after, batch)[: len(nodes)], nan_rows(after, batch)
         before = np.array([self.configurations[i] for i in nodes.tolist()], dtype=np.int64)
         targets = self.known.advance(before, letters)
         expected = self.known.answers(targets)
@@ -178,9 +185,9 @@ class _Search:
             self.moves[node][letter] = self.number[key]
         return True
 
-    def _run(self, nodes: Numbers, letters: Numbers) -> tuple[Answers, State]:
+    def _run(self, nodes: Numbers, letters: Numbers, batch: int) -> tuple[Answers, State]:
         """One step of a full batch, the last pair repeated."""
-        fill = np.minimum(np.arange(self.batch), len(nodes) - 1)
+        fill = np.minimum(np.arange(batch), len(nodes) - 1)
         state = from_rows(np.stack([self.rows[i] for i in nodes[fill].tolist()]), self.layout)
         return self.runner.step(letters[fill], state)
 

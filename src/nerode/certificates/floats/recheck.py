@@ -33,7 +33,6 @@ from nerode.languages.description import language_hash
 from nerode.languages.language import Language, Legal
 
 METHOD = "bit-closure"
-NO_EMPTY = " The empty prefix, where no letter has been read, is not covered."
 
 _WALKS, _WALK_LENGTH = 4, 100
 """Runs with the module's own tensors."""
@@ -227,19 +226,23 @@ def _replay_some(
 
 
 def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | None:
-    """Runs the module on random letters, handing on its own tensors, and follows the list beside it."""
+    """Runs the module on random letters, handing on its own tensors, and follows the list beside it.
+
+    All rows of the batch, which is of the first size that the evidence names, read the same letters.
+    """
     choose = random.Random(0)
+    batch = listed.batches[0]
     with torch.no_grad():
         for _ in range(_WALKS):
-            state, number = module.initial_state(1), 0
+            state, number = module.initial_state(batch), 0
             for _ in range(_WALK_LENGTH):
                 letters = [a for a, target in enumerate(listed.moves[number]) if target >= 0]
                 if not letters:
                     break
                 letter = choose.choice(letters)
-                _, state = module.step(torch.tensor([letter]), state)
+                _, state = module.step(torch.full((batch,), letter), state)
                 before, number = number, listed.moves[number][letter]
-                if _bits(state, 1)[0] != listed.states[number]:
+                if set(_bits(state, batch)) != {listed.states[number]}:
                     name = language.alphabet.symbols[letter]
                     what = f"a run comes by {name!r} from the state {before} to other bits than a replay"
                     return Failure(what=what, entry=f"evidence.{METHOD}.moves[{before}]")
@@ -299,4 +302,12 @@ def _shown(listed: Listed) -> Claim:
         order="rounded",
         length="all" if listed.length is None else listed.length,
     )
-    return claim if listed.covers_empty else replace(claim, covers=claim.covers + NO_EMPTY)
+    return replace(claim, covers=claim.covers + limits(listed.batches, covers_empty=listed.covers_empty))
+
+
+def limits(batches: Sequence[int], *, covers_empty: bool) -> str:
+    """Returns what a claim says about its limits."""
+    sizes = f" Words were read in batches of {' and of '.join(f'{size:,}' for size in batches)}."
+    return (
+        sizes if covers_empty else sizes + " The empty prefix, where no letter has been read, is not covered."
+    )
