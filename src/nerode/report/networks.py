@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from nerode.algebra.records import Profile
 from nerode.certificates.certificate import (
     ANY_ORDER,
+    DTYPES,
     EXACT,
     STEP_BY_STEP,
     UNDER_NOISE,
@@ -26,6 +27,8 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded, NotCompilable
 from nerode.languages.language import Language
+from nerode.verdict.architectures import ARCHITECTURES
+from nerode.verdict.classes import State
 from nerode.verdict.decide import collect_facts
 from nerode.verdict.records import Task
 
@@ -46,12 +49,34 @@ TARGETS = (
 """The classes that networks are made for, and one architecture for each kind of nonlinear cell."""
 
 
+def all_targets() -> dict[str, tuple[str, ...]]:
+    """Returns the targets above and one architecture of each other class, with those that share its class.
+
+    Two architectures of one class get the same network, so that it is compiled and certified once. There
+    are no constructions for attention.
+    """
+    found = {target: ARCHITECTURES[target].properties for target in TARGETS}
+    for row in ARCHITECTURES.values():
+        if row.properties not in found.values() and row.properties.state is not State.CACHE:
+            found[row.name] = row.properties
+    # The class of GRU and Elman cells is the same, their constructions are not.
+    return {
+        target: tuple(
+            row.name
+            for row in ARCHITECTURES.values()
+            if row.properties == properties and row.name != target and row.name not in TARGETS
+        )
+        for target, properties in found.items()
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkStudy:
     """What the compiler and the certifier say about one target.
 
     Attributes:
         target: the class or architecture.
+        also: other architectures of the same class, which get the same network.
         network: None if none was made.
         result: the certificate, or why there is none; None if there is no network.
         refusals: why no network was made.
@@ -61,6 +86,21 @@ class NetworkStudy:
     network: Network | None
     result: Certificate | Refutation | Unproved | None
     refusals: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def lengths(self) -> dict[str, str]:
+        """For each float format the lengths at which the network is proved right: "all", a number, or ""."""
+        found = dict.fromkeys(DTYPES, "")
+        if isinstance(self.result, Certificate):
+            for claim in self.result.claims:
+                if claim.dtype is None or claim.task == WINDOW or found[claim.dtype] == "all":
+                    continue
+                if claim.scope in (ANY_ORDER, STEP_BY_STEP):
+                    found[claim.dtype] = "all"
+                elif claim.scope == UP_TO_LENGTH and isinstance(claim.length, int):
+                    found[claim.dtype] = f"{claim.length:,}"
+        return found
 
     @property
     def size(self) -> str:
@@ -88,7 +128,7 @@ class NetworkStudy:
 def study_networks(
     language: Language,
     *,
-    targets: Iterable[str] = TARGETS,
+    targets: Mapping[str, tuple[str, ...]] | None = None,
     profile: Profile | None = None,
     budget: Budget | None = None,
 ) -> list[NetworkStudy]:
@@ -96,25 +136,36 @@ def study_networks(
 
     Args:
         language: the language.
-        targets: classes or architectures.
+        targets: classes or architectures, each with others of its class; all when None.
         profile: the algebra's findings, computed when None.
         budget: limits, for each network and each certificate anew.
     """
     budget = budget or Budget()
     facts = collect_facts(language, task=Task.RECOGNISE, profile=profile, budget=budget)
-    found = []
-    for target in targets:
+    found: list[NetworkStudy] = []
+    for target, also in (all_targets() if targets is None else targets).items():
         try:
             network = compile_language(language, target, Options(budget=budget.start()), facts=facts)
         except NotCompilable as refusal:
-            found.append(NetworkStudy(target=target, network=None, result=None, refusals=refusal.reasons))
+            reasons = refusal.reasons
+            found.append(NetworkStudy(target=target, also=also, network=None, result=None, refusals=reasons))
             continue
-        try:
-            result = certify(network, language, budget=budget.start())
-        except BudgetExceeded as stop:
-            result = Unproved(reason=str(stop))
-        found.append(NetworkStudy(target=target, network=network, result=result))
+        twin = next((s for s in found if s.network is not None and _same(s.network, network)), None)
+        result = _certify(network, language, budget) if twin is None else twin.result
+        found.append(NetworkStudy(target=target, also=also, network=network, result=result))
     return found
+
+
+def _certify(network: Network, language: Language, budget: Budget) -> Certificate | Refutation | Unproved:
+    try:
+        return certify(network, language, budget=budget.start())
+    except BudgetExceeded as stop:
+        return Unproved(reason=str(stop))
+
+
+def _same(one: Network, other: Network) -> bool:
+    """Whether two networks differ in their target and origin only: what is proved of one holds for both."""
+    return replace(one, target=other.target, origin=other.origin) == other
 
 
 def summarise(claims: Iterable[Claim]) -> list[str]:
