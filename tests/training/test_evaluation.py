@@ -12,7 +12,7 @@ from nerode.models.configurations import model_config
 from nerode.models.model import build_model
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import Batch
-from nerode.training.evaluation import draw_tests, evaluate, score
+from nerode.training.evaluation import draw_tests, evaluate, evaluate_axes, examine, require_tests, score
 from nerode.training.scores import LengthScore, Tally, extrapolates_to, first_failing_length, joined
 
 from .tiny import Signs
@@ -83,16 +83,19 @@ def test_test_sequences_are_few_at_a_time_and_always_the_same():
     assert all(torch.equal(a.inputs, b.inputs) for a, b in zip(batches, again, strict=True))
 
 
+class Copy(nn.Module):
+    """Gives back what it reads, as long as that is small."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones((), dtype=torch.float64))
+
+    def forward(self, x, state=None):
+        assert x.dtype == torch.float64
+        return torch.where(x.abs() < 5, x, -x) * self.weight, None
+
+
 def test_bits_and_features():
-    class Copy(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight = nn.Parameter(torch.ones((), dtype=torch.float64))
-
-        def forward(self, x, state=None):
-            assert x.dtype == torch.float64
-            return x * self.weight, None
-
     (found,) = evaluate(Copy(), Signs(), [11], sequences=12, part=4)
     assert (found.token, found.sequence, found.final, found.scaled) == (1, 1, 1, 1)
     assert found.positions == 12 * 5
@@ -101,6 +104,22 @@ def test_bits_and_features():
     (found,) = evaluate(model, Signs(), [11], sequences=12)
     assert (found.token, found.sequence, found.final) == (0, 0, 0)
     assert found.scaled == pytest.approx(-1 / 3)
+
+
+def test_axes_and_examinations():
+    model = Copy()
+    one, three = evaluate_axes(model, Signs(), sequences=40)
+    assert (one.axis, one.value, one.trained, one.score.token) == ("scale", 1, True, 1.0)
+    assert (three.axis, three.value, three.trained) == ("scale", 3, False)
+    assert 0.5 < three.score.token < 1
+    assert examine(model, Signs()) == {"signs": [[[True, True]] * 3], "gradient": False}
+
+
+def test_lengths_that_cannot_be_tested_are_said_before_training():
+    require_tests(Signs(), [2, 100])
+    task = TaskConfig(name="parity", settings={"shortest": 1}).build()
+    with pytest.raises(InputError, match="in the test split"):
+        require_tests(task, [1])
 
 
 def test_a_score_that_is_no_number_is_wrong():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from nerode.tasks.task import Batch, Memory, Task
+from nerode.tasks.task import Axis, Batch, Memory, Task
 from nerode.training.spec import TrainSpec
 from nerode.training.spec_sources import merge
 
@@ -37,8 +37,17 @@ class Signs(Task):
     outputs = 2
     training_lengths = (2, 9)
     targets_are_bits = True
+    axes = (Axis(name="scale", trained=(1,), values=(1, 3)),)
 
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         x = torch.from_numpy(rng.normal(size=(count, length, 2)))
         mask = torch.arange(length).remainder(2).eq(1).expand(count, -1)
         return Batch(inputs=x, targets=x > 0, mask=mask)
+
+    def draw_at(self, axis: str, value: int, count: int, rng: np.random.Generator) -> Batch:
+        batch = self.sample(8, count, rng)
+        return Batch(inputs=batch.inputs * value, targets=batch.targets, mask=batch.mask)
+
+    def examine(self, answer, rng: np.random.Generator) -> dict:
+        scores, _ = answer(torch.ones(1, 3, 2, dtype=torch.float64), None)
+        return {"signs": (scores > 0).tolist(), "gradient": scores.requires_grad}

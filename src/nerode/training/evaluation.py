@@ -7,6 +7,7 @@ task and the length alone, so that all models and all seeds are asked the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 
 from nerode.core.rng import stream
 from nerode.tasks.task import Batch, Task
-from nerode.training.scores import LengthScore, Tally
+from nerode.training.scores import AxisScore, LengthScore, Tally
 
 PART = 2048
 """Positions of a sequence that are read at once."""
@@ -41,6 +42,44 @@ def evaluate(
     return tuple(
         score(model, task, draw_tests(task, length, sequences), part=part) for length in sorted(set(lengths))
     )
+
+
+def evaluate_axes(model: nn.Module, task: Task, *, sequences: int, part: int = PART) -> tuple[AxisScore, ...]:
+    """Returns the scores at each value of each axis of the task, other than the length."""
+    return tuple(
+        AxisScore(
+            axis=axis.name,
+            value=value,
+            trained=value in axis.trained,
+            score=score(model, task, [_draw_axis(task, axis.name, value, sequences)], part=part),
+        )
+        for axis in task.axes
+        for value in axis.values
+    )
+
+
+def _draw_axis(task: Task, axis: str, value: int, sequences: int) -> Batch:
+    return task.draw_at(axis, value, sequences, stream(0, "test", task.name, axis, value))
+
+
+def require_tests(task: Task, lengths: Sequence[int]) -> None:
+    """Raises InputError unless there are test sequences at all lengths and all values of axes."""
+    for length in lengths:
+        task.draw("test", length, 1, stream(0, "test", task.name, length, 0))
+    for axis in task.axes:
+        for value in axis.values:
+            _draw_axis(task, axis.name, value, 1)
+
+
+@torch.no_grad()
+def examine(model: nn.Module, task: Task) -> dict[str, Any]:
+    """Returns what the model does in the tests of the task that are no accuracies."""
+    was_training = model.training
+    model.eval()
+    try:
+        return task.examine(partial(run, model), stream(0, "examine", task.name))
+    finally:
+        model.train(was_training)
 
 
 def draw_tests(task: Task, length: int, sequences: int) -> Iterator[Batch]:

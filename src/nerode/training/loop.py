@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,11 +24,11 @@ from nerode.tasks.task import Batch
 from nerode.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from nerode.training.data import curriculum_batches, training_data, validation_batches
 from nerode.training.environment import describe_environment
-from nerode.training.evaluation import evaluate, run, score
+from nerode.training.evaluation import evaluate, evaluate_axes, examine, require_tests, run, score
 from nerode.training.model_spec import Build
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
 from nerode.training.record import Divergence, HistoryRow, RunRecord
-from nerode.training.scores import LengthScore, extrapolates_to, first_failing_length, joined
+from nerode.training.scores import AxisScore, LengthScore, extrapolates_to, first_failing_length, joined
 from nerode.training.spec import TrainSpec
 
 _SECONDS_BETWEEN_SIGHTS = 0.5
@@ -106,6 +107,7 @@ class Trainer:
         self.spec = spec
         self.key = spec.key
         self.task = spec.task.build()
+        require_tests(self.task, spec.test_lengths)
         self.data = training_data(self.task, spec.run)
         self.model = spec.model.build(self.task, seed=spec.run.seed, build=build).to(DTYPES[spec.run.dtype])
         self.model.train()
@@ -217,9 +219,14 @@ class Trainer:
         if progress.divergence is None and not all(bool(torch.isfinite(p).all()) for p in self.weights):
             progress.divergence = Divergence(step=progress.step, what="weights")
         scores: tuple[LengthScore, ...] = ()
+        axes: tuple[AxisScore, ...] = ()
+        examination: dict[str, Any] = {}
         if progress.divergence is None:
             self._tell("testing", progress.history[-1].loss)
-            scores = evaluate(self.model, self.task, spec.test_lengths, sequences=spec.run.test_sequences)
+            count = spec.run.test_sequences
+            scores = evaluate(self.model, self.task, spec.test_lengths, sequences=count)
+            axes = evaluate_axes(self.model, self.task, sequences=count)
+            examination = examine(self.model, self.task)
         measure, threshold = spec.run.measure, spec.run.test_threshold
         diverged = progress.divergence is not None
         return RunRecord(
@@ -238,6 +245,8 @@ class Trainer:
             first_failing_length=first_failing_length(scores, measure=measure, threshold=threshold),
             extrapolates_to=extrapolates_to(scores, measure=measure, threshold=threshold),
             evaluations=scores,
+            axes=axes,
+            examination=examination,
             environment=describe_environment(),
             cpu_seconds=progress.cpu_seconds,
             evaluation_cpu_seconds=time.process_time() - begun,

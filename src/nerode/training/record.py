@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from nerode.core.config import from_mapping, to_mapping
 from nerode.core.errors import FormatError, InputError
-from nerode.training.scores import LengthScore
+from nerode.training.scores import AxisScore, LengthScore
 from nerode.training.spec import Measure
 
 FORMAT = "nerode-run"
@@ -68,6 +68,8 @@ class RunRecord:
         first_failing_length: the shortest tested length below it; None if there is none.
         extrapolates_to: the longest tested length that is mastered with all shorter ones; None if none is.
         evaluations: how each tested length is answered; none if the run diverged.
+        axes: how each value of the other quantities of the task is answered.
+        examination: what the model does in the tests of the task that are no accuracies.
         environment: versions and machine.
         cpu_seconds: time of the processor for training, over all resumptions.
         evaluation_cpu_seconds: for testing.
@@ -88,6 +90,8 @@ class RunRecord:
     first_failing_length: int | None
     extrapolates_to: int | None
     evaluations: tuple[LengthScore, ...]
+    axes: tuple[AxisScore, ...]
+    examination: dict[str, Any]
     environment: dict[str, Any]
     cpu_seconds: float
     evaluation_cpu_seconds: float

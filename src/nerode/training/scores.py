@@ -51,6 +51,23 @@ class LengthScore:
                 return self.scaled
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisScore:
+    """How well sequences at one value of another quantity than the length were answered.
+
+    Attributes:
+        axis: the quantity.
+        value: its value.
+        trained: whether training has this value.
+        score: how they were answered.
+    """
+
+    axis: str
+    value: int
+    trained: bool
+    score: LengthScore
+
+
 def first_failing_length(scores: Sequence[LengthScore], *, measure: Measure, threshold: float) -> int | None:
     """Returns the shortest tested length whose accuracy is below the threshold, None if there is none."""
     return min((s.length for s in scores if s.accuracy(measure) < threshold), default=None)
