@@ -12,6 +12,7 @@ from torch import Tensor
 from nerode.compiler.construction import Options
 from nerode.compiler.network import Network
 from nerode.compiler.pipeline import compile_language
+from nerode.core.budget import Budget
 from nerode.languages.bestiary import find_language
 from nerode.languages.language import Language
 from nerode.verdict.decide import collect_facts
@@ -21,8 +22,12 @@ from nerode.verdict.records import Task
 
 @functools.cache
 def facts_of(name: str) -> Facts:
-    """What the algebra says about a named language."""
-    return collect_facts(find_language(name), task=Task.RECOGNISE)
+    """What the algebra says about a named language.
+
+    The clock of a budget goes on while other tests run, so this one has time enough for all of them.
+    """
+    budget = Budget(seconds=36_000)
+    return collect_facts(find_language(name, budget), task=Task.RECOGNISE, budget=budget)
 
 
 @functools.cache
@@ -30,7 +35,7 @@ def network_for(
     name: str, target: str, *, exclusive_scan: bool = True, normaliser: str = "softmax"
 ) -> Network:
     """The network of a named language."""
-    options = Options(exclusive_scan=exclusive_scan, normaliser=normaliser)
+    options = Options(exclusive_scan=exclusive_scan, normaliser=normaliser, budget=Budget(seconds=36_000))
     return compile_language(facts_of(name).language, target, options, facts=facts_of(name))
 
 
