@@ -2,14 +2,24 @@
 
 from nerode.tasks import (
     copying,
+    counting,
     denoising,
+    modular_arithmetic,
+    modular_brackets,
     parity,
+    recall,
+    regular,
     state_tracking,
 )
 
 __all__ = [
     "copying",
+    "counting",
     "denoising",
+    "modular_arithmetic",
+    "modular_brackets",
     "parity",
+    "recall",
+    "regular",
     "state_tracking",
 ]
