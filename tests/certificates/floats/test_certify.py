@@ -29,6 +29,7 @@ from tests.certificates.floats.modules import BatchDependent, Register, TanhRegi
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 LANGUAGE = register_language()
+MANY = 5_000
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -150,7 +151,8 @@ def test_every_named_star_free_language_is_right_at_every_length(dtype):
             network = nr.compile_language(language, to="diagonal")
         except nr.NerodeError:
             continue
-        if not language.regular or network.num_parameters > 20_000:
+        # The stacks of dyck-8-10 are a thousand million; its proof in floats is that no sum is rounded.
+        if not language.regular or (language.num_states() or MANY) >= MANY:
             continue
         assert certify_floats(network, language, dtype=dtype).length == "all", name
         certified += 1
