@@ -21,6 +21,7 @@ COMMANDS = {
     "atlas": "nerode.cli.atlas",
     "languages": "nerode.cli.listings",
     "architectures": "nerode.cli.listings",
+    "audit": "nerode.cli.audit",
 }
 """Where each command lives; a module is imported only when its command is used."""
 

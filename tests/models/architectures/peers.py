@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
 
-import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from nerode.models.audit import Pair, all_peers, keep_float64
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
 
@@ -15,29 +16,27 @@ def features(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 1) -> 
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
-def keep_float64(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes the detours through float32 out of the peers, so that they can be compared in float64."""
-    monkeypatch.setattr(torch.Tensor, "float", lambda tensor: tensor)
-    for name in ("float32", "float"):
-        monkeypatch.setattr(torch, name, torch.float64)
+def assert_same_as_peer(name: str, dtype: torch.dtype, *, length: int = 19) -> None:
+    """A peer of the audit gives what ours gives, number by number; in float64 without its detours."""
+    with keep_float64() if dtype == torch.float64 else contextlib.nullcontext():
+        assert_same_pair(all_peers()[name].pair(dtype=dtype, length=length), dtype, length=length)
 
 
-def assert_same_with_gradients(
-    ours: Callable[[Tensor], Tensor],
-    peer: Callable[[Tensor], Tensor],
-    x: Tensor,
-    weights: Iterable[tuple[Tensor, Tensor]],
-) -> None:
-    """Both give the same outputs, and the same gradients for the inputs and for pairs of weights."""
-    pairs = list(weights)
+def assert_same_pair(pair: Pair, dtype: torch.dtype, *, length: int = 19) -> None:
+    """Both layers of a pair give the same, and no weight of ours is left out."""
+    assert isinstance(pair.ours, nn.Module)
+    assert {id(m.ours) for m in pair.matches} == {id(weight) for weight in pair.ours.parameters()}
+    x = features(3, length, pair.inputs, dtype=dtype)
     results = []
-    for function, side in ((ours, 0), (peer, 1)):
+    for function, side in ((pair.ours, "ours"), (pair.theirs, "theirs")):
         leaf = x.clone().requires_grad_()
-        y = function(leaf)
-        loss = (y * features(*y.shape, dtype=y.dtype, seed=2)).sum()
-        results.append([y, *torch.autograd.grad(loss, [leaf, *(pair[side] for pair in pairs)])])
-    for mine, other in zip(*results, strict=True):
-        tolerance = TOLERANCE[mine.dtype]
+        outputs = function(leaf)
+        y = outputs if isinstance(outputs, Tensor) else outputs[0]
+        loss = (y * features(*y.shape, dtype=dtype, seed=2)).sum()
+        results.append([y, *torch.autograd.grad(loss, [leaf, *(getattr(m, side) for m in pair.matches)])])
+    mine, other = results
+    mine[2:] = [m.lay_out(gradient) for m, gradient in zip(pair.matches, mine[2:], strict=True)]
+    for one, two in zip(mine, other, strict=True):
         torch.testing.assert_close(
-            mine.flatten(), other.flatten().to(mine.dtype), rtol=tolerance, atol=tolerance
+            one.flatten(), two.flatten().to(dtype), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
         )

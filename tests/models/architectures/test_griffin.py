@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import pytest
 import torch
-import transformers
-from torch import Tensor, nn
-from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
+from torch import nn
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.griffin import BlockLinear, Griffin, GriffinSettings
 from nerode.models.base import count_numbers
 from nerode.models.zoo import find_member
-from tests.models.architectures.peers import assert_same_with_gradients, features
+from tests.models.architectures.peers import assert_same_as_peer, features
 
 
 def layer(width: int, dtype: torch.dtype = torch.float64, **settings: Any) -> Griffin:
@@ -23,48 +20,9 @@ def layer(width: int, dtype: torch.dtype = torch.float64, **settings: Any) -> Gr
     return Griffin(width, GriffinSettings(**settings)).to(dtype)
 
 
-def pairs_of_weights(ours: Griffin, peer: nn.Module) -> list[tuple[Tensor, Tensor]]:
-    names = {
-        "convolution.weight": "conv_1d.weight",
-        "convolution.bias": "conv_1d.bias",
-        "decay": "rg_lru.recurrent_param",
-        "recurrence_gate.weight": "rg_lru.recurrent_gate_weight",
-        "recurrence_gate.bias": "rg_lru.recurrent_gate_bias",
-        "input_gate.weight": "rg_lru.input_gate_weight",
-        "input_gate.bias": "rg_lru.input_gate_bias",
-    }
-    theirs = dict(peer.named_parameters())
-    pairs = [(weight, theirs[names.get(name, name)]) for name, weight in ours.named_parameters()]
-    assert len(pairs) == len(theirs) == 13
-    return pairs
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_it_is_the_block_of_recurrent_gemma(dtype: torch.dtype) -> None:
-    config = transformers.RecurrentGemmaConfig(
-        hidden_size=8, lru_width=12, num_attention_heads=3, num_hidden_layers=1, vocab_size=2
-    )
-    ours = layer(8, dtype, channels=12, blocks=3)
-    peer = RecurrentGemmaRecurrentBlock(config, layer_idx=0).to(dtype)
-    scan = functools.partial(peer.rg_lru._rnn_scan, acc_dtype=dtype)
-    peer.rg_lru._rnn_scan = scan
-    with torch.no_grad():
-        for mine, other in pairs_of_weights(ours, peer):
-            mine.add_(0.1 * features(*mine.shape, dtype=dtype))
-            # The peer multiplies its gate matrices from the right.
-            turned = mine.transpose(1, 2) if mine.ndim == 3 and mine.shape[1] == mine.shape[2] else mine
-            other.copy_(turned.reshape(other.shape))
-
-    def run_peer(x: Tensor) -> Tensor:
-        # At a position 0 the peer would leave out the square root.
-        positions = 1 + torch.arange(x.shape[1]).expand(x.shape[:2])
-        peer.rg_lru.recurrent_states = None
-        return peer(x, positions, None, use_cache=False)[0]  # type: ignore[no-any-return]
-
-    compared = [(a, b) for a, b in pairs_of_weights(ours, peer) if b.ndim != 3 or b.shape[1] == 1]
-    assert len(compared) == 11
-    x = features(2, 15, 8, dtype=dtype)
-    assert_same_with_gradients(lambda x: ours(x)[0], run_peer, x, compared)
+    assert_same_as_peer("transformers-recurrent-gemma", dtype)
 
 
 def test_it_begins_as_published() -> None:

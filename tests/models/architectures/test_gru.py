@@ -5,35 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.gru import Gru, GruSettings
-from tests.models.architectures.peers import assert_same_with_gradients, features
+from tests.models.architectures.peers import assert_same_as_peer, features
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_torch_gives_the_same(dtype: torch.dtype) -> None:
-    ours = Gru(5, GruSettings(hidden=7)).to(dtype)
-    peer = nn.GRU(5, 7, batch_first=True).to(dtype)
-    assert ours.recurrent_bias is not None
-    pairs = [
-        (ours.read.weight, peer.weight_ih_l0),
-        (ours.recurrent, peer.weight_hh_l0),
-        (ours.read.bias, peer.bias_ih_l0),
-        (ours.recurrent_bias, peer.bias_hh_l0),
-    ]
-    assert {name for name, _ in ours.named_parameters()} == {
-        "read.weight",
-        "recurrent",
-        "read.bias",
-        "recurrent_bias",
-    }
-    with torch.no_grad():
-        for mine, other in pairs:
-            mine.copy_(other)
-    x = features(3, 11, 5, dtype=dtype)
-    assert_same_with_gradients(lambda x: ours(x)[0], lambda x: peer(x)[0], x, pairs)
+    assert_same_as_peer("torch-gru", dtype)
 
 
 @pytest.mark.parametrize("recurrent_bias", [False, True])

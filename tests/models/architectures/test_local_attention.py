@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from transformers.models.recurrent_gemma.modeling_recurrent_gemma import Recurre
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.local_attention import LocalAttention, LocalAttentionSettings
+from nerode.models.audit import Pair, give_weights, keep_float64, match_weights
 from nerode.models.model import ModelConfig, build_model
 from nerode.models.zoo import LayerConfig
-from tests.models.architectures.peers import assert_same_with_gradients, features, keep_float64
+from tests.models.architectures.peers import assert_same_pair, features
 
 
 def layer(width: int, dtype: torch.dtype = torch.float64, **settings: Any) -> LocalAttention:
@@ -24,9 +26,7 @@ def layer(width: int, dtype: torch.dtype = torch.float64, **settings: Any) -> Lo
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("window", [1, 3, 80])
-def test_it_is_the_attention_of_recurrent_gemma(
-    window: int, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_the_attention_of_recurrent_gemma(window: int, dtype: torch.dtype) -> None:
     config = transformers.RecurrentGemmaConfig(
         hidden_size=24,
         num_attention_heads=3,
@@ -38,11 +38,10 @@ def test_it_is_the_attention_of_recurrent_gemma(
     )
     ours = layer(24, dtype, heads=3, window=window)
     peer = RecurrentGemmaAttention(config, layer_idx=2).to(dtype)
-    weights = dict(ours.named_parameters())
-    peer.load_state_dict(weights)
+    matches = match_weights(ours, peer)
+    give_weights(matches)
     if dtype == torch.float64:
         peer.rotary_emb.inv_freq = 10_000.0 ** (-torch.arange(2, dtype=torch.float64) / 2)
-        keep_float64(monkeypatch)
     places = torch.arange(150)
     distances = places[:, None] - places
     hidden = (distances < 0) | (distances >= window)
@@ -51,9 +50,9 @@ def test_it_is_the_attention_of_recurrent_gemma(
     def run_peer(x: Tensor) -> Tensor:
         return peer(x, places[None], mask)[0]  # type: ignore[no-any-return]
 
-    pairs = [(weight, dict(peer.named_parameters())[name]) for name, weight in weights.items()]
-    assert len(pairs) == 5
-    assert_same_with_gradients(lambda x: ours(x)[0], run_peer, features(2, 150, 24, dtype=dtype), pairs)
+    pair = Pair(ours=ours, theirs=run_peer, matches=matches, inputs=24)
+    with keep_float64() if dtype == torch.float64 else contextlib.nullcontext():
+        assert_same_pair(pair, dtype, length=150)
 
 
 def test_only_the_window_counts() -> None:

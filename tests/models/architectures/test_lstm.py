@@ -8,27 +8,17 @@ from torch import nn
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.lstm import Lstm, LstmSettings
-from tests.models.architectures.peers import assert_same_with_gradients, features
+from nerode.models.audit import all_peers
+from tests.models.architectures.peers import assert_same_as_peer, features
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_torch_gives_the_same(dtype: torch.dtype) -> None:
-    ours = Lstm(5, LstmSettings(hidden=7, recurrent_bias=True)).to(dtype)
-    peer = nn.LSTM(5, 7, batch_first=True).to(dtype)
-    assert ours.recurrent_bias is not None
-    pairs = [
-        (ours.read.weight, peer.weight_ih_l0),
-        (ours.recurrent, peer.weight_hh_l0),
-        (ours.read.bias, peer.bias_ih_l0),
-        (ours.recurrent_bias, peer.bias_hh_l0),
-    ]
-    with torch.no_grad():
-        for mine, other in pairs:
-            mine.copy_(other)
-    x = features(3, 11, 5, dtype=dtype)
-    assert_same_with_gradients(lambda x: ours(x)[0], lambda x: peer(x)[0], x, pairs)
-    state = ours(x)[1]
-    for mine, other in zip((state["h"], state["c"]), peer(x)[1], strict=True):
+    assert_same_as_peer("torch-lstm", dtype)
+    pair = all_peers()["torch-lstm"].pair(dtype=dtype)
+    x = features(3, 11, pair.inputs, dtype=dtype)
+    state = pair.ours(x)[1]
+    for mine, other in zip((state["h"], state["c"]), pair.theirs(x)[1], strict=True):
         torch.testing.assert_close(mine, other[0])
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import mambapy.mamba
 import pytest
 import torch
-import transformers
 from torch import nn
-from transformers.models.mamba.modeling_mamba import MambaMixer
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.mamba import Mamba, MambaSettings
 from nerode.models.base import count_numbers
 from nerode.models.step_sizes import StepSizes
-from tests.models.architectures.peers import assert_same_with_gradients, features, keep_float64
+from tests.models.architectures.peers import assert_same_as_peer, features
 
 
 def layer(width: int, dtype: torch.dtype = torch.float64, **settings: Any) -> Mamba:
@@ -24,48 +20,10 @@ def layer(width: int, dtype: torch.dtype = torch.float64, **settings: Any) -> Ma
     return Mamba(width, MambaSettings(**settings)).to(dtype)
 
 
-def mambapy_block(width: int, states: int, *, parallel: bool) -> nn.Module:
-    return mambapy.mamba.MambaBlock(
-        mambapy.mamba.MambaConfig(d_model=width, n_layers=1, d_state=states, pscan=parallel)
-    )
-
-
-def transformers_mixer(width: int, states: int) -> nn.Module:
-    config = transformers.MambaConfig(
-        hidden_size=width, state_size=states, num_hidden_layers=1, vocab_size=2, use_mambapy=False
-    )
-    return MambaMixer(config, layer_idx=0)
-
-
-PEERS: dict[str, Callable[[int, int], nn.Module]] = {
-    "mambapy, parallel": lambda width, states: mambapy_block(width, states, parallel=True),
-    "mambapy, sequential": lambda width, states: mambapy_block(width, states, parallel=False),
-    "transformers, slow path": transformers_mixer,
-}
-
-
-COMPARED = [(name, dtype) for name in PEERS for dtype in (torch.float32, torch.float64)]
-# The sequential form of mambapy begins with a float32 state whatever the type of the weights.
-COMPARED.remove(("mambapy, sequential", torch.float64))
-
-
-@pytest.mark.parametrize(("name", "dtype"), COMPARED)
-def test_it_is_the_layer_of_the_peers(name: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-    if dtype == torch.float64:
-        keep_float64(monkeypatch)
-    ours, peer = layer(20, dtype, states=5), PEERS[name](20, 5).to(dtype)
-    with torch.no_grad():
-        ours.A_log.copy_(features(40, 5, dtype=dtype))
-        ours.D.copy_(features(40, dtype=dtype))  # type: ignore[union-attr]
-    weights = ours.state_dict()
-    weights["conv1d.weight"] = weights.pop("convolution.weight")[:, None]
-    weights["conv1d.bias"] = weights.pop("convolution.bias")
-    peer.load_state_dict(weights)
-    mine, theirs = dict(ours.named_parameters()), dict(peer.named_parameters())
-    both = [(mine[n.replace("conv1d", "convolution")], theirs[n]) for n in theirs]
-    assert len(both) == len(mine) == 9
-    x = features(3, 17, 20, dtype=dtype)
-    assert_same_with_gradients(lambda x: ours(x)[0], peer, x, both)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["mambapy", "mambapy-sequential", "transformers-mamba"])
+def test_it_is_the_layer_of_the_peers(name: str, dtype: torch.dtype) -> None:
+    assert_same_as_peer(name, dtype)
 
 
 def test_it_begins_as_published() -> None:

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
 from torch import Tensor, nn
-from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.mamba2 import Mamba2, Mamba2Settings
 from nerode.models.base import count_numbers
-from tests.models.architectures.peers import assert_same_with_gradients, features, keep_float64
+from tests.models.architectures.peers import assert_same_as_peer, features
 
 
 def layer(width: int, dtype: torch.dtype = torch.float64, **settings: Any) -> Mamba2:
@@ -27,34 +25,8 @@ def layer(width: int, dtype: torch.dtype = torch.float64, **settings: Any) -> Ma
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_it_is_the_layer_of_transformers(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = transformers.Mamba2Config(
-        hidden_size=8,
-        state_size=6,
-        num_heads=4,
-        head_dim=4,
-        n_groups=1,
-        chunk_size=8,
-        num_hidden_layers=1,
-        vocab_size=2,
-        layer_norm_epsilon=1e-5,
-    )
-    ours, peer = layer(8, dtype, states=6, head_size=4), Mamba2Mixer(config, layer_idx=0).to(dtype)
-    names = {
-        "conv1d.weight": "convolution.weight",
-        "conv1d.bias": "convolution.bias",
-        "norm.weight": "norm_weight",
-    }
-    mine, theirs = dict(ours.named_parameters()), dict(peer.named_parameters())
-    both = [(mine[names.get(name, name)], weight) for name, weight in theirs.items()]
-    assert len(both) == len(mine) == 8
-    with torch.no_grad():
-        for from_us, to_them in both:
-            to_them.copy_(from_us.view_as(to_them))
-    x = features(3, 19, 8, dtype=dtype)
-    if dtype == torch.float64:
-        keep_float64(monkeypatch)
-    assert_same_with_gradients(lambda x: ours(x)[0], peer, x, both)
+def test_it_is_the_layer_of_transformers(dtype: torch.dtype) -> None:
+    assert_same_as_peer("transformers-mamba-2", dtype)
 
 
 def test_it_begins_as_published() -> None:

@@ -2,67 +2,31 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
-from xlstm.blocks.mlstm.backends import parallel_stabilized_simple
-from xlstm.blocks.mlstm.layer import mLSTMLayer, mLSTMLayerConfig
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.mlstm import MLstmBlock, MLstmCell, MLstmSettings, build_mlstm
 from nerode.models.architectures.mlstm_cell import stabilisers
-from tests.models.architectures.peers import assert_same_with_gradients, features
+from nerode.models.audit import all_peers
+from nerode.models.audit.peers.xlstm import pair_mlstm
+from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features
 from tests.models.architectures.weights import shaken
-
-PEER_NAMES = {
-    "proj_up.weight": "up.weight",
-    "q_proj.weight": "query.weight",
-    "k_proj.weight": "key.weight",
-    "v_proj.weight": "value.weight",
-    "conv1d.conv.weight": "convolution.weight",
-    "conv1d.conv.bias": "convolution.bias",
-    "mlstm_cell.igate.weight": "input_gate.weight",
-    "mlstm_cell.igate.bias": "input_gate.bias",
-    "mlstm_cell.fgate.weight": "forget_gate.weight",
-    "mlstm_cell.fgate.bias": "forget_gate.bias",
-    "mlstm_cell.outnorm.weight": "norm.weight",
-    "learnable_skip": "skip",
-    "proj_down.weight": "down.weight",
-}
-
-
-def block_and_peer(dtype: torch.dtype, epsilon: float) -> tuple[MLstmBlock, Any, list[tuple[Tensor, Tensor]]]:
-    """A block, the package's layer with the same weights, and the pairs of weights."""
-    peer = mLSTMLayer(mLSTMLayerConfig(embedding_dim=32, num_heads=4, context_length=19)).to(dtype)
-    peer.mlstm_cell.backend_fn = functools.partial(parallel_stabilized_simple, eps=epsilon)
-    ours = shaken(MLstmBlock(32, MLstmSettings(epsilon=epsilon)), by=0.05).to(dtype)
-    mine, theirs = dict(ours.named_parameters()), dict(peer.named_parameters())
-    assert sorted(PEER_NAMES) == sorted(theirs)
-    assert sorted(PEER_NAMES.values()) == sorted(mine)
-    both = [(mine[PEER_NAMES[name]], weight) for name, weight in theirs.items()]
-    with torch.no_grad():
-        for from_us, to_them in both:
-            # The package keeps the weight of its norm less one.
-            shift = 1 if from_us is ours.norm.weight else 0
-            to_them.copy_(from_us.view_as(to_them) - shift)
-    return ours, peer, both
 
 
 def test_a_block_is_the_layer_of_the_xlstm_package() -> None:
     """Its parallel form, which scales the ε of the denominator in another way than its recurrent one does."""
-    ours, peer, both = block_and_peer(torch.float64, epsilon=0.0)
-    assert_same_with_gradients(lambda x: ours(x)[0], peer, features(3, 19, 32), both)
-    ours, peer, both = block_and_peer(torch.float32, epsilon=1e-6)
-    x = features(3, 19, 32, dtype=torch.float32)
-    torch.testing.assert_close(ours(x)[0], peer(x), rtol=1e-5, atol=1e-5)
+    assert_same_pair(pair_mlstm(dtype=torch.float64, length=19, epsilon=0.0), torch.float64)
+    assert_same_as_peer("xlstm-mlstm", torch.float32)
 
 
 def test_a_block_steps_as_the_xlstm_package() -> None:
-    ours, peer, _ = block_and_peer(torch.float64, epsilon=1e-6)
+    pair = all_peers()["xlstm-mlstm"].pair(dtype=torch.float64, length=19)
+    peer: Any = pair.theirs
     x = features(3, 19, 32)
     with torch.no_grad():
         state: dict[str, Any] = {}
@@ -70,7 +34,7 @@ def test_a_block_steps_as_the_xlstm_package() -> None:
         for position in x.split(1, dim=1):
             y, state = peer.step(position, **state)
             rows.append(y)
-        torch.testing.assert_close(ours(x)[0], torch.cat(rows, dim=1), rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(pair.ours(x)[0], torch.cat(rows, dim=1), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("forget", ["sigmoid", "exp"])

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from torch import Tensor, nn
 from torch.nn import functional
 from transformers.models.rwkv import modeling_rwkv
 
@@ -16,9 +15,10 @@ from nerode.core.errors import InputError
 from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
 from nerode.models.architectures.rwkv6 import MIXTURES, Rwkv6, Rwkv6Settings
 from nerode.models.architectures.rwkv_channel_mix import RwkvChannelMix, RwkvChannelMixSettings
-from nerode.models.base import Layer
+from nerode.models.audit import Pair, give_weights
+from nerode.models.audit.peers.transformers import match_rwkv
 from nerode.models.token_shift import Depth
-from tests.models.architectures.peers import assert_same_with_gradients, features, keep_float64
+from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features
 from tests.models.architectures.weights import shaken
 
 CONFIG = transformers.RwkvConfig(
@@ -26,45 +26,18 @@ CONFIG = transformers.RwkvConfig(
 )
 
 
-def give_weights(ours: Layer, peer: nn.Module, names: dict[str, str]) -> list[tuple[Tensor, Tensor]]:
-    """Copies our weights to the peer; the pairs of weights, ours first."""
-    mine, theirs = dict(ours.named_parameters()), dict(peer.named_parameters())
-    both = []
-    with torch.no_grad():
-        for name, weight in theirs.items():
-            weight.copy_(mine[names.get(name, name)].view_as(weight))
-            both.append((mine[names.get(name, name)], weight))
-    return both
-
-
-def split_mix(layer: Rwkv4 | RwkvChannelMix) -> dict[str, str]:
-    """Makes a parameter of each mixture, as transformers has them; their names there and here."""
-    rows = layer.mix.detach().clone()
-    del layer.mix
-    names = ("receptance", "key", "value")[: len(rows)]
-    layer.mix = nn.ParameterList(list(rows))  # type: ignore[assignment]
-    return {f"time_mix_{name}": f"mix.{number}" for number, name in enumerate(names)}
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_time_mixing_is_that_of_transformers(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = shaken(Rwkv4(8, Rwkv4Settings(width=12))).to(dtype)
-    peer = modeling_rwkv.RwkvSelfAttention(CONFIG, layer_id=1).to(dtype)
-    names = {"time_decay": "decay", "time_first": "bonus", **split_mix(ours)}
-    both = give_weights(ours, peer, names)
-    x = features(3, 19, 8, dtype=dtype)
-    if dtype == torch.float64:
-        keep_float64(monkeypatch)
-    assert_same_with_gradients(lambda x: ours(x)[0], lambda x: peer(x)[0], x, both)
+def test_time_mixing_is_that_of_transformers(dtype: torch.dtype) -> None:
+    assert_same_as_peer("transformers-rwkv", dtype)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_channel_mixing_is_that_of_transformers(dtype: torch.dtype) -> None:
     ours = shaken(RwkvChannelMix(8, RwkvChannelMixSettings(expansion=2.5))).to(dtype)
     peer = modeling_rwkv.RwkvFeedForward(CONFIG, layer_id=1).to(dtype)
-    both = give_weights(ours, peer, split_mix(ours))
-    x = features(3, 19, 8, dtype=dtype)
-    assert_same_with_gradients(lambda x: ours(x)[0], lambda x: peer(x)[0], x, both)
+    matches = match_rwkv(ours, peer, rows=("receptance", "key"))
+    give_weights(matches)
+    assert_same_pair(Pair(ours=ours, theirs=peer, matches=matches, inputs=8), dtype)
 
 
 def test_rwkv4_begins_as_in_transformers() -> None:

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.slstm import Slstm, SlstmSettings, forget_biases
-from tests.models.architectures.peers import assert_same_with_gradients, features
+from nerode.models.audit.peers.xlstm import pair_slstm
+from tests.models.architectures.peers import assert_same_pair, features
 
 WIDTH, HEADS = 12, 3
 
@@ -36,28 +37,7 @@ def package_layer(convolution: int, **settings: Any) -> Any:
 @pytest.mark.parametrize("convolution", [0, 4])
 def test_the_package_gives_the_same(convolution: int) -> None:
     torch.manual_seed(0)
-    peer = package_layer(convolution, bias_init="standard").double()
-    settings = SlstmSettings(heads=HEADS, headwise=True, convolution=convolution, group_norm=True)
-    ours = Slstm(WIDTH, settings).double()
-    # The package calls the map of its input gate `fgate`, and that of its forget gate `igate`.
-    maps = [peer.fgate.weight, peer.igate.weight, peer.zgate.weight, peer.ogate.weight]
-    with torch.no_grad():
-        for parameter in ours.parameters():
-            parameter.fill_(torch.nan)
-        ours.read.copy_(torch.stack(maps))
-        ours.recurrent.copy_(peer.slstm_cell._recurrent_kernel_)
-        ours.bias.copy_(peer.slstm_cell._bias_.view(4, WIDTH))
-        assert ours.norm is not None
-        ours.norm.weight.copy_(1 + peer.group_norm.weight)
-        if ours.convolution is not None and ours.convolution.bias is not None:
-            ours.convolution.weight.copy_(peer.conv1d.conv.weight[:, 0])
-            ours.convolution.bias.copy_(peer.conv1d.conv.bias)
-    pairs = [
-        (ours.recurrent, peer.slstm_cell._recurrent_kernel_),
-        (ours.bias, peer.slstm_cell._bias_),
-        (ours.norm.weight, peer.group_norm.weight),
-    ]
-    assert_same_with_gradients(lambda x: ours(x)[0], peer, features(2, 9, WIDTH), pairs)
+    assert_same_pair(pair_slstm(dtype=torch.float64, length=19, convolution=convolution), torch.float64)
 
 
 def test_weights_start_as_in_the_package() -> None:

@@ -1,0 +1,190 @@
+"""`nerode audit`: layers of other libraries beside ours, with the same weights, forward and backward."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nerode.core.errors import InputError
+from nerode.verdict.records import DTYPES
+
+if TYPE_CHECKING:
+    from nerode.models.audit import Audit, Peer
+    from nerode.models.audit.gap import Gap
+
+
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--lengths", metavar="N,N", default="1,2,3,7,64,257", show_default=True, help="Lengths of the sequences."
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(list(DTYPES)),
+    default="float32",
+    show_default=True,
+    help="The float format of weights and inputs.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Largest difference, as a share of the largest number; else 1e-5 in float32, 1e-10 in float64.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of weights and inputs."
+)
+@click.option("--list", "listing", is_flag=True, help="List the peers and whether they can be run here.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a peer and line.")
+def audit(
+    names: tuple[str, ...],
+    lengths: str,
+    dtype: str,
+    tolerance: float | None,
+    seed: int,
+    listing: bool,
+    as_json: bool,
+) -> None:
+    """Compare layers of other libraries with ours; exit 1 if one differs.
+
+    NAME is a peer, such as transformers-mamba or xlstm-slstm; without names, all that can be run here. Both
+    layers get the same weights and inputs. Outputs and gradients are held against our layer in float64.
+    """
+    wanted = _read_lengths(lengths)
+    peers = _choose(names)
+    if listing:
+        _list(peers, as_json)
+        return
+    import torch
+
+    from nerode.models.audit import audit_peer
+
+    found, left = [], []
+    for peer in peers:
+        obstacle = peer.obstacle()
+        if obstacle is not None:
+            left.append((peer, obstacle))
+            continue
+        found.append(
+            audit_peer(peer, lengths=wanted, dtype=getattr(torch, dtype), seed=seed, tolerance=tolerance)
+        )
+        if as_json:
+            click.echo(json.dumps(_object(found[-1], dtype), ensure_ascii=False))
+    if not as_json:
+        _print(found, left)
+    sys.exit(0 if all(one.same for one in found) else 1)
+
+
+def _read_lengths(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+        raise InputError(f"--lengths was given {text!r}; give whole numbers from 1 on, such as 1,7,257")
+    return tuple(int(part) for part in parts)
+
+
+def _choose(names: tuple[str, ...]) -> list[Peer]:
+    """The peers of these names, each of which has to run here; all peers for no names."""
+    from nerode.models.audit import all_peers
+
+    table = all_peers()
+    peers = [table[name.lower()] for name in dict.fromkeys(names)]
+    peers = peers or sorted(table.values(), key=lambda peer: (peer.cuda, peer.name))
+    for peer in peers if names else ():
+        obstacle = peer.obstacle()
+        if obstacle is not None:
+            raise InputError(f"the peer {peer.name} cannot be run: {obstacle}")
+    return peers
+
+
+def _list(peers: list[Peer], as_json: bool) -> None:
+    if as_json:
+        for peer in peers:
+            item = {**_identity(peer), "obstacle": peer.obstacle()}
+            click.echo(json.dumps(item, ensure_ascii=False))
+        return
+    from nerode.report.terminal import make_console, name_table
+
+    rows = [
+        (peer.name, peer.layer, peer.ours, peer.obstacle() or f"{peer.library} {peer.version}")
+        for peer in peers
+    ]
+    make_console().print(name_table(("peer", "layer", "ours", "here"), rows))
+
+
+def _print(found: list[Audit], left: list[tuple[Peer, str]]) -> None:
+    from nerode.report.terminal import make_console, name_table
+
+    console = make_console()
+    rows = [
+        (
+            one.peer.name,
+            one.peer.version or "",
+            _number(one.forward),
+            _number(one.backward),
+            one.where or "–",
+            one.verdict,
+        )
+        for one in found
+    ]
+    if rows:
+        heading = ("peer", "version", "forward", "backward", "first position that differs", "verdict")
+        console.print(name_table(heading, rows))
+    for one in found:
+        if one.peer.note:
+            console.print(f"{one.peer.name}: {one.peer.note}", style="dim")
+    for peer, obstacle in left:
+        console.print(f"not audited: {peer.name} ({obstacle})", style="dim")
+
+
+def _number(share: float) -> str:
+    return f"{share:.0e}" if math.isfinite(share) else "–"
+
+
+def _identity(peer: Peer) -> dict[str, Any]:
+    return {
+        "peer": peer.name,
+        "library": peer.library,
+        "version": peer.version,
+        "layer": peer.layer,
+        "ours": peer.ours,
+        "note": peer.note or None,
+    }
+
+
+def _object(one: Audit, dtype: str) -> dict[str, Any]:
+    return {
+        **_identity(one.peer),
+        "dtype": dtype,
+        "forward": _share(one.forward),
+        "backward": _share(one.backward),
+        "first": one.where or None,
+        "verdict": one.verdict,
+        "lengths": [
+            {
+                "length": c.length,
+                "same": c.same,
+                "tolerance": c.tolerance,
+                "outputs": _gap(c.outputs),
+                "gradient_of_inputs": _gap(c.inputs),
+                "gradients_of_weights": {name: _gap(gap) for name, gap in c.weights.items()},
+                "troubles": list(c.troubles),
+            }
+            for c in one.comparisons
+        ],
+    }
+
+
+def _gap(gap: Gap | None) -> dict[str, Any] | None:
+    """A gap with its positions, where it has them."""
+    if gap is None:
+        return None
+    places = {name: getattr(gap, name) for name in ("at", "first", "last") if hasattr(gap, name)}
+    return {"largest": _share(gap.largest), "own": _share(gap.own), "allowed": _share(gap.allowed), **places}
+
+
+def _share(number: float) -> float | None:
+    """JSON has no infinity; null stands for a difference without bound."""
+    return number if math.isfinite(number) else None

@@ -1,0 +1,153 @@
+"""Audits: a peer at several lengths, or a layer of one's own."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from nerode.core.errors import InputError
+from nerode.models.audit.comparison import Comparison, compare
+from nerode.models.audit.detours import keep_float64
+from nerode.models.audit.matching import Match, give_weights, match_weights
+from nerode.models.audit.peer import Peer
+
+LENGTHS = (1, 2, 3, 7, 64, 257)
+"""Lengths at which layers go wrong: one position, shorter than a window, around a chunk."""
+
+BATCH = 3
+
+Verdict = Literal["same", "float32 inside", "differs", "fails"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What was found about a peer.
+
+    Attributes:
+        peer: the peer.
+        dtype: the type of weights and inputs.
+        comparisons: one for each length, in the order that was asked for.
+        only_detours: whether, in float64, the two agree once the peer is kept from turning to float32.
+    """
+
+    peer: Peer
+    dtype: torch.dtype
+    comparisons: tuple[Comparison, ...]
+    only_detours: bool = False
+
+    @property
+    def forward(self) -> float:
+        """The largest difference of outputs."""
+        return max(c.forward for c in self.comparisons)
+
+    @property
+    def backward(self) -> float:
+        """The largest difference of gradients."""
+        return max(c.backward for c in self.comparisons)
+
+    @property
+    def same(self) -> bool:
+        """Whether the two agree within the tolerance at every length."""
+        return all(c.same for c in self.comparisons)
+
+    @property
+    def where(self) -> str:
+        """The first difference at the first length that has one, in words."""
+        return next((c.where for c in self.comparisons if not c.same), "")
+
+    @property
+    def verdict(self) -> Verdict:
+        """The result in a word."""
+        if self.same:
+            return "same"
+        if self.only_detours:
+            return "float32 inside"
+        return "fails" if all(c.outputs is None for c in self.comparisons if not c.same) else "differs"
+
+
+def audit_peer(
+    peer: Peer,
+    *,
+    lengths: Sequence[int] = LENGTHS,
+    dtype: torch.dtype = torch.float32,
+    seed: int = 0,
+    tolerance: float | None = None,
+) -> Audit:
+    """Returns how a peer compares with our layer at several lengths.
+
+    Args:
+        peer: the peer.
+        lengths: numbers of positions, each 1 or more.
+        dtype: the type of weights and inputs.
+        seed: what weights and inputs are drawn from.
+        tolerance: the largest difference that counts as none; by default 1e-5 in float32, 1e-10 in float64.
+
+    Raises:
+        InputError: if the library is missing, or a length is not positive.
+    """
+    if not lengths or min(lengths) < 1:
+        raise InputError(f"the lengths are {list(lengths)}; give one or more, each 1 or more")
+    found = tuple(_compare_at(peer, length, dtype, seed, tolerance) for length in lengths)
+    audit = Audit(peer=peer, dtype=dtype, comparisons=found)
+    if audit.same or dtype is not torch.float64:
+        return audit
+    with keep_float64():
+        again = [_compare_at(peer, length, dtype, seed, tolerance) for length in lengths]
+    return Audit(peer=peer, dtype=dtype, comparisons=found, only_detours=all(c.same for c in again))
+
+
+def audit_layer(
+    ours: nn.Module,
+    theirs: nn.Module,
+    weights: Mapping[str, str] | Iterable[Match],
+    inputs: Float[Tensor, "batch time inputs"],
+    *,
+    tolerance: float | None = None,
+) -> Comparison:
+    """Returns how a layer of your own compares with one of ours, after it was given our weights.
+
+    Args:
+        ours: our layer; its weights are not changed.
+        theirs: yours. Its outputs are (batch, time, …), alone or as the first of several things.
+        weights: for each weight of yours that is called otherwise here, its name here; or the pairs of
+            weights themselves, where a shape or a convention differs.
+        inputs: the inputs.
+        tolerance: the largest difference that counts as none; by default 1e-5 in float32, 1e-10 in float64.
+
+    Raises:
+        InputError: if a weight has no partner, or one of another size.
+    """
+    matches = match_weights(ours, theirs, weights) if isinstance(weights, Mapping) else tuple(weights)
+    give_weights(matches)
+    return compare(ours, theirs, matches, inputs, tolerance)
+
+
+def _compare_at(
+    peer: Peer, length: int, dtype: torch.dtype, seed: int, tolerance: float | None
+) -> Comparison:
+    generator = torch.Generator().manual_seed(seed + 1)
+    with _quiet():
+        pair = peer.pair(dtype=dtype, length=length, seed=seed)
+        x = torch.randn(BATCH, length, pair.inputs, generator=generator, dtype=torch.float64)
+        return compare(pair.ours, pair.theirs, pair.matches, x.to(pair.device, dtype), tolerance)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What a library warns of (slow paths, odd settings) concerns those who train with it."""
+    before = logging.root.manager.disable
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+        try:
+            yield
+        finally:
+            logging.disable(before)

@@ -1,0 +1,181 @@
+"""Two layers on the same inputs with the same weights: outputs and gradients, position by position.
+
+The judge is our layer in float64 with the same weights, or ours as it is if it is no module but a function. A
+peer may be off by the tolerance, or by a few times what our layer is off in the same type: where a sum
+cancels, rounding is all that is left of it on both sides. For the same reason a gradient that is small beside
+the others is measured by a tenth of the largest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from nerode.models.audit.gap import Gap, PositionGap, gap_of, largest_of, position_gap_of
+from nerode.models.audit.matching import Match
+
+TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 1e-1}
+"""What two right implementations may differ by, as a share of the largest number."""
+
+_LOSS_SEED = 2
+_SMALL = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What was found at one length.
+
+    Attributes:
+        length: number of positions.
+        tolerance: what the peer may be off by.
+        outputs: the gap of the outputs; None if there is nothing to compare.
+        inputs: the gap of the gradients for the inputs.
+        weights: for each weight, the gap of its gradients.
+        troubles: errors that the peer raised, shapes that do not agree, numbers that are not finite.
+    """
+
+    length: int
+    tolerance: float
+    outputs: PositionGap | None = None
+    inputs: PositionGap | None = None
+    weights: dict[str, Gap]
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def forward(self) -> float:
+        """The largest difference of outputs; infinite if they could not be compared."""
+        return math.inf if self.outputs is None else self.outputs.largest
+
+    @property
+    def backward(self) -> float:
+        """The largest difference of gradients, for inputs and weights; infinite if there were none."""
+        if self.inputs is None:
+            return math.inf
+        return max(gap.largest for gap in (self.inputs, *self.weights.values()))
+
+    @property
+    def same(self) -> bool:
+        """Whether all differences are as small as they may be, and nothing else went wrong."""
+        gaps = [self.outputs, self.inputs, *self.weights.values()]
+        return not self.troubles and not any(gap is None or gap.beyond for gap in gaps)
+
+    @property
+    def where(self) -> str:
+        """The first difference in words; empty if there is none. Positions count from 0."""
+        if self.troubles:
+            return self.troubles[0]
+        if self.outputs is not None and self.outputs.first is not None:
+            return f"output of position {self.outputs.first} of {self.length}"
+        if self.inputs is not None and self.inputs.last is not None:
+            return f"gradient of position {self.inputs.last} of {self.length} (from the end)"
+        worst = max(self.weights, key=lambda name: self.weights[name].largest, default=None)
+        if worst is None or not self.weights[worst].beyond:
+            worst = next((name for name, gap in self.weights.items() if gap.beyond), None)
+        return "" if worst is None else f"gradient of {worst} at length {self.length}"
+
+
+def compare(
+    ours: Callable[[Tensor], Any],
+    theirs: Callable[[Tensor], Any],
+    weights: Iterable[Match],
+    x: Float[Tensor, "batch time inputs"],
+    tolerance: float | None = None,
+) -> Comparison:
+    """Returns where two layers differ, forward and backward.
+
+    The gradients are those of one weighted sum of the outputs. Whatever goes wrong in the peer is reported,
+    not raised; an error of ours is raised.
+
+    Args:
+        ours: gives the outputs (batch, time, …), alone or as the first of several things.
+        theirs: the same.
+        weights: the pairs of weights whose gradients are compared; the weights are taken as they are.
+        x: the inputs.
+        tolerance: the largest difference that counts as none; by default that of `TOLERANCES`.
+    """
+    matches = tuple(weights)
+    tolerance = TOLERANCES[x.dtype] if tolerance is None else tolerance
+    mine = _run(ours, x, [match.ours for match in matches])
+    try:
+        other = _run(theirs, x, [match.theirs for match in matches])
+    except Exception as error:
+        text = f"the peer raised {type(error).__name__}: {str(error).strip() or 'without a message'}"
+        return Comparison(length=x.shape[1], tolerance=tolerance, weights={}, troubles=(text,))
+    if mine[0].shape != other[0].shape:
+        text = f"the peer gives outputs of shape {tuple(other[0].shape)}; ours are {tuple(mine[0].shape)}"
+        return Comparison(length=x.shape[1], tolerance=tolerance, weights={}, troubles=(text,))
+    exact = _run_exactly(ours, x, matches) or mine
+    least = _SMALL * max(largest_of(gradient) for gradient in exact[1:])
+    troubles = [*_not_finite("outputs", mine[0], other[0]), *_not_finite("gradients", mine[1], other[1])]
+    return Comparison(
+        length=x.shape[1],
+        tolerance=tolerance,
+        outputs=position_gap_of(exact[0], mine[0], other[0], tolerance),
+        inputs=position_gap_of(exact[1], mine[1], other[1], tolerance, least),
+        weights=_weight_gaps(matches, (exact[2:], mine[2:], other[2:]), tolerance, least),
+        troubles=tuple(troubles),
+    )
+
+
+def _run(
+    function: Callable[[Tensor], Any],
+    x: Tensor,
+    weights: Sequence[Tensor],
+    factors: torch.dtype | None = None,
+) -> list[Tensor]:
+    """The outputs, and the gradients for the inputs and the weights; `factors` is the type of the loss."""
+    leaf = x.detach().clone().requires_grad_()
+    outputs = function(leaf)
+    y: Tensor = outputs if isinstance(outputs, Tensor) else outputs[0]
+    generator = torch.Generator().manual_seed(_LOSS_SEED)
+    drawn = torch.randn(y.shape, generator=generator, dtype=torch.float64)
+    asked = [leaf, *weights]
+    loss = (y * drawn.to(factors or y.dtype).to(y)).sum()
+    found = torch.autograd.grad(loss, asked, allow_unused=True)
+    gradients = [torch.zeros_like(a) if g is None else g for a, g in zip(asked, found, strict=True)]
+    return [y.detach(), *gradients]
+
+
+def _run_exactly(ours: Callable[[Tensor], Any], x: Tensor, matches: Sequence[Match]) -> list[Tensor] | None:
+    """The same for our layer in float64; None if it is in float64 or no module has its weights."""
+    if x.dtype == torch.float64 or not isinstance(ours, nn.Module):
+        return None
+    names = {id(weight): name for name, weight in ours.named_parameters()}
+    if any(id(match.ours) not in names for match in matches):
+        return None
+    tensors = {**dict(ours.named_parameters()), **dict(ours.named_buffers())}
+    wide = {n: t.detach().double().requires_grad_() for n, t in tensors.items() if t.is_floating_point()}
+    weights = [wide[names[id(match.ours)]] for match in matches]
+    return _run(lambda given: functional_call(ours, wide, (given,)), x.double(), weights, x.dtype)
+
+
+def _weight_gaps(
+    matches: Sequence[Match],
+    gradients: tuple[list[Tensor], list[Tensor], list[Tensor]],
+    tolerance: float,
+    least: float,
+) -> dict[str, Gap]:
+    gaps: dict[str, Gap] = {}
+    for match, exact, mine, other in zip(matches, *gradients, strict=True):
+        gap = gap_of(match.lay_out(exact), match.lay_out(mine), other.flatten(), tolerance, least)
+        # Several weights of the peer may be parts of one of ours.
+        gaps[match.name] = max(gap, gaps.get(match.name, gap), key=lambda g: g.largest / g.allowed)
+    return gaps
+
+
+def _not_finite(what: str, ours: Tensor, theirs: Tensor) -> list[str]:
+    """A sentence for each side that has a NaN or an infinity, with its first position."""
+    found = []
+    for whose, tensor in (("the peer's", theirs), ("our", ours)):
+        bad = (~tensor.isfinite()).transpose(0, 1).flatten(1).any(dim=1)
+        if bool(bad.any()):
+            kind = "NaN" if bool(tensor.isnan().any()) else "infinite"
+            found.append(f"{whose} {what} are {kind} from position {int(bad.int().argmax())} on")
+    return found

@@ -1,0 +1,54 @@
+"""torch's own LSTM and GRU."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from nerode.models.architectures.gru import Gru, GruSettings
+from nerode.models.architectures.lstm import Lstm, LstmSettings
+from nerode.models.audit.matching import give_weights, match_weights
+from nerode.models.audit.peer import PEERS, Pair, Peer
+from nerode.models.base import Layer
+
+INPUTS, HIDDEN = 5, 7
+
+NAMES = {
+    "weight_ih_l0": "read.weight",
+    "weight_hh_l0": "recurrent",
+    "bias_ih_l0": "read.bias",
+    "bias_hh_l0": "recurrent_bias",
+}
+"""For each weight of torch's cells its name here."""
+
+
+def pair_lstm(*, dtype: torch.dtype, length: int) -> Pair:
+    """Returns our LSTM and torch's."""
+    settings = LstmSettings(hidden=HIDDEN, recurrent_bias=True)
+    return _pair(Lstm(INPUTS, settings), nn.LSTM(INPUTS, HIDDEN, batch_first=True), dtype)
+
+
+def pair_gru(*, dtype: torch.dtype, length: int) -> Pair:
+    """Returns our GRU and torch's."""
+    return _pair(Gru(INPUTS, GruSettings(hidden=HIDDEN)), nn.GRU(INPUTS, HIDDEN, batch_first=True), dtype)
+
+
+def _pair(ours: Layer, theirs: nn.Module, dtype: torch.dtype) -> Pair:
+    ours, theirs = ours.to(dtype), theirs.to(dtype)
+    matches = match_weights(ours, theirs, NAMES)
+    give_weights(matches)
+    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=INPUTS)
+
+
+for _cell, _build in (("lstm", pair_lstm), ("gru", pair_gru)):
+    PEERS.add(
+        f"torch-{_cell}",
+        Peer(
+            name=f"torch-{_cell}",
+            library="torch",
+            module="torch",
+            layer=f"torch.nn.{_cell.upper()}",
+            ours=_cell,
+            build=_build,
+        ),
+    )

@@ -1,0 +1,161 @@
+"""Layers of transformers, on the paths that run on any machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nerode.models.architectures.griffin import Griffin, GriffinSettings
+from nerode.models.architectures.mamba2 import Mamba2, Mamba2Settings
+from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
+from nerode.models.audit.matching import Match, give_weights, match_weights, shake
+from nerode.models.audit.peer import PEERS, Builder, Pair, Peer
+from nerode.models.audit.peers.mamba_weights import STATES, WIDTH, pair_mamba
+from nerode.models.audit.peers.xlstm_large import LargeMlstm, pair_large_mlstm
+
+MAMBA_2_NAMES = {
+    "conv1d.weight": "convolution.weight",
+    "conv1d.bias": "convolution.bias",
+    "norm.weight": "norm_weight",
+}
+GRIFFIN_NAMES = {
+    "conv_1d.weight": "convolution.weight",
+    "conv_1d.bias": "convolution.bias",
+    "rg_lru.recurrent_param": "decay",
+    "rg_lru.recurrent_gate_weight": "recurrence_gate.weight",
+    "rg_lru.recurrent_gate_bias": "recurrence_gate.bias",
+    "rg_lru.input_gate_weight": "input_gate.weight",
+    "rg_lru.input_gate_bias": "input_gate.bias",
+}
+RWKV_NAMES = {"time_decay": "decay", "time_first": "bonus"}
+
+
+def pair_mamba_mixer(*, dtype: torch.dtype, length: int) -> Pair:
+    """Returns our Mamba and transformers', on its path without special kernels."""
+    from transformers import MambaConfig
+    from transformers.models.mamba.modeling_mamba import MambaMixer
+
+    config = MambaConfig(hidden_size=WIDTH, state_size=STATES, num_hidden_layers=1, use_mambapy=False)
+    return pair_mamba(MambaMixer(config, layer_idx=0), dtype)
+
+
+def pair_mamba_2(*, dtype: torch.dtype, length: int) -> Pair:
+    """Returns our Mamba-2 and transformers', on its path without special kernels."""
+    from transformers import Mamba2Config
+    from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
+
+    config = Mamba2Config(
+        hidden_size=8,
+        state_size=6,
+        num_heads=4,
+        head_dim=4,
+        n_groups=1,
+        chunk_size=8,
+        num_hidden_layers=1,
+        layer_norm_epsilon=1e-5,
+    )
+    ours, theirs = Mamba2(8, Mamba2Settings(states=6, head_size=4)), Mamba2Mixer(config, layer_idx=0)
+    shake(ours, torch.default_generator, by=0.1)
+    ours, theirs = ours.to(dtype), theirs.to(dtype)
+    matches = match_weights(ours, theirs, MAMBA_2_NAMES)
+    give_weights(matches)
+    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=8)
+
+
+def pair_recurrent_gemma(*, dtype: torch.dtype, length: int) -> Pair:
+    """Returns our recurrent block of Griffin and transformers'."""
+    from transformers import RecurrentGemmaConfig
+    from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
+
+    config = RecurrentGemmaConfig(hidden_size=8, lru_width=12, num_attention_heads=3, num_hidden_layers=1)
+    ours = Griffin(8, GriffinSettings(channels=12, blocks=3))
+    theirs: Any = RecurrentGemmaRecurrentBlock(config, layer_idx=0)
+    shake(ours, torch.default_generator, by=0.1)
+    ours, theirs = ours.to(dtype), theirs.to(dtype)
+    # The peer multiplies its gate matrices from the right.
+    matches = tuple(
+        Match(name=m.name, ours=m.ours, theirs=m.theirs, turned=m.name.endswith("_gate.weight"))
+        for m in match_weights(ours, theirs, GRIFFIN_NAMES)
+    )
+    give_weights(matches)
+
+    def run(x: Tensor) -> Tensor:
+        # At a position 0 the peer leaves out the square root.
+        positions = 1 + torch.arange(x.shape[1]).expand(x.shape[:2])
+        outputs: Tensor = theirs(x, positions, None, use_cache=False)[0]
+        return outputs
+
+    return Pair(ours=ours, theirs=run, matches=matches, inputs=8)
+
+
+def pair_rwkv(*, dtype: torch.dtype, length: int) -> Pair:
+    """Returns our time mixing of RWKV-4 and transformers'."""
+    from transformers import RwkvConfig
+    from transformers.models.rwkv.modeling_rwkv import RwkvSelfAttention
+
+    config = RwkvConfig(hidden_size=8, attention_hidden_size=12, intermediate_size=20, num_hidden_layers=3)
+    ours = Rwkv4(8, Rwkv4Settings(width=12))
+    theirs: Any = RwkvSelfAttention(config, layer_id=1)
+    shake(ours, torch.default_generator, by=0.3)
+    ours, theirs = ours.to(dtype), theirs.to(dtype)
+    matches = match_rwkv(ours, theirs, rows=("receptance", "key", "value"))
+    give_weights(matches)
+    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=8)
+
+
+def match_rwkv(ours: Any, theirs: Any, rows: tuple[str, ...]) -> tuple[Match, ...]:
+    """Returns the pairs of weights; each mixture of the peer is a row of our one weight for all of them."""
+    mine = dict(ours.named_parameters())
+    parts = {f"time_mix_{name}": number for number, name in enumerate(rows)}
+    matches = []
+    for name, weight in theirs.named_parameters():
+        part = parts.get(name)
+        here = RWKV_NAMES.get(name, name) if part is None else "mix"
+        matches.append(Match(name=here, ours=mine[here], theirs=weight, part=part))
+    return tuple(matches)
+
+
+def pair_xlstm(*, dtype: torch.dtype, length: int) -> Pair:
+    """Returns the mLSTM of xLSTM-7B around our scan, and transformers'."""
+    from transformers import xLSTMConfig
+    from transformers.models.xlstm.modeling_xlstm import xLSTMBlock
+
+    sizes = LargeMlstm.SIZES
+    config = xLSTMConfig(hidden_size=sizes.width, num_heads=sizes.heads, num_hidden_layers=1)
+    return pair_large_mlstm(xLSTMBlock(config.to_xlstm_block_config()).mlstm_layer, dtype)
+
+
+def _add(name: str, layer: str, ours: str, build: Builder, note: str = "") -> None:
+    PEERS.add(
+        name,
+        Peer(
+            name=name,
+            library="transformers",
+            module="transformers",
+            layer=layer,
+            ours=ours,
+            build=build,
+            note=note,
+        ),
+    )
+
+
+_add("transformers-mamba", "MambaMixer, slow path", "mamba", pair_mamba_mixer)
+_add("transformers-mamba-2", "Mamba2Mixer, torch path in chunks of 8", "mamba-2", pair_mamba_2)
+_add("transformers-rwkv", "RwkvSelfAttention, CPU path", "rwkv-4", pair_rwkv)
+_add(
+    "transformers-recurrent-gemma",
+    "RecurrentGemmaRecurrentBlock",
+    "griffin",
+    pair_recurrent_gemma,
+    note="positions count from 1: at a position 0 the library leaves out the square root",
+)
+_add(
+    "transformers-xlstm",
+    "mLSTM layer of xLSTMBlock in its default mode",
+    "mlstm",
+    pair_xlstm,
+    note="our scan in the layer of xLSTM-7B; transformers takes the layer of xlstm where that is installed",
+)
