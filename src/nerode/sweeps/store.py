@@ -1,0 +1,275 @@
+"""Where runs are kept: a folder for each, there whole or not at all.
+
+    <first 16 digits of the key>/
+        spec.json          the spec as it was written
+        environment.json   versions and machine
+        metrics.jsonl      one measurement a line
+        result.json        what the run found, with its whole key
+        …                  what the run itself wrote (model/)
+    .work/<the same digits>/
+        scratch/           survives when the run is stopped: its checkpoint
+        failure.json       why the last attempt failed
+        attempt-…/         a folder in the making
+    .damaged/              folders that could not be read, set aside
+    .index.jsonl           outlines for quick lists; the folders are the truth
+
+`nerode train --out` writes the same folders.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nerode.core.errors import FormatError, InputError
+from nerode.sweeps.disk import Disk
+
+SPEC = "spec.json"
+ENVIRONMENT = "environment.json"
+METRICS = "metrics.jsonl"
+RESULT = "result.json"
+FAILURE = "failure.json"
+WORK = ".work"
+DAMAGED = ".damaged"
+
+_NAME = re.compile(r"[0-9a-f]{16}\Z")
+_KEY = re.compile(r"[0-9a-f]{64}\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutput:
+    """What a run function gives back; files of its own it has written into its folder.
+
+    Attributes:
+        result: what the run found.
+        environment: versions and machine.
+        metrics: measurements on the way.
+    """
+
+    result: dict[str, Any]
+    environment: dict[str, Any]
+    metrics: Sequence[dict[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A run under way.
+
+    Attributes:
+        key: of the run.
+        out: the folder in the making, new and empty.
+        scratch: a folder that the next attempt will find again if this one is stopped.
+    """
+
+    key: str
+    out: Path
+    scratch: Path
+
+
+class RunStore:
+    """A folder of runs.
+
+    Args:
+        root: the folder.
+        disk: the file system.
+    """
+
+    def __init__(self, root: Path, *, disk: Disk | None = None) -> None:
+        self.root = root
+        self.disk = disk or Disk()
+
+    def create(self) -> None:
+        """Makes the folder if it is not there.
+
+        Raises:
+            InputError: if it cannot be made.
+        """
+        try:
+            self.disk.make_folder(self.root)
+        except OSError as error:
+            raise InputError(f"cannot make {self.root}: {error.strerror}; choose another place") from None
+
+    def folder(self, key: str) -> Path:
+        """Returns where the finished run of this key is."""
+        return self.root / run_name(key)
+
+    def work(self, key: str) -> Path:
+        """Returns where the run of this key is while it is under way."""
+        return self.root / WORK / run_name(key)
+
+    def names(self) -> list[str]:
+        """Returns the names of the folders of finished runs, in order.
+
+        Raises:
+            InputError: if there is no store.
+        """
+        try:
+            with os.scandir(self.root) as entries:
+                return sorted(e.name for e in entries if _NAME.match(e.name) and e.is_dir())
+        except OSError as error:
+            raise InputError(f"there is no folder of runs at {self.root}: {error.strerror}") from None
+
+    def is_done(self, key: str) -> bool:
+        """Returns whether there is a finished run of this key that can be read.
+
+        Raises:
+            InputError: if another run has its place.
+        """
+        folder = self.folder(key)
+        try:
+            found = read_key(folder)
+        except FormatError:
+            return False
+        if found != key:
+            raise InputError(f"{folder} holds the run {found}; this is {key}. Choose another place")
+        return True
+
+    def begin(self, key: str) -> Attempt:
+        """Begins a run, or goes on with it."""
+        work = self.work(key)
+        attempt = Attempt(key=key, out=work / f"attempt-{uuid.uuid4().hex}", scratch=work / "scratch")
+        self.disk.make_folder(attempt.scratch)
+        self.disk.make_folder(attempt.out)
+        return attempt
+
+    def publish(self, attempt: Attempt, spec: dict[str, Any], output: RunOutput) -> None:
+        """Makes the run of an attempt appear as finished. If it was published meanwhile, that one stays.
+
+        Raises:
+            OSError: if the disk failed; the run then counts as finished only if all of it was written.
+        """
+        out, folder = attempt.out, self.folder(attempt.key)
+        metrics = "".join(_line(row) for row in output.metrics)
+        for name, text in (
+            (SPEC, _text(spec)),
+            (ENVIRONMENT, _text(output.environment)),
+            (METRICS, metrics),
+            (RESULT, _text({**output.result, "key": attempt.key})),
+        ):
+            self.disk.write(out / name, text.encode())
+        self._sync_tree(out)
+        try:
+            self.disk.rename(out, folder)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+                raise
+            if not self.is_done(attempt.key):
+                self.set_aside(folder)
+                self.disk.rename(out, folder)
+        self.disk.sync(self.root)
+        # The run is safe; what is left of the attempt is only in the way.
+        with suppress(OSError):
+            self.disk.remove(self.work(attempt.key))
+
+    def abandon(self, attempt: Attempt) -> None:
+        """Removes what an attempt wrote, but for its scratch."""
+        with suppress(OSError):
+            self.disk.remove(attempt.out)
+
+    def clear_attempts(self) -> None:
+        """Removes what attempts that were killed have left. Only for who holds the lock."""
+        for path in (self.root / WORK).glob("*/attempt-*"):
+            with suppress(OSError):
+                self.disk.remove(path)
+
+    def set_aside(self, folder: Path) -> Path:
+        """Moves a folder that cannot be read out of the way, and returns where it is now."""
+        place = self.root / DAMAGED / f"{folder.name}-{uuid.uuid4().hex[:8]}"
+        self.disk.make_folder(place.parent)
+        self.disk.rename(folder, place)
+        return place
+
+    def note_failure(self, key: str, message: str, trace: str) -> None:
+        """Keeps why a run failed."""
+        self.disk.make_folder(self.work(key))
+        content = _text({"key": key, "message": message, "trace": trace})
+        self.disk.replace(self.work(key) / FAILURE, content.encode())
+
+    def failures(self) -> list[dict[str, Any]]:
+        """Returns why runs failed that have not succeeded since: `key`, `message` and `trace` of each."""
+        found = [_read_json(path) for path in sorted((self.root / WORK).glob(f"*/{FAILURE}"))]
+        return [row for row in found if not self.is_done(row["key"])]
+
+    def unfinished(self) -> list[str]:
+        """Returns the names of runs that were begun and are not finished, in order."""
+        names = {path.name for path in (self.root / WORK).glob("*") if _NAME.match(path.name)}
+        return sorted(names - set(self.names()))
+
+    def _sync_tree(self, top: Path) -> None:
+        for folder, _, files in os.walk(top, topdown=False):
+            for name in sorted(files):
+                self.disk.sync(Path(folder, name))
+            self.disk.sync(Path(folder))
+
+
+def run_name(key: str) -> str:
+    """Returns what the folder of a run is called."""
+    if not _KEY.match(key):
+        raise InputError(f"the run key {key!r} is not a SHA-256 hash; it has to be 64 hexadecimal digits")
+    return key[:16]
+
+
+def read_key(folder: Path) -> str:
+    """Returns the whole key of a finished run.
+
+    Raises:
+        FormatError: if the folder is not that of a finished run.
+    """
+    key = read_result(folder).get("key")
+    if not isinstance(key, str) or not _KEY.match(key):
+        raise FormatError("does not say which run it is of: it has no key", path=folder / RESULT)
+    return key
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """Returns what a finished run found, or raises FormatError."""
+    return _read_json(folder / RESULT)
+
+
+def read_spec(folder: Path) -> dict[str, Any]:
+    """Returns the spec of a finished run as it was written, or raises FormatError."""
+    return _read_json(folder / SPEC)
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """Returns the measurements of a finished run, or raises FormatError."""
+    path = folder / METRICS
+    try:
+        return [json.loads(line) for line in _read_text(path).split("\n") if line]
+    except ValueError as error:
+        raise FormatError(f"is not JSON lines: {error}", path=path) from None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(_read_text(path))
+    except ValueError as error:
+        raise FormatError(f"is not JSON: {error}", path=path) from None
+    if not isinstance(found, dict):
+        raise FormatError("is not a JSON object", path=path)
+    return found
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
+    except UnicodeDecodeError:
+        raise FormatError("is not UTF-8 text", path=path) from None
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
