@@ -18,9 +18,11 @@ COMMANDS = {
     "verify": "nerode.cli.verify",
     "run": "nerode.cli.run",
     "export": "nerode.cli.export",
+    "train": "nerode.cli.train",
     "atlas": "nerode.cli.atlas",
     "languages": "nerode.cli.listings",
     "architectures": "nerode.cli.listings",
+    "tasks": "nerode.cli.tasks",
     "audit": "nerode.cli.audit",
 }
 """Where each command lives; a module is imported only when its command is used."""

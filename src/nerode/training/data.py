@@ -55,7 +55,7 @@ class FreshData:
         """Returns the sequences of a step; none is longer than `longest`, if there are shorter ones."""
         rng = stream(self.run.seed, "data", step)
         allowed = sum(1 for length in self.lengths if length <= longest) or 1
-        length = self.lengths[int(rng.integers(allowed))]
+        length = self.task.choose_length(self.lengths[:allowed], rng)
         return self.task.draw("train", length, self.run.batch, rng)
 
 
@@ -71,10 +71,11 @@ class FixedData:
         self.run = run
         self.lengths = lengths_of(task, "train")
         rng = stream(run.seed, "sample")
-        numbers, counts = np.unique(rng.integers(len(self.lengths), size=run.sample), return_counts=True)
+        chosen = [task.choose_length(self.lengths, rng) for _ in range(run.sample)]
+        lengths, counts = np.unique(chosen, return_counts=True)
         self.groups = [
-            task.draw("train", self.lengths[number], int(count), rng)
-            for number, count in zip(numbers, counts, strict=True)
+            task.draw("train", int(length), int(count), rng)
+            for length, count in zip(lengths, counts, strict=True)
         ]
         self.batches = sum(-(-len(group) // run.batch) for group in self.groups)
         self.steps = run.epochs * self.batches

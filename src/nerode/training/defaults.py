@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,7 +95,12 @@ def make_specs(
     if not architectures or not seeds:
         raise InputError("there is nothing to train; name one architecture or more, and one seed or more")
     return [
-        TrainSpec.from_mapping(merge(default_tables(task, layers), tables or {}, {"run": {"seed": seed}}))
+        spec
         for layers in architectures
-        for seed in seeds
+        for spec in specs_of_seeds(merge(default_tables(task, layers), tables or {}), seeds=seeds)
     ]
+
+
+def specs_of_seeds(tables: Mapping[str, Any], *, seeds: Sequence[int]) -> list[TrainSpec]:
+    """Returns the spec that tables describe, once for each seed."""
+    return [TrainSpec.from_mapping(merge(tables, {"run": {"seed": seed}})) for seed in seeds]

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-import nerode
-
 
 def describe_environment() -> dict[str, Any]:
     """Returns all that may change the last bits of a run, but is not in its spec."""
@@ -32,7 +30,7 @@ def describe_environment() -> dict[str, Any]:
 
 def _commit() -> str | None:
     """The commit of the source tree, None if nerode does not run from one."""
-    source = Path(nerode.__file__).parent
+    source = Path(__file__).parents[1]
     if source.parent.name != "src":
         return None
     try:

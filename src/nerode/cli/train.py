@@ -1,0 +1,223 @@
+"""`nerode train`: what gradient descent finds for a task, at lengths never trained on, over several seeds."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nerode.cli.options import split_names
+from nerode.core.errors import InputError
+from nerode.report.terminal import make_console
+from nerode.report.training_runs import MEASURES, RunRow, axes_table, live_table, results_table
+
+if TYPE_CHECKING:
+    from nerode.training.loop import Sight
+    from nerode.training.record import RunRecord
+    from nerode.training.spec import TrainSpec
+
+
+@click.command()
+@click.argument("task", metavar="[TASK]", required=False)
+@click.option("--arch", metavar="A,B+C", help="Architectures; + joins the layers of one model.")
+@click.option("--model", "own", metavar="MODULE:FUNCTION", help="Your own model. This runs its code.")
+@click.option("--seeds", type=click.IntRange(1, 10_000), default=1, show_default=True, help="How many seeds.")
+@click.option(
+    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any setting: optimiser.rate=1e-3."
+)
+@click.option("--spec", "spec_file", type=click.Path(path_type=Path), help="A TOML file with settings.")
+@click.option("--steps", type=click.IntRange(1), help="Updates at most; the same as --set run.steps=…")
+@click.option("--lengths", metavar="N,M", help="Lengths to test; the same as --set run.test_lengths=[…]")
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to judge by and to show.")
+@click.option("--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, help="Runs at once.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where the folders of runs are; a run that is there is not made again.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+def train(
+    task: str | None,
+    arch: str | None,
+    own: str | None,
+    seeds: int,
+    spec_file: Path | None,
+    jobs: int,
+    out: Path,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    r"""Train models on TASK and test them at lengths they never saw.
+
+    \b
+    nerode train parity --arch mamba,mamba-signed,lstm,elman --seeds 3
+    nerode train parity --arch mamba+mamba --set optimiser.rate=1e-3 --lengths 40,400
+    nerode train --spec experiment.toml
+    """
+    from nerode.training.pool import run_all
+
+    specs = _specs(task, arch, own, seeds, _tables(spec_file, options))
+    board = Board(specs, live=sys.stderr.isatty() and not as_json)
+    found: dict[int, RunRecord] = {}
+    with board:
+        for number, record in run_all(specs, out, jobs=jobs, watch=board.see):
+            found[number] = record
+            board.end(number, record)
+    records = [found[number] for number in range(len(specs))]
+    if as_json:
+        for record in records:
+            click.echo(json.dumps(_item(record, out), ensure_ascii=False, allow_nan=False))
+        return
+    _show(specs, records, out)
+
+
+def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The settings of the file, under those of the other options."""
+    from nerode.training.spec_sources import merge, parse_assignments, read_toml
+
+    run: dict[str, Any] = {}
+    if options["steps"] is not None:
+        run["steps"] = options["steps"]
+    if options["lengths"] is not None:
+        run["test_lengths"] = _lengths(options["lengths"])
+    if options["measure"] is not None:
+        run["measure"] = options["measure"]
+    file = {} if spec_file is None else read_toml(spec_file)
+    return merge(file, {"run": run} if run else {}, parse_assignments(options["settings"]))
+
+
+def _lengths(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--lengths is {text!r}; give whole numbers with commas, like 40,64,256") from None
+
+
+def _specs(
+    task: str | None, arch: str | None, own: str | None, seeds: int, tables: dict[str, Any]
+) -> list[TrainSpec]:
+    """A spec for each architecture and seed; the seeds go on from that of the file."""
+    from nerode.training.defaults import make_specs, specs_of_seeds
+    from nerode.training.spec_sources import merge
+
+    model = tables.get("model", {})
+    if own is not None and arch is not None:
+        raise InputError("--arch and --model exclude each other; give one of them")
+    named = isinstance(model, dict) and any(model.get(k) for k in ("layers", "configuration", "module"))
+    if named and (arch or own):
+        raise InputError("the settings name a model already; leave out --arch or --model")
+    if task is not None:
+        tables = merge(tables, {"task": {"name": task}})
+    name = tables["task"].get("name") if isinstance(tables.get("task"), dict) else None
+    if not isinstance(name, str):
+        raise InputError("name a task (`nerode tasks` lists them), or give a file with --spec that does")
+    run = tables.get("run", {})
+    first = run.get("seed", 0) if isinstance(run, dict) else 0
+    if not isinstance(first, int):
+        raise InputError(f"run.seed is {first!r}; it has to be a whole number")
+    chosen = range(first, first + seeds)
+    if own is not None or named:
+        tables = merge(tables, {"model": {"module": own}} if own else {})
+        return specs_of_seeds(tables, seeds=chosen)
+    names = split_names(arch)
+    if names is None:
+        raise InputError("name what to train: --arch mamba,lstm (`nerode architectures` lists more)")
+    return make_specs(name, names, seeds=chosen, tables=tables)
+
+
+class Board:
+    """Shows how runs get on: a table that is drawn anew on a terminal, one line an event elsewhere.
+
+    Args:
+        specs: the runs.
+        live: whether there is a terminal.
+    """
+
+    def __init__(self, specs: list[TrainSpec], *, live: bool) -> None:
+        self.rows = [RunRow(title=spec.model.title, seed=spec.run.seed) for spec in specs]
+        self._live: Any = None
+        if live:
+            from rich.live import Live
+
+            self._live = Live(console=make_console(stderr=True), refresh_per_second=4, transient=True)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Board:
+        if self._live is not None:
+            self._stack.enter_context(self._live)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def see(self, number: int, sight: Sight) -> None:
+        """Shows how a run gets on."""
+        row = self.rows[number]
+        if row.state.startswith("done"):
+            return
+        row.state = "testing" if sight.event == "testing" else "training"
+        row.step, row.steps, row.loss = sight.step, sight.steps, sight.loss
+        row.accuracy, row.samples_per_second = sight.accuracy, sight.samples_per_second
+        row.seconds_left = None if sight.event == "testing" else sight.seconds_left
+        self._draw(row, say=sight.event == "validation")
+
+    def end(self, number: int, record: RunRecord) -> None:
+        """Shows that a run has ended."""
+        row = self.rows[number]
+        how = {"steps": "done", "threshold": "done, learnt", "divergence": "done, diverged"}
+        row.state, row.step = how[record.stopped], record.steps
+        row.samples_per_second = row.seconds_left = None
+        if record.history:
+            row.accuracy = record.history[-1].validation.accuracy(record.measure)
+            row.loss = record.history[-1].loss
+        self._draw(row, say=True)
+
+    def _draw(self, row: RunRow, *, say: bool) -> None:
+        if self._live is not None:
+            self._live.update(live_table(self.rows))
+        elif say:
+            click.echo(row.line(), err=True)
+
+
+def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path) -> None:
+    console = make_console()
+    measure = specs[0].run.measure
+    low, high = specs[0].task.build().training_lengths
+    plain = [record.to_json() for record in records]
+    console.print(f"{specs[0].task.name}, trained on lengths {low} to {high}; {MEASURES[measure]}:\n")
+    console.print(results_table(plain, measure))
+    axes = axes_table(plain, measure)
+    if axes is not None:
+        console.print()
+        console.print(axes)
+    threshold = specs[0].run.test_threshold
+    console.print(f"\nreaches: {threshold:g} or more there and at every shorter length tested")
+    console.print(f"every seed is listed; nothing was chosen by its score. Folders of the runs: {out}")
+
+
+def _item(record: RunRecord, out: Path) -> dict[str, Any]:
+    """A run as DESIGN's contract has it: keyed by architecture, seed and length."""
+    from nerode.training.run_folder import folder_name
+
+    data = record.to_json()
+    kept = ("key", "parameters", "steps", "samples", "stopped", "divergence", "measure", "threshold")
+    return {
+        "task": record.complete["task"]["name"],
+        "architecture": record.title,
+        "seed": record.spec["run"]["seed"],
+        **{name: data[name] for name in kept},
+        "lengths": {str(score["length"]): score for score in data["evaluations"]},
+        "first_failing_length": record.first_failing_length,
+        "extrapolates_to": record.extrapolates_to,
+        "axes": data["axes"],
+        "examination": record.examination,
+        "cpu_seconds": record.cpu_seconds,
+        "folder": str(out / folder_name(record.key)),
+    }

@@ -1,0 +1,143 @@
+"""`nerode train` and `nerode tasks`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nerode.tasks.table import all_tasks
+from tests.cli.runner import run
+
+TINY = (
+    *("--set", "task.settings.longest=10", "--set", "task.settings.shortest=4", "--steps", "6"),
+    *("--set", "run.batch=8", "--set", "run.evaluate_every=3", "--set", "run.test_sequences=8"),
+    *("--lengths", "10,20", "--set", "run.validation=16"),
+)
+
+
+def items(outcome):
+    assert outcome.code == 0, outcome.err
+    return [json.loads(line) for line in outcome.out.splitlines()]
+
+
+def test_records_are_keyed_by_architecture_seed_and_length(tmp_path):
+    found = items(
+        run(
+            *("train", "parity", "--arch", "gru,mamba+elman", "--seeds", "2", "--jobs", "1", "--json"),
+            *("--out", str(tmp_path), *TINY),
+        )
+    )
+    assert [(f["architecture"], f["seed"]) for f in found] == [
+        ("gru", 0),
+        ("gru", 1),
+        ("mamba+elman", 0),
+        ("mamba+elman", 1),
+    ]
+    for one in found:
+        assert list(one["lengths"]) == ["10", "20"]
+        assert one["lengths"]["20"]["sequences"] == 8
+        assert one["steps"] == 6
+        assert (tmp_path / one["folder"]).joinpath("result.json").exists()
+    assert len({one["key"] for one in found}) == 4
+
+
+def test_every_seed_is_listed_and_finished_runs_are_taken_as_they_are(tmp_path):
+    command = (
+        "train",
+        "parity",
+        "--arch",
+        "gru",
+        "--seeds",
+        "3",
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path),
+        *TINY,
+    )
+    outcome = run(*command)
+    assert outcome.code == 0
+    assert "parity, trained on lengths 4 to 10" in outcome.out
+    rows = [line.split() for line in outcome.out.splitlines() if line.strip()]
+    assert [row[:2] for row in rows if row[0] == "gru"] == [["gru", "0"]]
+    assert [row[0] for row in rows][2:7] == ["gru", "1", "2", "median", "range"]
+    assert "gru seed 2: training, step 3/6" in outcome.err
+    again = run(*command)
+    assert again.out == outcome.out
+    assert "training" not in again.err
+    assert again.err.count("done") == 3
+
+
+def test_processes_give_what_one_gives(tmp_path):
+    def command(jobs):
+        return (
+            *("train", "parity", "--arch", "gru", "--seeds", "2", "--jobs", str(jobs), "--json"),
+            *("--out", str(tmp_path / str(jobs)), *TINY),
+        )
+
+    one, two = items(run(*command(1))), items(run(*command(2)))
+    for a, b in zip(one, two, strict=True):
+        same = set(a) - {"cpu_seconds", "folder"}
+        assert {k: a[k] for k in same} == {k: b[k] for k in same}
+
+
+def test_a_spec_file_and_own_models(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_model_of_cli_test.py").write_text(
+        "from torch import nn\n"
+        "class Table(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.table = nn.Embedding(2, 2)\n"
+        "    def forward(self, x, state):\n"
+        "        return self.table(x), state\n"
+        "def build(task):\n"
+        "    return Table()\n"
+    )
+    (one,) = items(
+        run("train", "parity", "--model", "own_model_of_cli_test:build", "--jobs", "1", "--json", *TINY)
+    )
+    assert (one["architecture"], one["parameters"]) == ("own_model_of_cli_test:build", 4)
+    (tmp_path / "spec.toml").write_text(
+        '[task]\nname = "parity"\n[model]\nlayers = "gru"\nwidth = 4\n[run]\nseed = 7\n'
+    )
+    found = items(run("train", "--spec", "spec.toml", "--seeds", "2", "--jobs", "1", "--json", *TINY))
+    assert [(f["architecture"], f["seed"]) for f in found] == [("gru", 7), ("gru", 8)]
+    assert run("train", "--spec", "spec.toml", "--arch", "gru").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("parity",), "name what to train"),
+        (("--arch", "gru"), "name a task"),
+        (("parrity", "--arch", "gru"), "did you mean parity"),
+        (("parity", "--arch", "mambo"), "did you mean mamba"),
+        (("parity", "--arch", "gru", "--set", "run.stpes=3"), "did you mean steps"),
+        (("parity", "--arch", "gru", "--set", "steps"), "does not set anything"),
+        (("parity", "--arch", "gru", "--lengths", "4,x"), "give whole numbers with commas"),
+        (("parity", "--arch", "gru", "--lengths", "0"), "lengths of 1 or more"),
+        (("parity", "--arch", "gru", "--model", "a:b"), "exclude each other"),
+        (("parity", "--arch", "gru", "--set", "run.seed=x"), "whole number"),
+        (("parity", "--spec", "absent.toml"), "cannot be read"),
+        (("parity", "--model", "absent_module_of_cli_test:build"), "no module"),
+    ],
+)
+def test_wrong_use_is_said(arguments, message, tmp_path):
+    outcome = run("train", *arguments, "--jobs", "1", "--out", str(tmp_path / "runs"))
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_tasks_are_listed():
+    kinds, presets = all_tasks()
+    found = [json.loads(line) for line in run("tasks", "--json").out.splitlines()]
+    assert [f["name"] for f in found] == [*kinds, *presets]
+    row = next(f for f in found if f["name"] == "parity-last")
+    assert (row["kind"], row["memory"], row["training_lengths"]) == ("parity", "stateful", [3, 40])
+    assert row["preset"] == {"labels": "last"}
+    plain = run("tasks").out
+    assert "parity: labels last" in plain
+    assert "3–40" in plain
