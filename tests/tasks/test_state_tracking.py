@@ -113,9 +113,19 @@ def test_all_pairs_are_trained_on_and_never_tested():
     assert not any(map(built.trains_on, range(3, 8)))
     with pytest.raises(InputError, match="trains on some lengths from 2 to 8; length 5 is for testing only"):
         built.draw("train", 5, 1, rng)
-    unpaired = task("s3", pairs=False)
+    unpaired = task("s3", pairs=0)
     assert unpaired.training_lengths == (8, 8)
     assert not unpaired.trains_on(2)
+
+
+def test_pairs_have_their_share_of_the_steps():
+    rng = np.random.default_rng(7)
+    built = task("s3", pairs=0.25, shortest=5, longest=8)
+    chosen = [built.choose_length((2, 5, 6, 7, 8), rng) for _ in range(4000)]
+    assert abs(chosen.count(2) / 4000 - 0.25) < 0.03
+    assert abs(chosen.count(7) / 4000 - 0.75 / 4) < 0.03
+    assert built.choose_length((2,), rng) == 2
+    assert built.choose_length((5,), rng) == 5
 
 
 def test_splits_are_disjoint_at_the_length_of_training():
@@ -140,6 +150,8 @@ def test_settings_that_make_no_task():
         task(monoid="A5y")
     with pytest.raises(InputError, match="not a range"):
         task(shortest=9)
+    with pytest.raises(InputError, match="pairs is 1"):
+        task(pairs=1)
     with pytest.raises(InputError, match="1 letter or more"):
         task(tokens=0)
     with pytest.raises(InputError, match="as many or more"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,7 +38,8 @@ class StateTrackingSettings:
         tokens: letters for an element; all but the first are a blank, and the answer is due at the last.
         shortest: shortest length of training but for the pairs, in letters.
         longest: longest length of training, in letters.
-        pairs: whether all words of two elements are trained on too, and never tested.
+        pairs: share of the steps of training that are on words of two elements, none of which is ever
+            tested; 0 if these words are like all others.
     """
 
     monoid: str = "A5"
@@ -45,10 +47,12 @@ class StateTrackingSettings:
     tokens: int = 1
     shortest: int = 8
     longest: int = 8
-    pairs: bool = True
+    pairs: float = 0.1
 
     def __post_init__(self) -> None:
         require_range(self.shortest, self.longest)
+        if not 0 <= self.pairs < 1:
+            raise InputError(f"pairs is {self.pairs}; a share is 0 or more and below 1")
         if self.tokens < 1:
             raise InputError(f"tokens is {self.tokens}; an element has 1 letter or more")
         if self.longest < self.tokens:
@@ -103,12 +107,20 @@ class StateTracking(Task):
             return True
         return length % settings.tokens == 0 and settings.shortest <= length <= settings.longest
 
+    def choose_length(self, lengths: Sequence[int], rng: np.random.Generator) -> int:
+        """Returns the length of the pairs in their share of the steps, and otherwise another one."""
+        pair = 2 * self.settings.tokens
+        others = [length for length in lengths if length != pair]
+        if not self.settings.pairs or not others or pair not in lengths:
+            return super().choose_length(lengths, rng)
+        return pair if rng.random() < self.settings.pairs else super().choose_length(others, rng)
+
     def always_trained(self, batch: Batch) -> Bool[Tensor, " batch"]:
         """Returns true for all pairs.
 
         Implements: [Merrill2024]
         """
-        is_pair = self.settings.pairs and batch.inputs.shape[1] == 2 * self.settings.tokens
+        is_pair = self.settings.pairs > 0 and batch.inputs.shape[1] == 2 * self.settings.tokens
         return torch.full((len(batch),), is_pair)
 
 
@@ -165,7 +177,7 @@ register_task(
         f"{name.lower()}_generators": {
             "monoid": name,
             "letters": "generators",
-            "shortest": 6,
+            "shortest": 12,
             "longest": 20,
         }
         for name in _NAMED

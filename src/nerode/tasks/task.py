@@ -7,8 +7,9 @@ drawn, in any order, by any seed. Lengths outside the range of training are for 
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -28,7 +29,7 @@ Answer = Callable[[Tensor, Any], tuple[Tensor, Any]]
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 
-_SHARES = {"train": 80, "validation": 90, "test": 100}
+_SHARES = np.array([80, 90, 100], dtype=np.uint64)
 """Upper ends, in percent, of the share of hash values that each split has."""
 
 _TRIES = 200
@@ -60,9 +61,10 @@ class Batch:
     def __len__(self) -> int:
         return len(self.inputs)
 
-    def rows(self, chosen: list[int]) -> Batch:
+    def rows(self, chosen: Sequence[int]) -> Batch:
         """Returns some of the sequences."""
-        return Batch(inputs=self.inputs[chosen], targets=self.targets[chosen], mask=self.mask[chosen])
+        index = torch.as_tensor(chosen, dtype=torch.int64)
+        return Batch(inputs=self.inputs[index], targets=self.targets[index], mask=self.mask[index])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,10 @@ class Task(ABC):
         low, high = self.training_lengths
         return low <= length <= high
 
+    def choose_length(self, lengths: Sequence[int], rng: np.random.Generator) -> int:
+        """Returns the length of a step of training, one of those given; all are as likely by default."""
+        return lengths[int(rng.integers(len(lengths)))]
+
     def draw(self, split: Split, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns `count` sequences of one split.
 
@@ -141,10 +147,9 @@ class Task(ABC):
         for _ in range(_TRIES):
             # Enough that one round is nearly always enough for training.
             batch = self.sample(length, 16 + (count - found) * 4 // 3, rng)
-            mine = self.split_of(batch)
-            rows = [i for i, s in enumerate(mine) if s == split][: count - found]
-            if rows:
-                parts.append(batch.rows(rows))
+            rows = np.flatnonzero(self._split_numbers(batch) == SPLITS.index(split))[: count - found]
+            if len(rows):
+                parts.append(batch.rows(rows.tolist()))
                 found += len(rows)
             if found == count:
                 return _joined(parts)
@@ -155,12 +160,13 @@ class Task(ABC):
 
     def split_of(self, batch: Batch) -> list[Split]:
         """Returns the split of each sequence: from its inputs alone, the same on every machine."""
-        trained = self.always_trained(batch).tolist()
+        return [SPLITS[number] for number in self._split_numbers(batch)]
+
+    def _split_numbers(self, batch: Batch) -> npt.NDArray[np.intp]:
         values = content_hashes(batch.inputs) % np.uint64(100)
-        return [
-            "train" if always else next(s for s in SPLITS if value < _SHARES[s])
-            for value, always in zip(values.tolist(), trained, strict=True)
-        ]
+        numbers = np.searchsorted(_SHARES, values, side="right")
+        numbers[self.always_trained(batch).numpy()] = SPLITS.index("train")
+        return numbers
 
     def draw_at(self, axis: str, value: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns `count` test sequences at a value of one of the axes; none of them is ever trained on.
@@ -203,16 +209,23 @@ def content_hashes(inputs: Tensor) -> npt.NDArray[np.uint64]:
     """Returns 64 bits for each sequence, from its bytes alone: a random linear map, then mixed."""
     rows = inputs.contiguous().flatten(1).numpy()
     words = rows.view(np.uint64) if rows.itemsize == 8 else rows.astype(np.float64).view(np.uint64)
-    # The weights depend on the place only, so that a longer sequence uses more of the same.
-    weights = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, words.shape[1], dtype=np.uint64)
     with np.errstate(over="ignore"):
-        mixed: npt.NDArray[np.uint64] = ((words + np.uint64(1)) * (weights | np.uint64(1))).sum(
+        mixed: npt.NDArray[np.uint64] = ((words + np.uint64(1)) * _weights(words.shape[1])).sum(
             axis=1, dtype=np.uint64
         )
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
     return mixed
+
+
+@functools.lru_cache(maxsize=64)
+def _weights(places: int) -> npt.NDArray[np.uint64]:
+    """Odd numbers that depend on the place only, so that a longer sequence uses more of the same."""
+    drawn = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, places, dtype=np.uint64)
+    weights: npt.NDArray[np.uint64] = drawn | np.uint64(1)
+    weights.setflags(write=False)
+    return weights
 
 
 def _joined(parts: list[Batch]) -> Batch:
