@@ -146,6 +146,8 @@ def test_lengths_of_the_papers():
 def test_settings_that_make_no_task():
     with pytest.raises(InputError, match="A5 has no swaps"):
         task(monoid="A5", letters="swaps")
+    with pytest.raises(InputError, match="Z60 has one of the generators only"):
+        task(monoid="Z60", letters="generators")
     with pytest.raises(UnknownName, match="group or monoid"):
         task(monoid="A5y")
     with pytest.raises(InputError, match="not a range"):

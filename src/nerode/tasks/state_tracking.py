@@ -73,6 +73,11 @@ class StateTracking(Task):
     def __init__(self, settings: StateTrackingSettings) -> None:
         self.settings = settings
         self.alphabet, self.elements, self._table = _action(settings.monoid, settings.letters)
+        if len(self.alphabet) < 2:
+            raise InputError(
+                f"{settings.monoid} has one of the {settings.letters} only, so one word of each length; "
+                "read it by elements"
+            )
         self.letters = len(self.alphabet) + (settings.tokens > 1)
         self.outputs = len(self.elements)
         pair = 2 * settings.tokens
@@ -181,6 +186,7 @@ register_task(
             "longest": 20,
         }
         for name in _NAMED
+        if not name.startswith("Z")
     },
     s5_swaps={"monoid": "S5", "letters": "swaps", "shortest": 32, "longest": 32},
     s5_swaps_and_3_cycles={
