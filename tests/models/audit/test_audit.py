@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from nerode.core.errors import InputError, UnknownName
-from nerode.models.audit import Pair, Peer, all_peers, audit_layer, audit_peer, match_weights
+from nerode.models.audit import Pair, Peer, all_peers, audit_layer, audit_peer, compare, match_weights
 from nerode.models.audit.matching import give_weights
 from nerode.models.zoo import all_members
 from tests.models.architectures.peers import features
 from tests.models.audit.planted import NAMES, Planted, gru
 
-HERE = [name for name, peer in all_peers().items() if not peer.cuda]
+DIFFERENT = "transformers-mamba-2-groups"
+HERE = [name for name, peer in all_peers().items() if not peer.cuda and name != DIFFERENT]
 
 
 def planted_peer(theirs: nn.Module, **changes: Any) -> Peer:
@@ -55,6 +57,26 @@ def test_another_formula_is_no_detour() -> None:
     assert found.forward < 1e-6
 
 
+def norm_by_group(x: Tensor, gate: Tensor, weight: Tensor, groups: int) -> Tensor:
+    parts = (x * functional.silu(gate)).reshape(*x.shape[:-1], groups, -1)
+    return weight * (parts * torch.rsqrt(parts.square().mean(-1, keepdim=True) + 1e-5)).flatten(-2)
+
+
+@pytest.mark.parametrize("by_group", [False, True])
+def test_the_norm_of_groups_is_all_that_differs(by_group: bool) -> None:
+    peer = all_peers()[DIFFERENT]
+    if not by_group and peer.version != "5.22.2":
+        pytest.skip("measured in transformers 5.22.2; a later version may have put it right")
+    pair = peer.pair()
+    mixer: Any = pair.theirs
+    if by_group:
+        norm = mixer.norm
+        norm.forward = lambda x, gate=None: norm_by_group(x, gate, norm.weight, groups=2)
+    found = compare(pair.ours, mixer, pair.matches, features(3, 19, pair.inputs, dtype=torch.float32))
+    assert found.same == by_group
+    assert by_group or found.where == "output of position 0 of 19"
+
+
 def test_every_peer_is_beside_a_member_of_the_zoo() -> None:
     for name, peer in all_peers().items():
         assert peer.name == name
@@ -84,7 +106,7 @@ def test_a_peer_that_always_raises_fails() -> None:
             super().__init__()
             self.cell = gru()
 
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
+        def forward(self, x: Tensor) -> Tensor:
             raise NotImplementedError("no such kernel")
 
     found = audit_peer(planted_peer(Raises()), lengths=(2,))

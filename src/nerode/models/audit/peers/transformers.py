@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -41,8 +42,14 @@ def pair_mamba_mixer(*, dtype: torch.dtype, length: int) -> Pair:
     return pair_mamba(MambaMixer(config, layer_idx=0), dtype)
 
 
-def pair_mamba_2(*, dtype: torch.dtype, length: int) -> Pair:
-    """Returns our Mamba-2 and transformers', on its path without special kernels."""
+def pair_mamba_2(*, dtype: torch.dtype, length: int, groups: int = 1) -> Pair:
+    """Returns our Mamba-2 and transformers', on its path without special kernels.
+
+    Args:
+        dtype: of the weights.
+        length: not used.
+        groups: groups of heads that share B and C, and that the authors' norm runs over.
+    """
     from transformers import Mamba2Config
     from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 
@@ -51,12 +58,13 @@ def pair_mamba_2(*, dtype: torch.dtype, length: int) -> Pair:
         state_size=6,
         num_heads=4,
         head_dim=4,
-        n_groups=1,
+        n_groups=groups,
         chunk_size=8,
         num_hidden_layers=1,
         layer_norm_epsilon=1e-5,
     )
-    ours, theirs = Mamba2(8, Mamba2Settings(states=6, head_size=4)), Mamba2Mixer(config, layer_idx=0)
+    ours = Mamba2(8, Mamba2Settings(states=6, head_size=4, groups=groups))
+    theirs: Any = Mamba2Mixer(config, layer_idx=0)
     shake(ours, torch.default_generator, by=0.1)
     ours, theirs = ours.to(dtype), theirs.to(dtype)
     matches = match_weights(ours, theirs, MAMBA_2_NAMES)
@@ -144,6 +152,13 @@ def _add(name: str, layer: str, ours: str, build: Builder, note: str = "") -> No
 
 _add("transformers-mamba", "MambaMixer, slow path", "mamba", pair_mamba_mixer)
 _add("transformers-mamba-2", "Mamba2Mixer, torch path in chunks of 8", "mamba-2", pair_mamba_2)
+_add(
+    "transformers-mamba-2-groups",
+    "Mamba2Mixer with 2 groups, torch path in chunks of 8",
+    "mamba-2",
+    functools.partial(pair_mamba_2, groups=2),
+    note="the library's norm runs over all channels, the authors' over those of a group (docs/audit.md)",
+)
 _add("transformers-rwkv", "RwkvSelfAttention, CPU path", "rwkv-4", pair_rwkv)
 _add(
     "transformers-recurrent-gemma",
