@@ -19,6 +19,8 @@ COMMANDS = {
     "run": "nerode.cli.run",
     "export": "nerode.cli.export",
     "train": "nerode.cli.train",
+    "sweep": "nerode.cli.sweep",
+    "runs": "nerode.cli.runs",
     "atlas": "nerode.cli.atlas",
     "languages": "nerode.cli.listings",
     "architectures": "nerode.cli.listings",

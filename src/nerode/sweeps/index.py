@@ -25,7 +25,7 @@ class Outline:
     Attributes:
         name: of its folder.
         key: of the run; empty if the folder is damaged.
-        spec: as it was written.
+        spec: what it was asked for.
         result: what it found, without the long parts.
         damage: why it cannot be read; empty if it can.
     """
@@ -76,7 +76,9 @@ def _outline(folder: Path) -> Outline:
     try:
         result = read_result(folder)
         short = {name: value for name, value in result.items() if name not in _LONG}
-        return Outline(name=folder.name, key=read_key(folder), spec=read_spec(folder), result=short)
+        # As it was understood, where the result says so: with all its defaults.
+        spec = result.get("spec") or read_spec(folder)
+        return Outline(name=folder.name, key=read_key(folder), spec=spec, result=short)
     except FormatError as error:
         return Outline(name=folder.name, key="", spec={}, result={}, damage=str(error))
 

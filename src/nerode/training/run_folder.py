@@ -83,14 +83,19 @@ def _fill(folder: Path, record: RunRecord, model: nn.Module | None) -> None:
     write_atomically(folder / ENVIRONMENT, _text(record.environment))
     write_atomically(folder / METRICS, "".join(_line(row) for row in history))
     write_atomically(folder / RESULT, _text(data))
-    if isinstance(model, Model):
-        save_model(folder / MODEL, model)
-    elif model is not None:
-        weights = {name: v.detach().clone().contiguous() for name, v in model.state_dict().items()}
-        write_atomically(folder / MODEL / WEIGHTS, save(weights))
     if model is not None:
+        write_model(folder / MODEL, model)
         _flush(folder / MODEL)
     _flush(folder)
+
+
+def write_model(folder: Path, model: nn.Module) -> None:
+    """Writes a trained model: one of the zoo with its config, the weights alone of one of the user's own."""
+    if isinstance(model, Model):
+        save_model(folder, model)
+        return
+    weights = {name: v.detach().clone().contiguous() for name, v in model.state_dict().items()}
+    write_atomically(folder / WEIGHTS, save(weights))
 
 
 def _publish(temporary: Path, folder: Path, key: str) -> None:

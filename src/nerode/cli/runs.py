@@ -1,0 +1,164 @@
+"""`nerode runs`: what is in a folder of runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from nerode.core.errors import InputError
+from nerode.core.files import write_atomically
+from nerode.report.run_lists import LIST_HEADINGS, list_row, run_item
+from nerode.report.terminal import make_console, name_table
+from nerode.report.training_runs import MEASURES, axes_table, results_table
+from nerode.sweeps.export import flat_rows, flatten, to_csv, to_json_lines
+from nerode.sweeps.index import Outline, list_runs
+from nerode.sweeps.pruning import prune as prune_store
+from nerode.sweeps.pruning import removable
+from nerode.sweeps.store import RunStore, read_result
+from nerode.sweeps.trackers import TRACKERS
+
+_folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.group()
+def runs() -> None:
+    """List, show, export and prune the runs of a folder (`nerode train` and `nerode sweep` write them)."""
+
+
+@runs.command("ls")
+@_folder
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+def list_command(folder: Path, as_json: bool) -> None:
+    """List all runs: finished, failed, unfinished and damaged."""
+    store = RunStore(folder)
+    found = list_runs(store)
+    failures = {row["key"][:16]: row["message"] for row in store.failures()}
+    others = [(name, "failed" if name in failures else "unfinished") for name in store.unfinished()]
+    others += [(run.name, "damaged") for run in found if run.damage]
+    good = [run for run in found if not run.damage]
+    if as_json:
+        for run in good:
+            item = run_item({**run.result, "spec": run.spec, "key": run.key}, folder / run.name)
+            click.echo(json.dumps(item, ensure_ascii=False))
+        for name, status in others:
+            click.echo(json.dumps({"run": name, "status": status, "message": failures.get(name, "")}))
+        return
+    rows = [list_row(run.name, run.spec, run.result) for run in good]
+    rows += [(name, "", "", "", "", status, failures.get(name, "")) for name, status in others]
+    make_console().print(name_table(LIST_HEADINGS, rows))
+
+
+@runs.command("show")
+@_folder
+@click.argument("run", metavar="RUN")
+@click.option("--json", "as_json", is_flag=True, help="The whole result as one JSON object.")
+def show_command(folder: Path, run: str, as_json: bool) -> None:
+    """Show one run; RUN is the beginning of its key."""
+    store = RunStore(folder)
+    chosen = _choose(list_runs(store), run)
+    result = read_result(folder / chosen.name)
+    if as_json:
+        click.echo(json.dumps(result, ensure_ascii=False))
+        return
+    console = make_console()
+    console.print(name_table(("setting", "value"), [(n, str(v)) for n, v in flatten(chosen.spec)]))
+    console.print()
+    plain = [(n, str(v)) for n, v in flatten({**chosen.result, "key": chosen.key}) if n != "evaluations"]
+    console.print(name_table(("found", "value"), plain))
+    if "measure" in result:
+        console.print()
+        console.print(results_table([result], result["measure"]))
+
+
+@runs.command("table")
+@_folder
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to show.")
+def table_command(folder: Path, measure: str | None) -> None:
+    """Show model × length for each task: every seed, then median and range."""
+    records = [
+        {**run.result, "spec": run.spec}
+        for run in list_runs(RunStore(folder))
+        if not run.damage and "evaluations" in run.result
+    ]
+    console = make_console()
+    for task in dict.fromkeys(str(record["spec"]["task"]["name"]) for record in records):
+        group = [record for record in records if record["spec"]["task"]["name"] == task]
+        shown = measure or group[0]["measure"]
+        console.print(f"{task}; {MEASURES[shown]}:\n")
+        console.print(results_table(group, shown))
+        if (axes := axes_table(group, shown)) is not None:
+            console.print(axes)
+        console.print()
+
+
+@runs.command("export")
+@_folder
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(["csv", "jsonl", *TRACKERS]),
+    default="csv",
+    show_default=True,
+    help="One flat row for each run and length, or the measurements for a viewer.",
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="A file, or a folder for viewers.")
+def export_command(folder: Path, form: str, out: Path | None) -> None:
+    """Write the finished runs in another form."""
+    store = RunStore(folder)
+    found = [run for run in list_runs(store) if not run.damage]
+    if form in TRACKERS:
+        if out is None:
+            raise InputError(f"--to {form} writes a folder; say where with -o DIR")
+        for run in found:
+            TRACKERS[form](store, run, out)
+        return
+    rows = flat_rows(found)
+    text = to_csv(rows) if form == "csv" else to_json_lines(rows)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_atomically(out, text)
+
+
+@runs.command("prune")
+@_folder
+@click.option(
+    "--keep",
+    "sweeps",
+    multiple=True,
+    metavar="FILE.toml",
+    type=click.Path(path_type=Path),
+    help="Also remove finished runs that no sweep file given here asks for.",
+)
+@click.option("--yes", is_flag=True, help="Remove them; without it they are only listed.")
+def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
+    """Remove what stopped and failed runs have left, and what is damaged."""
+    store = RunStore(folder)
+    found = removable(store, keep=_keys(sweeps) if sweeps else None)
+    for path in found:
+        click.echo(str(path))
+    if not yes:
+        click.echo(f"{len(found)} folders would be removed; --yes removes them", err=True)
+        return
+    prune_store(store, found)
+    click.echo(f"{len(found)} folders removed", err=True)
+
+
+def _keys(files: tuple[Path, ...]) -> set[str]:
+    from nerode.sweeps.sweep_file import read_sweep
+    from nerode.sweeps.training_runs import TRAINING
+
+    return {job.key for file in files for job in read_sweep(file).jobs(TRAINING)}
+
+
+def _choose(found: list[Outline], beginning: str) -> Outline:
+    matching = [run for run in found if not run.damage and run.key.startswith(beginning)]
+    if len(matching) != 1:
+        near = ", ".join(run.name for run in matching[:5])
+        what = f"{len(matching)} runs begin" if matching else "no run begins"
+        raise InputError(
+            f"{what} with {beginning!r}{': ' + near if near else '; `nerode runs ls` lists them'}"
+        )
+    return matching[0]

@@ -1,0 +1,143 @@
+"""`nerode sweep`: all runs of a file; what is done stays, what is missing is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nerode.report.run_lists import RESULT_KEYS, run_item
+from nerode.report.terminal import make_console
+from nerode.report.training_runs import MEASURES, results_table
+from nerode.sweeps.store import RunStore, read_result
+from nerode.sweeps.sweep_file import read_sweep
+
+if TYPE_CHECKING:
+    from nerode.sweeps.driver import SweepReport
+    from nerode.sweeps.runner import Executor, Job, Outcome
+
+EXECUTORS = ("local",)
+
+
+@click.command()
+@click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the folders of runs are; runs/ and the name of the file by default.",
+)
+@click.option(
+    "--executor",
+    "executor_name",
+    type=click.Choice(EXECUTORS),
+    default="local",
+    show_default=True,
+    help="Who carries the runs out.",
+)
+@click.option("--jobs", type=click.IntRange(1, 10_000), default=os.cpu_count() or 1, help="Runs at once.")
+@click.option(
+    "--retries",
+    type=click.IntRange(0, 1000),
+    default=3,
+    show_default=True,
+    help="How often a run is begun again whose process died.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be run.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+def sweep(
+    file: Path, out: Path | None, executor_name: str, jobs: int, retries: int, dry_run: bool, as_json: bool
+) -> None:
+    r"""Train every combination of FILE.toml; exit 1 if a run failed.
+
+    Run it again to continue it; add seeds, rates or lengths to the file to extend it.
+
+    \b
+    [base]
+    task.name = "parity"
+    [grid]
+    model.layers = ["mamba", "mamba-signed", "lstm"]
+    run.seed = [0, 1, 2]
+    """
+    from nerode.sweeps.driver import run_sweep
+    from nerode.sweeps.training_runs import NAME, TRAINING
+
+    root = out or Path("runs") / file.stem
+    wanted = read_sweep(file).jobs(TRAINING)
+    if dry_run:
+        _preview(wanted, RunStore(root), as_json)
+        return
+    board = _Board(wanted)
+    executor = make_executor(executor_name, jobs=jobs, retries=retries)
+    report = run_sweep(wanted, root=root, runner=NAME, executor=executor, watch=board.see)
+    _show(report, RunStore(root), as_json)
+    sys.exit(1 if report.problems else 0)
+
+
+def make_executor(name: str, *, jobs: int, retries: int) -> Executor:
+    """Returns the executor of this name."""
+    from nerode.sweeps.local import LocalExecutor
+
+    assert name == "local"
+    return LocalExecutor(processes=jobs, retries=retries)
+
+
+class _Board:
+    """Says one line for each run that ends."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._titles = {job.key: _title(job.spec) for job in jobs}
+        self._ended = 0
+
+    def see(self, outcome: Outcome) -> None:
+        """Tells of a run."""
+        self._ended += 1
+        message = f": {outcome.message}" if outcome.message else ""
+        line = f"{outcome.key[:16]} {self._titles[outcome.key]}: {outcome.status}{message}"
+        click.echo(f"[{self._ended}] {line}, {outcome.seconds:.1f} s", err=True)
+
+
+def _title(spec: dict[str, Any]) -> str:
+    model, run = spec.get("model", {}), spec.get("run", {})
+    name = model.get("configuration") or model.get("module") or model.get("layers", "mamba")
+    return f"{spec['task']['name']} {name} seed {run.get('seed', 0)}"
+
+
+def _preview(jobs: Sequence[Job], store: RunStore, as_json: bool) -> None:
+    for job in jobs:
+        done = store.is_done(job.key)
+        if as_json:
+            click.echo(json.dumps({"key": job.key, "done": done, "spec": job.spec}, ensure_ascii=False))
+        else:
+            click.echo(f"{job.key[:16]}  {'done' if done else 'to run'}  {_title(job.spec)}")
+
+
+def _show(report: SweepReport, store: RunStore, as_json: bool) -> None:
+    bad = {outcome.key: outcome for outcome in report.problems}
+    folders = [store.folder(key) for key in report.keys if key not in bad]
+    results = [read_result(folder) for folder in folders]
+    if as_json:
+        for folder, result in zip(folders, results, strict=True):
+            click.echo(json.dumps(run_item(result, folder), ensure_ascii=False))
+        for outcome in bad.values():
+            item = dict.fromkeys(RESULT_KEYS) | {"key": outcome.key}
+            click.echo(json.dumps({**item, "status": outcome.status, "message": outcome.message}))
+        return
+    console = make_console()
+    if results:
+        measure = results[0]["measure"]
+        console.print(f"{MEASURES[measure]}:\n")
+        console.print(results_table(results, measure))
+    new = len(report.outcomes) - len(bad)
+    console.print(
+        f"\n{len(report.keys)} runs: {len(report.before)} done before, {new} now, {len(bad)} not done. "
+        f"Every seed is listed; nothing was chosen by its score. Folders of the runs: {store.root}"
+    )
+    for path in report.set_aside:
+        console.print(f"a folder that could not be read was set aside: {path}")
+    for outcome in bad.values():
+        console.print(f"{outcome.key[:16]} {outcome.status}: {outcome.message}", markup=False)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from nerode.training.run_folder import read_run
+from tests.cli.runner import run
+
+FILE = """
+[base]
+task.name = "parity"
+task.settings = {shortest = 4, longest = 8}
+model.width = 4
+model.settings = {hidden = 4}
+run = {steps = 6, batch = 4, evaluate_every = 3, validation = 8, test_lengths = [8, 16], test_sequences = 8}
+[grid]
+model.layers = ["gru", "lstm"]
+run.seed = [0]
+"""
+
+TIMES = ("cpu_seconds", "evaluation_cpu_seconds", "environment")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A sweep of two runs, with a seed added later."""
+    place = tmp_path_factory.mktemp("sweep")
+    (place / "s.toml").write_text(FILE)
+    preview = run("sweep", str(place / "s.toml"), "--out", str(place / "runs"), "--dry-run")
+    assert preview.out.count("to run") == 2
+    first = run("sweep", str(place / "s.toml"), "--out", str(place / "runs"), "--jobs", "1")
+    assert first.code == 0, first.err
+    assert "2 runs: 0 done before, 2 now, 0 not done" in first.out.replace("\n", " ")
+    (place / "s.toml").write_text(FILE.replace("[0]", "[0, 1]"))
+    second = run("sweep", str(place / "s.toml"), "--out", str(place / "runs"), "--jobs", "1", "--json")
+    assert second.code == 0, second.err
+    assert second.err.count(": done,") == 2
+    rows = [json.loads(line) for line in second.out.splitlines()]
+    assert {(r["architecture"], r["seed"], *r["lengths"]) for r in rows} == {
+        (a, s, "8", "16") for a in ("gru", "lstm") for s in (0, 1)
+    }
+    return place
+
+
+def plain(path):
+    return {k: v for k, v in read_run(path).to_json().items() if k not in TIMES}
+
+
+def test_a_sweep_finds_what_training_finds(folder, tmp_path):
+    settings = ["model.width=4", "model.settings={hidden=4}", "model.layers=gru", "run.batch=4"]
+    settings += ["run.evaluate_every=3", "run.validation=8", "run.test_sequences=8"]
+    settings += ["task.settings={shortest=4,longest=8}", "optimiser.rate=1e-3"]
+    arguments = [part for text in settings for part in ("--set", text)]
+    outcome = run("train", "parity", "--steps", "6", "--lengths", "8,16", "--out", str(tmp_path), *arguments)
+    assert outcome.code == 0, outcome.err
+    (trained,) = [p for p in tmp_path.iterdir() if not p.name.startswith(".")]
+    swept = folder / "runs" / trained.name
+    assert plain(swept) == plain(trained)
+    for name in ("metrics.jsonl", "model/config.json", "model/model.safetensors"):
+        assert (swept / name).read_bytes() == (trained / name).read_bytes()
+    assert run("runs", "ls", str(tmp_path)).out.count("gru") == 1
+
+
+def test_ls_lists_each_run(folder):
+    listed = run("runs", "ls", str(folder / "runs"))
+    assert listed.code == 0
+    assert listed.out.count("parity") == 4
+    items = [json.loads(line) for line in run("runs", "ls", str(folder / "runs"), "--json").out.splitlines()]
+    assert {(i["architecture"], i["seed"], i["status"]) for i in items} == {
+        (a, s, "done") for a in ("gru", "lstm") for s in (0, 1)
+    }
+
+
+def test_show_one_run(folder):
+    items = [json.loads(line) for line in run("runs", "ls", str(folder / "runs"), "--json").out.splitlines()]
+    shown = run("runs", "show", str(folder / "runs"), items[0]["key"][:10], "--json")
+    assert json.loads(shown.out)["evaluations"][0] == items[0]["lengths"]["8"]
+    text = run("runs", "show", str(folder / "runs"), items[0]["key"][:10]).out
+    assert "model.layers" in text
+    assert items[0]["key"] in text
+    assert run("runs", "show", str(folder / "runs"), "xyz").code == 2
+    assert "4 runs begin with ''" in run("runs", "show", str(folder / "runs"), "").err
+
+
+def test_table_has_every_seed(folder):
+    shown = run("runs", "table", str(folder / "runs"), "--measure", "token").out
+    assert shown.count("median") == 2
+    assert "16" in shown
+
+
+def test_export_has_a_row_for_each_run_and_length(folder, tmp_path):
+    text = run("runs", "export", str(folder / "runs")).out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    found = {(r["spec.model.layers"], r["spec.run.seed"], r["score.length"]) for r in rows}
+    assert found == {(a, s, n) for a in ("gru", "lstm") for s in "01" for n in ("8", "16")}
+    assert len(rows) == 8
+    target = tmp_path / "runs.jsonl"
+    assert run("runs", "export", str(folder / "runs"), "--to", "jsonl", "-o", str(target)).code == 0
+    objects = [json.loads(line) for line in target.read_text().splitlines()]
+    assert [str(o["score.token"]) for o in objects] == [r["score.token"] for r in rows]
+    assert len({tuple(o) for o in objects}) == 1, "the same columns in the same order"
+
+
+@pytest.mark.parametrize("tracker", ["tensorboard", "wandb"])
+def test_a_viewer_that_is_not_installed_is_named(folder, tmp_path, tracker, monkeypatch):
+    monkeypatch.setitem(sys.modules, tracker, None)
+    outcome = run("runs", "export", str(folder / "runs"), "--to", tracker, "-o", str(tmp_path))
+    assert outcome.code == 2
+    assert f"pip install 'nerode[{tracker}]'" in outcome.err
+    assert run("runs", "export", str(folder / "runs"), "--to", tracker).code == 2
+
+
+def test_prune_removes_only_with_yes_and_only_what_nobody_keeps(folder, tmp_path):
+    subprocess.run(["cp", "-r", str(folder / "runs"), str(tmp_path / "runs")], check=True)
+    (tmp_path / "s.toml").write_text(FILE)
+    store = tmp_path / "runs"
+    (store / ".work" / ("0" * 16) / "scratch").mkdir(parents=True)
+    arguments = ["runs", "prune", str(store), "--keep", str(tmp_path / "s.toml")]
+    assert len(run(*arguments).out.splitlines()) == 3
+    assert run("runs", "ls", str(store)).out.count("parity") == 4
+    assert run(*arguments, "--yes").code == 0
+    items = [json.loads(line) for line in run("runs", "ls", str(store), "--json").out.splitlines()]
+    assert [i["seed"] for i in items] == [0, 0]
+    assert run(*arguments).out == ""
+
+
+def test_a_wrong_setting_is_named_with_its_combination(tmp_path):
+    (tmp_path / "s.toml").write_text(FILE.replace("model.width", "model.widht"))
+    outcome = run("sweep", str(tmp_path / "s.toml"), "--out", str(tmp_path / "runs"))
+    assert outcome.code == 2
+    assert "combination 1" in outcome.err
+    assert "did you mean width" in outcome.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_that_fails_is_told_and_listed(tmp_path, monkeypatch):
+    (tmp_path / "broken_model.py").write_text("def build(task):\n    raise RuntimeError('no model today')\n")
+    monkeypatch.chdir(tmp_path)
+    text = FILE.replace('model.layers = ["gru", "lstm"]', 'model.module = ["broken_model:build"]')
+    (tmp_path / "s.toml").write_text(text)
+    outcome = run("sweep", "s.toml", "--jobs", "1")
+    assert outcome.code == 1
+    assert "RuntimeError: no model today" in outcome.out
+    assert "failed" in run("runs", "ls", "runs/s").out
+
+
+def test_listing_needs_no_torch(folder):
+    code = (
+        "import sys; from nerode.cli.main import main\n"
+        f"try: main(['runs', 'ls', {str(folder / 'runs')!r}])\n"
+        "except SystemExit as stop: assert stop.code == 0\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
