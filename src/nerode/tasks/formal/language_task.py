@@ -1,0 +1,190 @@
+"""What the tasks of formal languages share: settings, splits of small languages, words kept for training."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from nerode.core.errors import InputError
+from nerode.core.rng import stream
+from nerode.languages.bestiary import BESTIARY
+from nerode.languages.language import Language
+from nerode.languages.resolve import resolve_language
+from nerode.tasks.formal.bins import LengthBin, length_bins
+from nerode.tasks.formal.few_words import FewWords, list_words
+from nerode.tasks.formal.source import WordSource, word_source
+from nerode.tasks.lengths import require_range
+from nerode.tasks.task import Batch, Memory, Split, Task
+from nerode.tasks.walk import Integers
+
+_BLOCK = 128
+"""Words that are drawn together; a batch of training takes its rows from one block, if it is large enough."""
+
+_LABELS_KEPT = 32
+"""Outputs up to which the labels of words are kept with the words."""
+
+Block = tuple[npt.NDArray[Any], ...]
+"""Words, or words with their targets and masks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageSettings:
+    """Settings of a task of a formal language.
+
+    Attributes:
+        language: a name of the bestiary, a regular expression, or a file.
+        shortest: shortest length of training.
+        longest: longest length of training.
+        pool: about how many words of each length are trained on; 0 for new ones at each step, which is slow
+            for languages whose words are drawn one by one.
+    """
+
+    language: str = "tomita-3"
+    shortest: int = 1
+    longest: int = 50
+    pool: int = 512
+
+    def __post_init__(self) -> None:
+        require_range(self.shortest, self.longest)
+        if self.pool < 0:
+            raise InputError(f"pool is {self.pool}; give 0 for new words at each step, or a number of words")
+
+
+class LanguageTask(Task):
+    """Words of a language with labels.
+
+    Words to train on come from a pool that depends on the language and the length alone; others are drawn
+    anew. Which split a word belongs to depends on its content, so that the pool needs no care. A language
+    with few words in the range of training is split by a list of them (see `few_words`): lengths that have
+    no word in a split are refused, and validation takes the lengths that have some.
+    """
+
+    def __init__(self, settings: LanguageSettings, *, few: bool = True) -> None:
+        """Makes the task.
+
+        Args:
+            settings: which language, and the range of training.
+            few: whether the task draws words of the language only, so that there may be few of them.
+        """
+        self.settings = settings
+        self.language = resolve_language(settings.language)
+        self.alphabet = self.language.alphabet.symbols
+        self.letters = len(self.alphabet)
+        self.source: WordSource = word_source(self.language)
+        self.memory = Memory.COUNTING if self.language.kind == "counter" else Memory.STATEFUL
+        self.training_lengths = (settings.shortest, settings.longest)
+        self._few = _few(self.drawn_from(), settings) if few else None
+        self._blocks: dict[tuple[int, int], Block] = {}
+
+    def drawn_from(self) -> Language:
+        """Returns the language that all words of this task are in."""
+        return self.language
+
+    def words(self, length: int, count: int, rng: np.random.Generator) -> Integers:
+        """Returns words (words, time) whatever their split, or raises InputError if none has this length."""
+        return self.source.words(length, count, rng)
+
+    @abstractmethod
+    def label(self, words: Integers) -> Batch:
+        """Returns words with their targets."""
+
+    @property
+    def bins(self) -> tuple[LengthBin, ...]:
+        """The length bins of the papers: that of training, the two after it, and the tenth."""
+        return length_bins(self.settings.shortest, self.settings.longest)
+
+    @property
+    def test_lengths(self) -> tuple[int, ...]:  # type: ignore[override]
+        """For each of the bins the longest length that has words to test."""
+        return tuple(n for n in map(self._longest_in, self.bins) if n is not None)
+
+    def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
+        """Returns labelled words of a length, whatever their split."""
+        return self.label(self.words(length, count, rng))
+
+    def draw(self, split: Split, length: int, count: int, rng: np.random.Generator) -> Batch:
+        """Returns `count` words of one split.
+
+        Raises:
+            InputError: if the length is not trained on, or the split has no word of this length.
+        """
+        if not self.trains_on(length):
+            return super().draw(split, length, count, rng)
+        if self._few is not None:
+            listed = self._few.words(split, length)
+            if listed is None:
+                raise InputError(
+                    f"{self.name} has no word of length {length} in the {split} split; choose another length"
+                )
+            return self.label(listed[rng.integers(0, len(listed), count)])
+        if split == "train" and self.settings.pool and count <= _BLOCK // 2:
+            return self._from_pool(length, count, rng)
+        return super().draw(split, length, count, rng)
+
+    def split_of(self, batch: Batch) -> list[Split]:
+        """Returns the split of each word, from its content alone."""
+        if self._few is None:
+            return super().split_of(batch)
+        listed = [self._few.split_of(tuple(word)) for word in batch.inputs.tolist()]
+        return [split or "test" for split in listed]
+
+    def _from_pool(self, length: int, count: int, rng: np.random.Generator) -> Batch:
+        """Draws rows of a random block; all blocks have words to train on, or the length has hardly any."""
+        blocks = -(-self.settings.pool // _BLOCK)
+        block = self._block(length, int(rng.integers(blocks)))
+        size = len(block[0])
+        # Without repetition, unless the language is so small at this length that the block has fewer.
+        rows = rng.permutation(size)[:count] if count <= size else rng.integers(0, size, count)
+        if len(block) == 1:
+            return self.label(block[0][rows])
+        inputs, targets, mask = (torch.from_numpy(part[rows]) for part in block)
+        return Batch(inputs=inputs, targets=targets, mask=mask)
+
+    def _block(self, length: int, number: int) -> Block:
+        found = self._blocks.get((length, number))
+        if found is None:
+            rng = stream(0, "pool", self.name, self.language.name, length, number)
+            batch = super().draw("train", length, _BLOCK, rng)
+            found = (batch.inputs.numpy(),)
+            if self.outputs <= _LABELS_KEPT:
+                found = (*found, batch.targets.numpy(), batch.mask.numpy())
+            self._blocks[length, number] = found
+        return found
+
+    def _longest_in(self, lengths: LengthBin) -> int | None:
+        for length in range(lengths.high, lengths.low - 1, -1):
+            try:
+                self.draw("test", length, 1, stream(0, "has", length))
+            except InputError:
+                continue
+            return length
+        return None
+
+
+def _few(language: Language, settings: LanguageSettings) -> FewWords | None:
+    words = list_words(language, settings.shortest, settings.longest)
+    if words is None:
+        return None
+    if not words:
+        raise InputError(
+            f"{language.name} has no word from length {settings.shortest} to {settings.longest}; "
+            "give a longer range"
+        )
+    return FewWords(words)
+
+
+def all_positions(words: Integers) -> torch.Tensor:
+    """Returns the mask of all positions."""
+    return torch.ones(words.shape, dtype=torch.bool)
+
+
+def presets(prefix: str, *, without: Iterable[str] = ()) -> dict[str, Mapping[str, Any]]:
+    """Returns a preset for each language of the bestiary: its name after a prefix."""
+    left_out = set(without)
+    return {f"{prefix}_{name}": {"language": name} for name in BESTIARY if name not in left_out}

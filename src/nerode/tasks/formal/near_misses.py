@@ -1,0 +1,95 @@
+"""Words that are a few edits away from a word of the language and not in it, many at once.
+
+The words of a round come from words of the language by the same numbers of replaced, inserted and deleted
+letters, at random places; those that are in the language after all are thrown away. The kinds of edits are
+drawn for each round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nerode.core.errors import InputError
+from nerode.languages.sampling.near_miss import sample_near_miss
+from nerode.tasks.formal.source import AutomatonWords, WordSource
+from nerode.tasks.walk import Integers
+
+_ROUNDS = 64
+_MIXED = 16
+"""Rounds of a part of what is wanted only, so that the kinds of edits are mixed."""
+
+_LEAST = 256
+"""Words drawn in later rounds, at least: most edits of a long word may leave it in the language."""
+
+_ONE_BY_ONE = 8
+"""Words drawn by the slow sampler that always finds one if there is one."""
+
+
+def near_misses(
+    source: WordSource, letters: int, length: int, edits: int, count: int, rng: np.random.Generator
+) -> Integers:
+    """Returns words of a length that are not in the language, at most `edits` edits away from one that is.
+
+    Args:
+        source: the language.
+        letters: number of letters.
+        length: of the result; the words of the language may be longer or shorter.
+        edits: most letters replaced, inserted or deleted, together.
+        count: how many.
+        rng: where the randomness comes from.
+
+    Raises:
+        InputError: if there is no such word, or hardly any.
+    """
+    if not any(source.has(n) for n in range(max(0, length - edits), length + edits + 1)):
+        raise InputError(f"no word of the language is {edits} edits away from length {length}")
+    found: list[Integers] = []
+    missing = count
+    for number in range(_ROUNDS):
+        size = 8 + count // 8 if number < _MIXED else max(_LEAST, missing)
+        words = _edited(source, letters, length, edits, size, rng)
+        if words is None:
+            continue
+        words = words[~source.accepted(words)[:, -1]][:missing]
+        found.append(words)
+        missing -= len(words)
+        if not missing:
+            return np.concatenate(found)
+    if missing == count:
+        found = [_slowly(source, length, edits, rng)]
+    kept = np.concatenate(found)
+    return kept[rng.integers(0, len(kept), count)]
+
+
+def _edited(
+    source: WordSource, letters: int, length: int, edits: int, count: int, rng: np.random.Generator
+) -> Integers | None:
+    """Edits of one kind each, at random places; None if no word of the language has the length needed."""
+    kinds = rng.integers(0, 3, int(rng.integers(1, edits + 1)))
+    replaced, inserted, deleted = (int((kinds == kind).sum()) for kind in range(3))
+    before = length - inserted + deleted
+    if (replaced and letters < 2) or length < inserted + replaced or not source.has(before):
+        return None
+    words = source.words(before, count, rng)
+    rows = np.arange(count)
+    for _ in range(deleted):
+        places = np.arange(words.shape[1] - 1)
+        gone = rng.integers(0, words.shape[1], count)[:, None]
+        words = np.take_along_axis(words, places + (places >= gone), axis=1)
+    for _ in range(inserted):
+        new = rng.integers(0, words.shape[1] + 1, count)
+        words = np.concatenate([words, rng.integers(0, letters, (count, 1))], axis=1)
+        places = np.arange(words.shape[1])
+        order = np.where(places == new[:, None], len(places) - 1, places - (places > new[:, None]))
+        words = np.take_along_axis(words, order, axis=1)
+    for _ in range(replaced):
+        place = rng.integers(0, length, count)
+        words[rows, place] = (words[rows, place] + rng.integers(1, letters, count)) % letters
+    return words
+
+
+def _slowly(source: WordSource, length: int, edits: int, rng: np.random.Generator) -> Integers:
+    if not isinstance(source, AutomatonWords):
+        raise InputError(f"hardly any word of length {length} is {edits} edits away from the language")
+    words = [sample_near_miss(source.dfa, length, edits, rng) for _ in range(_ONE_BY_ONE)]
+    return np.array(words, dtype=np.int64).reshape(len(words), length)

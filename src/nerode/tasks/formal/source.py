@@ -1,0 +1,176 @@
+"""Where the words of a language come from, and what may follow each prefix, for many words at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from nerode.core.errors import InputError
+from nerode.languages.brackets import Dyck
+from nerode.languages.counter_machine import START, CounterMachine
+from nerode.languages.counters import CounterLanguage
+from nerode.languages.dfa import Dfa
+from nerode.languages.language import Language
+from nerode.languages.sampling import sample_accepted_batch
+from nerode.languages.sampling.uniform import letter_shares
+from nerode.tasks.formal.balanced import Bools, balanced_words, stack_tops
+from nerode.tasks.walk import Integers, walk
+
+MOST_STATES = 4096
+"""States of an automaton that is walked by a table."""
+
+
+class WordSource(ABC):
+    """Words of a language, drawn as its sampler distributes them."""
+
+    @abstractmethod
+    def words(self, length: int, count: int, rng: np.random.Generator) -> Integers:
+        """Returns words of the language (words, time), or raises InputError if none has this length."""
+
+    @abstractmethod
+    def legal(self, words: Integers) -> Bools:
+        """Returns what may follow each prefix but the empty one (words, time, letters + 1), the end last.
+
+        Nothing may follow a prefix that no word of the language begins with.
+        """
+
+    def has(self, length: int) -> bool:
+        """Returns whether the language has a word of a length."""
+        try:
+            self.words(length, 1, np.random.default_rng(0))
+        except InputError:
+            return False
+        return True
+
+    def accepted(self, words: Integers) -> Bools:
+        """Returns whether each prefix but the empty one is in the language (words, time)."""
+        ends: Bools = self.legal(words)[..., -1]
+        return ends
+
+
+class AutomatonWords(WordSource):
+    """Words that an automaton accepts, all of a length being as likely.
+
+    Args:
+        dfa: a minimal automaton.
+        language: draws the words if it does so in another way than uniformly.
+    """
+
+    def __init__(self, dfa: Dfa, language: Language | None = None) -> None:
+        self.dfa = dfa
+        self._language = language
+        self._follows = np.concatenate([dfa.legal, dfa.accepting[:, None]], axis=1)
+
+    def words(self, length: int, count: int, rng: np.random.Generator) -> Integers:
+        """Returns accepted words."""
+        if self._language is not None:
+            return one_by_one(self._language, length, count, rng)
+        return sample_accepted_batch(self.dfa, length, count, rng).astype(np.int64)
+
+    def has(self, length: int) -> bool:
+        """Returns whether a word of a length is accepted."""
+        return length >= 0 and letter_shares(self.dfa).approximate_count(length)[0] > 0
+
+    def states(self, words: Integers) -> Integers:
+        """Returns the state after each letter."""
+        return walk(self.dfa.transitions, words, start=self.dfa.start)
+
+    def legal(self, words: Integers) -> Bools:
+        """Returns what the states allow."""
+        return self._follows.take(self.states(words), axis=0)
+
+    def accepted(self, words: Integers) -> Bools:
+        """Returns whether the states accept."""
+        return self.dfa.accepting.take(self.states(words))
+
+
+class BracketWords(WordSource):
+    """Balanced words, all of a length being as likely."""
+
+    def __init__(self, language: Dyck) -> None:
+        self._kinds, self._depth = len(language.pairs), language.depth
+
+    def words(self, length: int, count: int, rng: np.random.Generator) -> Integers:
+        """Returns balanced words."""
+        return balanced_words(self._kinds, self._depth, length, count, rng)
+
+    def legal(self, words: Integers) -> Bools:
+        """Returns what stacks allow: another open bracket, the one that closes the last, or the end."""
+        depths, tops = stack_tops(words, self._depth)
+        found = np.zeros((*words.shape, 2 * self._kinds + 1), dtype=np.bool_)
+        room = depths >= 0 if self._depth is None else (depths >= 0) & (depths < self._depth)
+        found[..., :-1:2] = room[..., None]
+        found[..., 1::2] = tops[..., None] == np.arange(self._kinds)
+        found[..., -1] = depths == 0
+        return found
+
+
+class CounterWords(WordSource):
+    """Words of a language of a counter machine, as its sampler distributes them."""
+
+    def __init__(self, language: CounterLanguage) -> None:
+        self._language = language
+
+    def words(self, length: int, count: int, rng: np.random.Generator) -> Integers:
+        """Returns words of the language."""
+        if self._language.family == "dyck-1":
+            return balanced_words(1, None, length, count, rng)
+        return one_by_one(self._language, length, count, rng)
+
+    def legal(self, words: Integers) -> Bools:
+        """Returns what the rules of the machine allow."""
+        machine = self._language.machine
+        allowed = _allowed(machine, words)
+        # A letter that was not allowed ends it for good.
+        letters = np.take_along_axis(allowed[:, :-1], words[..., None], axis=2)[..., 0]
+        alive = np.logical_and.accumulate(letters, axis=1)
+        after: Bools = allowed[:, 1:] & alive[..., None]
+        return after
+
+
+def _allowed(machine: CounterMachine, words: Integers) -> Bools:
+    """What the rules allow after each prefix, the empty one first, if all letters before were allowed."""
+    count, length = words.shape
+    amounts = np.array(machine.increments, dtype=np.int64).reshape(len(machine.alphabet), -1)
+    counters = np.empty((count, length + 1, len(machine.start)), dtype=np.int64)
+    counters[:, 0] = machine.start
+    np.cumsum(amounts[words], axis=1, out=counters[:, 1:])
+    counters[:, 1:] += np.array(machine.start, dtype=np.int64)
+    last = np.full((count, length + 1), START, dtype=np.int64)
+    last[:, 1:] = words
+    found = np.zeros((count, length + 1, len(machine.alphabet) + 1), dtype=np.bool_)
+    for rule in machine.rules:
+        holds = np.ones((count, length + 1), dtype=np.bool_)
+        if rule.after is not None:
+            holds &= np.isin(last, sorted(rule.after))
+        for counter in rule.zero:
+            holds &= counters[..., counter] == 0
+        for counter in rule.positive:
+            holds &= counters[..., counter] > 0
+        follows = np.zeros(found.shape[2], dtype=np.bool_)
+        follows[sorted(rule.symbols)] = True
+        follows[-1] = rule.end
+        found |= holds[..., None] & follows
+    return found
+
+
+def one_by_one(language: Language, length: int, count: int, rng: np.random.Generator) -> Integers:
+    """Returns words from the sampler of a language that draws one at a time."""
+    words = [language.sample(length, rng) for _ in range(count)]
+    return np.array(words, dtype=np.int64).reshape(count, length)
+
+
+def word_source(language: Language) -> WordSource:
+    """Returns where the words of a language come from.
+
+    Raises:
+        BudgetExceeded: if it needs an automaton that is too large.
+    """
+    states = language.num_states()
+    if isinstance(language, Dyck) and (states is None or states > MOST_STATES):
+        return BracketWords(language)
+    if isinstance(language, CounterLanguage):
+        return CounterWords(language)
+    # The words of an n-gram model have probabilities.
+    return AutomatonWords(language.dfa(), language if language.kind == "n-gram" else None)
