@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -61,6 +62,17 @@ def test_json() -> None:
     }
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_is_not_installed_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch, as_json: bool) -> None:
+    missing = dataclasses.replace(all_peers()["mambapy"], module="no_such_module")
+    monkeypatch.setattr(all_peers(), "_rows", {"mambapy": missing, "torch-gru": all_peers()["torch-gru"]})
+    outcome = run("audit", "--lengths", "2", *(["--json"] if as_json else []))
+    assert outcome.code == 0
+    assert "mambapy is not installed; `pip install mambapy` installs it" in outcome.out
+    if as_json:
+        assert [json.loads(line)["verdict"] for line in outcome.out.splitlines()] == [None, "same"]
+
+
 def test_float64_says_which_library_rounds() -> None:
     outcome = run("audit", "mambapy", "--dtype", "float64", "--lengths", "19", "--json")
     assert outcome.code == 1
@@ -76,6 +88,7 @@ def test_the_list_says_what_can_be_run() -> None:
     if not torch.cuda.is_available():
         assert "CUDA" in rows["mamba-ssm"]["obstacle"]
     assert "transformers-recurrent-gemma" in run("audit", "--list").out
+    assert "fla.ops.gla.chunk_gla" in run("audit", "fla-gla", "--list").out
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def audit(
     layers get the same weights and inputs. Outputs and gradients are held against our layer in float64.
     """
     wanted = _read_lengths(lengths)
-    peers = _choose(names)
+    peers = _choose(names, must_run=not listing)
     if listing:
         _list(peers, as_json)
         return
@@ -63,19 +63,30 @@ def audit(
     from nerode.models.audit import audit_peer
 
     found, left = [], []
-    for peer in peers:
+    for number, peer in enumerate(peers, start=1):
+        _say(f"{peer.name} ({number} of {len(peers)})")
         obstacle = peer.obstacle()
         if obstacle is not None:
             left.append((peer, obstacle))
+            if as_json:
+                item = {**_identity(peer), "verdict": None, "obstacle": obstacle}
+                click.echo(json.dumps(item, ensure_ascii=False))
             continue
         found.append(
             audit_peer(peer, lengths=wanted, dtype=getattr(torch, dtype), seed=seed, tolerance=tolerance)
         )
         if as_json:
             click.echo(json.dumps(_object(found[-1], dtype), ensure_ascii=False))
+    _say("")
     if not as_json:
         _print(found, left)
     sys.exit(0 if all(one.same for one in found) else 1)
+
+
+def _say(line: str) -> None:
+    """Shows on a terminal what is being done; the next line takes its place."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{line}", err=True, nl=False)
 
 
 def _read_lengths(text: str) -> tuple[int, ...]:
@@ -85,14 +96,14 @@ def _read_lengths(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def _choose(names: tuple[str, ...]) -> list[Peer]:
-    """The peers of these names, each of which has to run here; all peers for no names."""
+def _choose(names: tuple[str, ...], *, must_run: bool) -> list[Peer]:
+    """The peers of these names, or all; with `must_run`, one that was named and cannot run is an error."""
     from nerode.models.audit import all_peers
 
     table = all_peers()
     peers = [table[name.lower()] for name in dict.fromkeys(names)]
     peers = peers or sorted(table.values(), key=lambda peer: (peer.cuda, peer.name))
-    for peer in peers if names else ():
+    for peer in peers if names and must_run else ():
         obstacle = peer.obstacle()
         if obstacle is not None:
             raise InputError(f"the peer {peer.name} cannot be run: {obstacle}")
