@@ -94,3 +94,13 @@ def test_short_lengths_are_judged_by_what_there_is():
     assert set(task.split_of(batch)) == {"train"}
     (batch,) = curriculum_batches(task, [10], 8)
     assert set(task.split_of(batch)) == {"validation"}
+
+
+def test_a_language_with_one_word_a_length_is_validated_at_other_lengths():
+    task = TaskConfig(name="predict-tomita-1").build()
+    lengths = lengths_of(task, "train")
+    batches = validation_batches(task, lengths, 40)
+    found = {batch.inputs.shape[1] for batch in batches}
+    assert found
+    assert not found & set(lengths)
+    assert all(set(task.split_of(batch)) == {"validation"} for batch in batches)

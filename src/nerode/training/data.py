@@ -107,12 +107,16 @@ def training_data(task: Task, run: RunSpec) -> FreshData | FixedData:
 def validation_batches(task: Task, lengths: Sequence[int], count: int) -> list[Batch]:
     """Returns about `count` validation sequences, at lengths evenly spread over those given.
 
-    They depend on the task and the lengths alone. A length that has no validation sequence is left out.
+    They depend on the task and the lengths alone. A length that has no validation sequence is left out. With
+    one sequence a length, the lengths that are trained on have none at all; then others take their place.
 
     Raises:
         InputError: if no length has one.
     """
     batches = _spread(task, "validation", lengths, count)
+    if not batches:
+        others = [n for n in range(lengths[0], lengths[-1] + 1) if _has(task, "validation", n)]
+        batches = _spread(task, "validation", others, count) if others else []
     if not batches:
         raise InputError(
             f"{task.name} has no validation sequence from length {lengths[0]} to {lengths[-1]}; "
