@@ -116,10 +116,13 @@ def test_axes_and_examinations():
 
 
 def test_lengths_that_cannot_be_tested_are_said_before_training():
-    require_tests(Signs(), [2, 100])
+    assert require_tests(Signs(), [2, 100]) == (2, 100)
     task = TaskConfig(name="parity", settings={"shortest": 1}).build()
     with pytest.raises(InputError, match="in the test split"):
-        require_tests(task, [1])
+        require_tests(task, [1, 20])
+    assert require_tests(task, [1, 20], all_of_them=False) == (20,)
+    with pytest.raises(InputError, match="in the test split"):
+        require_tests(task, [1], all_of_them=False)
 
 
 def test_a_score_that_is_no_number_is_wrong():

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nerode.core.errors import InputError
 from nerode.core.rng import stream
 from nerode.tasks.task import Batch, Task
 from nerode.training.scores import AxisScore, LengthScore, Tally
@@ -62,13 +63,30 @@ def _draw_axis(task: Task, axis: str, value: int, sequences: int) -> Batch:
     return task.draw_at(axis, value, sequences, stream(0, "test", task.name, axis, value))
 
 
-def require_tests(task: Task, lengths: Sequence[int]) -> None:
-    """Raises InputError unless there are test sequences at all lengths and all values of axes."""
+def require_tests(task: Task, lengths: Sequence[int], *, all_of_them: bool = True) -> tuple[int, ...]:
+    """Returns the lengths at which there are test sequences.
+
+    Args:
+        task: what draws them.
+        lengths: the lengths to look at.
+        all_of_them: whether it is an error if a length has none; one is needed in any case.
+
+    Raises:
+        InputError: if there is no test sequence at a length or at a value of an axis.
+    """
+    found, problems = [], []
     for length in lengths:
-        task.draw("test", length, 1, stream(0, "test", task.name, length, 0))
+        try:
+            task.draw("test", length, 1, stream(0, "test", task.name, length, 0))
+            found.append(length)
+        except InputError as problem:
+            problems.append(problem)
+    if problems and (all_of_them or not found):
+        raise problems[0]
     for axis in task.axes:
         for value in axis.values:
             _draw_axis(task, axis.name, value, 1)
+    return tuple(found)
 
 
 @torch.no_grad()

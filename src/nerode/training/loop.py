@@ -107,7 +107,8 @@ class Trainer:
         self.spec = spec
         self.key = spec.key
         self.task = spec.task.build()
-        require_tests(self.task, spec.test_lengths)
+        asked = bool(spec.run.test_lengths)
+        self.test_lengths = require_tests(self.task, spec.test_lengths, all_of_them=asked)
         self.data = training_data(self.task, spec.run)
         self.model = spec.model.build(self.task, seed=spec.run.seed, build=build).to(DTYPES[spec.run.dtype])
         self.model.train()
@@ -224,7 +225,7 @@ class Trainer:
         if progress.divergence is None:
             self._tell("testing", progress.history[-1].loss)
             count = spec.run.test_sequences
-            scores = evaluate(self.model, self.task, spec.test_lengths, sequences=count)
+            scores = evaluate(self.model, self.task, self.test_lengths, sequences=count)
             axes = evaluate_axes(self.model, self.task, sequences=count)
             examination = examine(self.model, self.task)
         measure, threshold = spec.run.measure, spec.run.test_threshold

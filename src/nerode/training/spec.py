@@ -110,7 +110,7 @@ class RunSpec:
         validation: number of validation sequences.
         stop: when to end early.
         measure: the accuracy that curriculum, stop rule and the rule of extrapolation look at.
-        test_lengths: lengths to test at the end; empty for those of the task.
+        test_lengths: lengths to test at the end; empty for those of the task that have test sequences.
         test_sequences: sequences of each length.
         test_threshold: accuracy from which a length counts as mastered.
         dtype: type of the weights.
