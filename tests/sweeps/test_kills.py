@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nerode.sweeps.index import list_runs
+from nerode.sweeps.store import RunStore
+from tests.sweeps.drive import drive, jobs
+from tests.sweeps.toy import assert_right, contents
+
+RUNS = 24
+PAUSE = 0.008
+
+
+def start(root: Path, log: Path, runs: int = RUNS, pause: float = PAUSE) -> subprocess.Popen[bytes]:
+    arguments = [str(root), str(log), str(runs), str(pause)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.sweeps.drive", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def kill_one(driver: subprocess.Popen[bytes], rng: random.Random) -> str | None:
+    """Kills the driver or one of its workers at a random moment; None if it was done before."""
+    try:
+        driver.wait(rng.uniform(0.0, 0.7))
+        assert driver.returncode == 0
+        return None
+    except subprocess.TimeoutExpired:
+        pass
+    try:
+        workers = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+        if workers and rng.random() < 0.5:
+            os.kill(int(rng.choice(workers)), signal.SIGKILL)
+            return "worker"
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    driver.kill()
+    driver.wait()
+    return "driver"
+
+
+def check(root: Path, finished: set[str]) -> set[str]:
+    """Everything that counts as finished is right, and nothing that was finished is lost."""
+    store = RunStore(root)
+    names = set(store.names()) if root.exists() else set()
+    assert finished <= names
+    for name in names:
+        assert_right(root / name)
+    return names
+
+
+def attack(tmp_path: Path, kills: int, seed: int) -> dict[str, int]:
+    """Runs sweeps and kills their processes until there were `kills` kills; returns how many of each."""
+    rng, log = random.Random(seed), tmp_path / "log"
+    drive(tmp_path / "reference", log, RUNS, PAUSE)
+    reference = contents(tmp_path / "reference")
+    count = {"driver": 0, "worker": 0}
+    sweeps = 0
+    while sum(count.values()) < kills:
+        root, before = tmp_path / f"{sweeps}", dict(count)
+        sweeps += 1
+        log.unlink()
+        finished: set[str] = set()
+        driver = start(root, log)
+        while driver.poll() is None or driver.returncode != 0:
+            if driver.poll() is not None:
+                driver = start(root, log)
+            enough = sum(count.values()) >= kills
+            killed = None if enough else kill_one(driver, rng)
+            if killed is not None:
+                count[killed] += 1
+            elif driver.poll() is None:
+                driver.wait(120)
+            finished = check(root, finished)
+        assert finished == {job.key[:16] for job in jobs(log, RUNS, PAUSE)}
+        assert contents(root) == reference
+        assert len(list_runs(RunStore(root))) == RUNS
+        repeated = len(log.read_text().splitlines()) - RUNS
+        # A dead driver takes two runs with it, a dead worker one; nothing else is run twice.
+        assert repeated <= 2 * (count["driver"] - before["driver"]) + count["worker"] - before["worker"]
+    return count
+
+
+def test_thirty_kills(tmp_path):
+    count = attack(tmp_path, 30, seed=1)
+    assert min(count.values()) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_a_thousand_kills(tmp_path):
+    count = attack(tmp_path, 1000, seed=2)
+    assert min(count.values()) >= 100
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path):
+    """The checkpoint of a run survives the driver and is used."""
+    root, log = tmp_path / "runs", tmp_path / "log"
+    driver = start(root, log, 2, 0.3)
+    deadline = time.monotonic() + 60
+    checkpoints: list[Path] = []
+    while len(checkpoints) < 2:
+        assert time.monotonic() < deadline
+        checkpoints = list((root / ".work").glob("*/scratch/checkpoint.json"))
+        time.sleep(0.01)
+    driver.kill()
+    driver.wait()
+    # The workers die with it, and are not half a second later in the middle of a run.
+    time.sleep(0.5)
+    before = [path.read_text() for path in checkpoints]
+    time.sleep(0.5)
+    assert [path.read_text() for path in checkpoints] == before
+    # A sum that no run would find shows that the checkpoint is read.
+    for path in checkpoints:
+        path.write_text("[6, 1000000]")
+    drive(root, log, 2, 0.3)
+    assert [run.result["total"] for run in list_runs(RunStore(root))] == [1_000_000, 1_000_000]
