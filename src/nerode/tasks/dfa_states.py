@@ -64,6 +64,7 @@ class DfaStates(LanguageTask):
         super().__init__(settings, few=settings.words != "any")
         # Brackets of bounded depth have an automaton, too.
         self.source = AutomatonWords(self._automaton)
+        self._prefixes = AutomatonWords(prefix_closure(self._automaton))
         self.outputs = self._automaton.num_states
 
     def drawn_from(self) -> Language:
@@ -85,6 +86,12 @@ class DfaStates(LanguageTask):
                 return super().words(length, count, rng)
             case "any":
                 return rng.integers(0, len(self.alphabet), (count, length))
+
+    def has(self, length: int) -> bool:
+        """Returns whether there is something of a length to read."""
+        if self._reads == "accepted":
+            return self.source.has(length)
+        return self._reads == "any" or self._prefixes.has(length)
 
     def label(self, words: Integers) -> Batch:
         """Returns words with the state after each letter."""

@@ -79,6 +79,10 @@ class Recognition(LanguageTask):
         words = np.concatenate(parts) if parts else np.empty((0, length), dtype=np.int64)
         return words[rng.permutation(count)]
 
+    def has(self, length: int) -> bool:
+        """Returns whether there are words of a length, in the language or near it."""
+        return self.source.has(length) or self.classes(length)[1]
+
     def classes(self, length: int) -> tuple[bool, bool]:
         """Returns whether the language has words of a length, and whether there are near misses of it."""
         if length not in self._classes:

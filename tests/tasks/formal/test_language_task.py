@@ -78,3 +78,25 @@ def test_settings_that_make_no_task():
         task("predict-parity", shortest=0)
     with pytest.raises(InputError, match="for testing only"):
         task("predict-parity").draw("train", 51, 1, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "lengths"),
+    [
+        ("predict-tomita-3", (50, 100, 150, 500)),
+        ("predict-dyck-1", (50, 100, 150, 500)),
+        ("predict-aaaa-star", (40, 100, 148, 500)),
+        ("predict-ngram-seed", (20,)),
+        ("recognise-012-star-02-star", (50, 100, 150, 500)),
+        ("recognise-ngram-seed", (21,)),
+        ("states-tomita-2", (50, 100, 150, 500)),
+        ("states-ngram-seed", (20,)),
+    ],
+)
+def test_the_longest_tested_length_of_each_bin_has_words(name, lengths):
+    built = task(name)
+    assert built.test_lengths == lengths
+    for length in lengths:
+        assert built.has(length)
+        assert len(built.draw("test", length, 2, np.random.default_rng(0))) == 2
+    assert built.has(47) == (name in {"recognise-012-star-02-star", "predict-tomita-3", "states-tomita-2"})

@@ -90,6 +90,10 @@ class LanguageTask(Task):
         """Returns words (words, time) whatever their split, or raises InputError if none has this length."""
         return self.source.words(length, count, rng)
 
+    def has(self, length: int) -> bool:
+        """Returns whether there are words of a length, whatever their split."""
+        return self.source.has(length)
+
     @abstractmethod
     def label(self, words: Integers) -> Batch:
         """Returns words with their targets."""
@@ -159,12 +163,16 @@ class LanguageTask(Task):
 
     def _longest_in(self, lengths: LengthBin) -> int | None:
         for length in range(lengths.high, lengths.low - 1, -1):
-            try:
-                self.draw("test", length, 1, stream(0, "has", length))
-            except InputError:
-                continue
-            return length
+            if self.has(length) and (not self.trains_on(length) or self._tests(length)):
+                return length
         return None
+
+    def _tests(self, length: int) -> bool:
+        try:
+            self.draw("test", length, 1, stream(0, "has", length))
+        except InputError:
+            return False
+        return True
 
 
 def _few(language: Language, settings: LanguageSettings) -> FewWords | None:
