@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from nerode.compiler.forms import constant, direction
 from nerode.compiler.piecewise import (
-    RETAIN,
     conjunction,
     equals,
     is_positive,
@@ -46,25 +45,29 @@ def test_trivial_conjunctions_need_no_unit():
     assert point.num_units == 0
 
 
-@given(bits, st.lists(bits, min_size=1, max_size=30))
-def test_a_delay_shows_the_bit_before(start, written):
+retentions = st.integers(2, 30).map(lambda k: Fraction(1, 2**k))
+
+
+@given(bits, st.lists(bits, min_size=1, max_size=30), retentions)
+def test_a_delay_shows_the_bit_before(start, written, retain):
     state, before = Fraction(start), start
     for bit in written:
-        state = state * RETAIN + bit
-        assert at(state, second_digit) == before
+        state = state * retain + bit
+        values = Values({"h": state})
+        assert values.of(second_digit(H, values.relu, retain)) == before
         assert at(state, top_digit) == bit
         before = bit
 
 
-@given(bits, st.lists(st.tuples(st.booleans(), bits), max_size=30))
-def test_a_retentive_register_shows_its_value_before_and_after(start, commands):
+@given(bits, st.lists(st.tuples(st.booleans(), bits), max_size=30), retentions)
+def test_a_retentive_register_shows_its_value_before_and_after(start, commands, retain):
     state, value = Fraction(start), start
     for write, bit in commands:
         old = value
         if write:
-            state, value = state * RETAIN + bit, bit
+            state, value = state * retain + bit, bit
         values = Values({"h": state, "w": int(write)})
-        assert values.of(old_value(H, direction("w"), values.relu)) == old
+        assert values.of(old_value(H, direction("w"), values.relu, retain)) == old
         assert at(state, top_digit) == value
 
 

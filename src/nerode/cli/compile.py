@@ -31,6 +31,12 @@ from nerode.report.claims import claim_line
     "--construction", metavar="NAME", help="Use this construction instead of the first that applies."
 )
 @click.option("--no-exclusive-scan", is_flag=True, help="Layers may not see their state before the letter.")
+@click.option(
+    "--retention",
+    default="1/4",
+    show_default=True,
+    help="Without an exclusive scan: the gate of an overwrite that keeps the value before it.",
+)
 @click.option("--eps", default="1/1000", show_default=True, help="N-gram models: largest L1 distance.")
 @click.option("--width", type=int, help="N-gram models: width of the embedding.")
 @click.option(
@@ -59,12 +65,13 @@ def compile_command(language: str, target: str, output: Path | None, as_json: bo
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
     )
     chosen = Options(
-        eps=_fraction(options["eps"]),
+        eps=_fraction("eps", options["eps"]),
         embedding_width=options["width"],
         normaliser=options["normaliser"],
         variant=options["variant"],
         unknown_contexts=options["unknown"],
         exclusive_scan=not options["no_exclusive_scan"],
+        retention=_fraction("retention", options["retention"]),
         construction=options["construction"],
         budget=budget.start(),
     )
@@ -138,8 +145,8 @@ def _proof_text(verdict: Certificate | Refutation | Unproved | None) -> str:
             return "no proof was looked for"
 
 
-def _fraction(text: str) -> Fraction:
+def _fraction(name: str, text: str) -> Fraction:
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise InputError(f"eps = {text!r} is not a number; write 1/1000 or 1e-3") from None
+        raise InputError(f"{name} = {text!r} is not a number; write 1/1000 or 1e-3") from None

@@ -10,7 +10,7 @@ from nerode.compiler.decoders import Decoder
 from nerode.compiler.forms import Form, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder, Relu
 from nerode.compiler.network import Embedding, Layer, Network
-from nerode.compiler.piecewise import RETAIN, conjunction, is_positive, old_value, top_digit
+from nerode.compiler.piecewise import conjunction, is_positive, old_value, top_digit
 from nerode.compiler.pruning import drop_unread
 from nerode.compiler.tables import DecisionTable
 from nerode.core.exact import Exact
@@ -82,7 +82,8 @@ class Assembly:
         """
         exclusive = self.request.options.exclusive_scan
         relu = builder.readout_relu
-        retain = RETAIN if old is not None and not exclusive else 0
+        retention = self.request.options.retention
+        retain = retention if old is not None and not exclusive else 0
         gate: Form | Exact = 1 if self.time_invariant else 1 - (1 - retain) * event
         state = builder.coordinate(name, gate=gate, write=event)
         if self.time_invariant:
@@ -97,7 +98,10 @@ class Assembly:
         else:
             now = builder.coordinate(f"{name} now", gate=0, write=event)
             builder.output(
-                old, is_positive(state - now, relu) if self.time_invariant else old_value(state, now, relu)
+                old,
+                is_positive(state - now, relu)
+                if self.time_invariant
+                else old_value(state, now, relu, retention),
             )
 
     def add_dead_flag(self, builder: LayerBuilder, bad: Form) -> None:

@@ -20,7 +20,7 @@ from nerode.algebra.cascades.records import Cascade, Level
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.forms import Form, constant, total
 from nerode.compiler.layer_builder import LayerBuilder, Relu
-from nerode.compiler.piecewise import RETAIN, conjunction, old_value, top_digit
+from nerode.compiler.piecewise import conjunction, old_value, top_digit
 from nerode.core.errors import InputError
 from nerode.core.exact import Exact
 
@@ -44,6 +44,7 @@ class CascadeLayers:
         self._assembly = assembly
         self._letter = letter
         self._exclusive = assembly.request.options.exclusive_scan
+        self._retain = assembly.request.options.retention
         self._labels: Labels = {}
         self._lookups: dict[int, dict[int, Form]] = {
             number: self._letter_classes(table)
@@ -132,7 +133,8 @@ class CascadeLayers:
             return self.weigh(level.context, weight, builder.relu)
 
         wrote = resets()
-        kept = 0 if self._exclusive else RETAIN
+        retain = self._retain
+        kept = 0 if self._exclusive else retain
         names = _bit_names(number, level)
         states = [
             builder.coordinate(
@@ -149,7 +151,7 @@ class CascadeLayers:
             new = states
         else:
             flag = builder.coordinate(f"q{number} written", gate=0, write=wrote)
-            old = [old_value(state, flag, builder.readout_relu) for state in states]
+            old = [old_value(state, flag, builder.readout_relu, retain) for state in states]
             new = [top_digit(state, builder.readout_relu) for state in states]
         return {
             ("new", number): [builder.output(name, form) for name, form in zip(names, new, strict=True)],

@@ -30,6 +30,8 @@ class Options:
             end, as Definition 3.4 of Nandakumar et al. says.
         exclusive_scan: whether a layer may see its state before the letter; without it cascades use
             retentive overwrites.
+        retention: the gate of a retentive overwrite, a power of two of at most 1/4. A smaller one forgets
+            sooner, so that a float format has fewer states; the format must hold it beside 1.
         construction: a construction to use instead of the first that applies.
         budget: limits.
     """
@@ -40,6 +42,7 @@ class Options:
     variant: str = "structural"
     unknown_contexts: bool = False
     exclusive_scan: bool = True
+    retention: Fraction = Fraction(1, 4)
     construction: str | None = None
     budget: Budget = field(default_factory=Budget)
 
@@ -52,6 +55,10 @@ class Options:
             raise InputError(
                 f"unknown normaliser {self.normaliser!r}; allowed are softmax, sparsemax, hardmax"
             )
+        if self.retention.numerator != 1 or self.retention.denominator & (self.retention.denominator - 1):
+            raise InputError(f"the retention {self.retention} is not a power of two such as 1/4 or 1/16")
+        if self.retention > Fraction(1, 4):
+            raise InputError(f"the retention {self.retention} is above 1/4; digits would not stay apart")
         if self.variant not in ("structural", "conditioned"):
             raise InputError(f"unknown variant {self.variant!r}; allowed are structural, conditioned")
 

@@ -1,8 +1,8 @@
 """Piecewise-linear functions of one hidden ReLU layer that constructions share.
 
-All constants are small integers, so that every value on the way is an integer or a dyadic rational. The
-base-4 digits follow the retentive overwrite of docs/theory: a value written over a gate of 1/4 keeps the one
-before it as the second digit, with room for what is left of all earlier ones (at most 1/12 or 1/3).
+All constants are integers or dyadic rationals, so that every value on the way is one. The digits follow the
+retentive overwrite of docs/theory: a value written over a gate r of at most 1/4 keeps the one before it as
+the second digit in base 1/r, with room for what is left of all earlier ones (at most r²/(1-r) ≤ r/3).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nerode.compiler.layer_builder import Relu
 from nerode.core.exact import Exact
 
 RETAIN = Fraction(1, 4)
-"""The gate of a retentive overwrite."""
+"""The usual gate of a retentive overwrite; a smaller one forgets sooner, which floats may need."""
 
 
 def conjunction(literals: Iterable[Form], relu: Relu) -> Form:
@@ -43,30 +43,32 @@ def equals(integer: Form, value: int, relu: Relu) -> Form:
 
 
 def top_digit(form: Form, relu: Relu) -> Form:
-    """Returns the value that was written last over a gate of 1/4."""
+    """Returns the value that was written last over a gate of at most 1/4."""
     return ramp(form, Fraction(1, 2), 4, relu)
 
 
-def second_digit(form: Form, relu: Relu) -> Form:
-    """Returns the value before the one that was written last over a gate of 1/4.
+def second_digit(form: Form, relu: Relu, retain: Fraction = RETAIN) -> Form:
+    """Returns the value before the one that was written last over the gate `retain`.
 
-    The form lies in [0, 1/12], [1/4, 1/3], 1 + [0, 1/12] or 1 + [1/4, 1/3].
+    The form lies in [0, r/3], [r, 4r/3], 1 + [0, r/3] or 1 + [r, 4r/3].
     """
-    return steps(form, ((Fraction(1, 8), 16), (Fraction(1, 2), -4), (Fraction(9, 8), 16)), relu)
+    steep = int(4 / retain)
+    return steps(form, ((retain / 2, steep), (Fraction(1, 2), -4), (1 + retain / 2, steep)), relu)
 
 
-def old_value(form: Form, wrote: Form, relu: Relu) -> Form:
-    """Returns the value before the current step of a coordinate with gate 1 (hold) or 1/4 (write).
+def old_value(form: Form, wrote: Form, relu: Relu, retain: Fraction = RETAIN) -> Form:
+    """Returns the value before the current step of a coordinate with gate 1 (hold) or `retain` (write).
 
     After a hold it is the top digit, after a write the second one. Both are one function of the coordinate
     shifted by 2 where `wrote` is 1.
     """
+    steep = int(4 / retain)
     rises = (
         (Fraction(1, 2), 4),
         (Fraction(3, 2), -4),
-        (Fraction(17, 8), 16),
+        (2 + retain / 2, steep),
         (Fraction(5, 2), -4),
-        (Fraction(25, 8), 16),
+        (3 + retain / 2, steep),
     )
     return steps(form + 2 * wrote, rises, relu)
 

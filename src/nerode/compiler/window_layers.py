@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from nerode.compiler.affine import Row
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.forms import Form, direction
-from nerode.compiler.piecewise import RETAIN, second_digit
+from nerode.compiler.piecewise import second_digit
 from nerode.compiler.recurrences import PermutationDiagonal
 from nerode.verdict.classes import Transition
 
@@ -115,14 +115,15 @@ class Window:
     def _add_delay(self, position: int, letters: list[int]) -> None:
         """A layer that holds position - 1 and shows what it held before, which is `position`."""
         exclusive = self._assembly.request.options.exclusive_scan
+        retain = self._assembly.request.options.retention
         builder = self._assembly.layer(f"letter {position} back", exposes_previous=exclusive)
         for letter in letters:
             held, shown = self._name(position - 1, letter), self._name(position, letter)
             absent = letter == self._nothing
             write: Form | int = 0 if absent and position == 1 else self.literal(position - 1, letter)[0]
-            state = builder.coordinate(held, gate=0 if exclusive else RETAIN, write=write, start=int(absent))
+            state = builder.coordinate(held, gate=0 if exclusive else retain, write=write, start=int(absent))
             if exclusive:
                 builder.output(shown, builder.previous(held))
             else:
-                builder.output(shown, second_digit(state, builder.readout_relu))
+                builder.output(shown, second_digit(state, builder.readout_relu, retain))
         self._assembly.add(builder)

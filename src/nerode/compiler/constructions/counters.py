@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 from nerode.compiler.assembly import DEAD, Assembly, Literal, table_indicator
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.network import Network
-from nerode.compiler.piecewise import RETAIN, conjunction, equals, is_positive, second_digit
+from nerode.compiler.piecewise import conjunction, equals, is_positive, second_digit
 from nerode.compiler.tables import DecisionTable, decision_table
 from nerode.core.errors import NotCompilable
 from nerode.core.refs import Reference
@@ -106,18 +107,19 @@ def _add_counters(assembly: Assembly, machine: CounterMachine, lasts: Sequence[i
     for last in lasts:
         at_start = last == len(machine.alphabet)
         write = constant(0) if at_start else assembly.letter(last)
-        _add_last(builder, _last_name(machine, last), write, start=int(at_start))
+        retain = assembly.request.options.retention
+        _add_last(builder, _last_name(machine, last), write, start=int(at_start), retain=retain)
     assembly.add(builder)
 
 
-def _add_last(builder: LayerBuilder, name: str, write: Form, *, start: int) -> None:
+def _add_last(builder: LayerBuilder, name: str, write: Form, *, start: int, retain: Fraction) -> None:
     """Holds a bit for one step and shows the one before."""
     if builder.exposes_previous:
         builder.coordinate(name, gate=0, write=write, start=start)
         builder.output(f"{name}'", builder.previous(name))
     else:
-        state = builder.coordinate(name, gate=RETAIN, write=write, start=start)
-        builder.output(f"{name}'", second_digit(state, builder.readout_relu))
+        state = builder.coordinate(name, gate=retain, write=write, start=start)
+        builder.output(f"{name}'", second_digit(state, builder.readout_relu, retain))
 
 
 def _allowed(machine: CounterMachine, letter: int, request: Request) -> DecisionTable[bool]:

@@ -13,7 +13,7 @@ from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import Relu
 from nerode.compiler.network import Network
-from nerode.compiler.piecewise import RETAIN, conjunction, second_digit
+from nerode.compiler.piecewise import conjunction, second_digit
 from nerode.core.errors import NotCompilable
 from nerode.core.refs import Reference
 from nerode.verdict.classes import can_hold, diagonal, input_dependent, linear
@@ -60,11 +60,11 @@ def _two_layers(request: Request) -> Assembly:
         raise NotCompilable(
             request.target.name, ["the letters of the flip-flop language are w, r, i, 0 and 1"]
         )
-    exclusive = request.options.exclusive_scan
+    exclusive, retain = request.options.exclusive_scan, request.options.retention
     builder = assembly.layer("instruction", exposes_previous=exclusive)
     for name in INSTRUCTIONS:
-        state = builder.coordinate(name, gate=0 if exclusive else RETAIN, write=direction(f"x={name}"))
-        before = builder.previous(name) if exclusive else second_digit(state, builder.readout_relu)
+        state = builder.coordinate(name, gate=0 if exclusive else retain, write=direction(f"x={name}"))
+        before = builder.previous(name) if exclusive else second_digit(state, builder.readout_relu, retain)
         builder.output(f"after {name}", before)
     assembly.add(builder)
     builder = assembly.layer("bit")

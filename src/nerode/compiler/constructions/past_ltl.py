@@ -25,7 +25,7 @@ from nerode.compiler.forms import Form, direction
 from nerode.compiler.formula_machine import FormulaMachine, Position
 from nerode.compiler.layer_builder import LayerBuilder, Relu
 from nerode.compiler.network import Network
-from nerode.compiler.piecewise import RETAIN, is_positive, second_digit, top_digit
+from nerode.compiler.piecewise import is_positive, second_digit, top_digit
 from nerode.compiler.tables import DecisionTable, decision_table
 from nerode.core.errors import NotCompilable
 from nerode.core.refs import Reference
@@ -124,10 +124,10 @@ class _FormulaNetwork:
         name = self._names[i]
         start = int(isinstance(self._machine.nodes[i], WeakYesterday))
         holds = self._truth(self._machine.operands[i][0], builder.relu)
-        exclusive = builder.exposes_previous
-        state = builder.coordinate(name, gate=0 if exclusive else RETAIN, write=holds, start=start)
+        exclusive, retain = builder.exposes_previous, self.assembly.request.options.retention
+        state = builder.coordinate(name, gate=0 if exclusive else retain, write=holds, start=start)
         relu = builder.readout_relu
-        builder.output(name, builder.previous(name) if exclusive else second_digit(state, relu))
+        builder.output(name, builder.previous(name) if exclusive else second_digit(state, relu, retain))
         builder.output(_kept(name), state if exclusive else top_digit(state, relu))
 
     def _add_unary(self, builder: LayerBuilder, i: int) -> None:

@@ -45,11 +45,16 @@ def compile_star_free(request: Request, name: str = "star-free") -> Network:
     decoder = assembly.decoder()
     _decode(decoder, layers, dfa, request)
     labels = sum(level.num_labels for level in cascade.levels)
+    retention = request.options.retention
     return assembly.network(
         decoder.build(assembly.empty()),
         construction=name,
         route=f"{cascade.route}: depth {cascade.depth}, labels of {cascade.bits} bits (one-hot: {labels})"
-        + ("" if request.options.exclusive_scan else ", labels before the letter kept by gates of 1/4"),
+        + (
+            ""
+            if request.options.exclusive_scan
+            else f", labels before the letter kept by gates of {retention}"
+        ),
         reference=Reference("Sarrof2024"),
     )
 
