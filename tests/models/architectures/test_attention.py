@@ -8,7 +8,7 @@ from torch import nn
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.attention import QUERIES_AT_ONCE, Attention, AttentionSettings
-from nerode.models.relative_positions import alibi_slopes, rotate
+from nerode.models.parts.relative_positions import alibi_slopes, rotate
 from nerode.models.surroundings import Block, Surroundings
 from nerode.models.zoo import LayerConfig
 

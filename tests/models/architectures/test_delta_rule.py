@@ -13,7 +13,7 @@ from nerode.core.errors import InputError
 from nerode.models.architectures.deltanet import DeltaNet, DeltaNetSettings
 from nerode.models.architectures.deltaproduct import DeltaProduct, DeltaProductSettings
 from nerode.models.architectures.gated_deltanet import GatedDeltaNet, GatedDeltaNetSettings
-from nerode.models.delta_rule import DeltaRule, without_lengths
+from nerode.models.parts.delta_rule import DeltaRule, without_lengths
 
 FORMATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 BARE: dict[str, Any] = {

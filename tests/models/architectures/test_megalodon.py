@@ -11,7 +11,7 @@ from torch.nn.functional import layer_norm, silu
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.megalodon import Megalodon, MegalodonSettings
-from nerode.models.relative_positions import rotate
+from nerode.models.parts.relative_positions import rotate
 from tests.models.architectures.peers import features
 
 

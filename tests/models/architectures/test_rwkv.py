@@ -17,7 +17,7 @@ from nerode.models.architectures.rwkv6 import MIXTURES, Rwkv6, Rwkv6Settings
 from nerode.models.architectures.rwkv_channel_mix import RwkvChannelMix, RwkvChannelMixSettings
 from nerode.models.audit import Pair, give_weights
 from nerode.models.audit.peers.transformers import match_rwkv
-from nerode.models.token_shift import Depth
+from nerode.models.parts.token_shift import Depth
 from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features
 from tests.models.architectures.weights import shaken
 

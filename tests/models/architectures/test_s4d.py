@@ -12,8 +12,8 @@ import torch
 
 from nerode.core.errors import InputError
 from nerode.models.architectures.s4d import S4d, S4dSettings
-from nerode.models.hippo import legendre_matrices
 from nerode.models.model import ModelConfig, build_model
+from nerode.models.parts.hippo import legendre_matrices
 from nerode.models.zoo import LayerConfig
 
 PLAIN = {"skip": False, "activation": False, "mixing": "none"}

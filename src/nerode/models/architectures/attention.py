@@ -22,9 +22,9 @@ from torch.nn.functional import scaled_dot_product_attention
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import require_divisible, require_positive, split_heads
-from nerode.models.precision import widened
-from nerode.models.relative_positions import alibi_slopes, rotate
+from nerode.models.parts.heads import require_divisible, require_positive, split_heads
+from nerode.models.parts.precision import widened
+from nerode.models.parts.relative_positions import alibi_slopes, rotate
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import Kind, register
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
-from nerode.models.delta_rule import AROUND, DeltaRule, DeltaSettings
+from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
 from nerode.models.zoo import Kind, register
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nerode.core.refs import Reference
-from nerode.models.delta_rule import AROUND, DeltaRule, DeltaSettings
+from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
 from nerode.models.zoo import Kind, register
 
 

@@ -13,8 +13,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core.refs import Reference
-from nerode.models.heads import HeadNorm, HeadNormKind, require_positive, split_heads
-from nerode.models.linear_attention import Attention, LinearAttention
+from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_positive, split_heads
+from nerode.models.parts.linear_attention import Attention, LinearAttention
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import Kind, register
 

@@ -27,7 +27,7 @@ from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
-from nerode.models.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register

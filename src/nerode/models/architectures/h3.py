@@ -22,12 +22,12 @@ from torch.nn.functional import pad
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.discretisation import Discretisation, require_steps
-from nerode.models.heads import require_positive, split_heads
-from nerode.models.precision import as_complex, widened
+from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
+from nerode.models.parts.discretisation import Discretisation, require_steps
+from nerode.models.parts.heads import require_positive, split_heads
+from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.time_invariant import finite_convolution
 from nerode.models.surroundings import Surroundings
-from nerode.models.time_invariant import finite_convolution
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register
 

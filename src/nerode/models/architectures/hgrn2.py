@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.architectures.gla import draw_xavier
-from nerode.models.heads import require_positive, split_heads
-from nerode.models.linear_attention import Attention, LinearAttention
+from nerode.models.parts.heads import require_positive, split_heads
+from nerode.models.parts.linear_attention import Attention, LinearAttention
 from nerode.models.surroundings import Norm, Surroundings, make_norm
 from nerode.models.zoo import Kind, register
 

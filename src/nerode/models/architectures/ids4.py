@@ -18,8 +18,8 @@ from torch.nn.functional import gelu
 
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
-from nerode.models.dense_layer import DenseLayer
-from nerode.models.heads import require_positive
+from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.parts.heads import require_positive
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import Kind, register
 

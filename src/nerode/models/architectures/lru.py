@@ -19,8 +19,8 @@ from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.precision import as_complex, widened
-from nerode.models.readout import Mixing, Readout
+from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.readout import Mixing, Readout
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register

@@ -16,14 +16,14 @@ from torch import Tensor, nn
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.discretisation import bilinear_matrix, draw_log_steps, require_steps
-from nerode.models.hippo import legendre_matrices
-from nerode.models.precision import widened
-from nerode.models.readout import Mixing, Readout
+from nerode.models.parts.discretisation import bilinear_matrix, draw_log_steps, require_steps
+from nerode.models.parts.hippo import legendre_matrices
+from nerode.models.parts.precision import widened
+from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.time_invariant import dense_system
+from nerode.models.parts.weights import add_weight
 from nerode.models.surroundings import Surroundings
-from nerode.models.time_invariant import dense_system
 from nerode.models.transitions import DenseTransition
-from nerode.models.weights import add_weight
 from nerode.models.zoo import Kind, register
 
 

@@ -25,8 +25,8 @@ from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.selective_scan import selective_scan
-from nerode.models.short_convolution import ShortConvolution
-from nerode.models.step_sizes import StepSizes
+from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.step_sizes import StepSizes
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register

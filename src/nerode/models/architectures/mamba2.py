@@ -23,10 +23,10 @@ from torch.nn.functional import rms_norm, silu, softplus
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import split_heads
 from nerode.models.kernels.matrix_scan import decay_scan
-from nerode.models.short_convolution import ShortConvolution
-from nerode.models.step_sizes import StepSizes
+from nerode.models.parts.heads import split_heads
+from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.step_sizes import StepSizes
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register

@@ -26,12 +26,12 @@ from torch.nn.functional import rms_norm, silu
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.chunk_attention import attend, attend_step
-from nerode.models.complex_moving_average import ComplexMovingAverage
-from nerode.models.heads import require_divisible, require_positive, split_heads
-from nerode.models.precision import widened
+from nerode.models.parts.chunk_attention import attend, attend_step
+from nerode.models.parts.complex_moving_average import ComplexMovingAverage
+from nerode.models.parts.heads import require_divisible, require_positive, split_heads
+from nerode.models.parts.precision import widened
+from nerode.models.parts.timestep_norm import TimestepNorm
 from nerode.models.surroundings import Surroundings
-from nerode.models.timestep_norm import TimestepNorm
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import require_positive
 from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.parts.heads import require_positive
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register
 

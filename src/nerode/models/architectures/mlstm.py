@@ -28,8 +28,8 @@ from nerode.models.architectures.mlstm_cell import (
     mlstm_transition,
 )
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.short_convolution import ShortConvolution
+from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
+from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register

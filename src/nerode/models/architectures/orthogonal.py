@@ -19,9 +19,9 @@ from torch import Tensor, nn
 
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
-from nerode.models.dense_layer import DenseLayer
-from nerode.models.heads import require_positive
-from nerode.models.precision import widened
+from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.parts.heads import require_positive
+from nerode.models.parts.precision import widened
 from nerode.models.zoo import Kind, register
 
 

@@ -21,9 +21,9 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from nerode.core.refs import Reference
-from nerode.models.dense_layer import DenseLayer
-from nerode.models.heads import require_positive
-from nerode.models.precision import as_complex, widened
+from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.parts.heads import require_positive
+from nerode.models.parts.precision import as_complex, widened
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import Kind, register
 

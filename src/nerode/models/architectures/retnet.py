@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import HeadNorm, HeadNormKind, require_divisible, require_positive, split_heads
 from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_divisible, require_positive, split_heads
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DenseTransition
 from nerode.models.zoo import Kind, register

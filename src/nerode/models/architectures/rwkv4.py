@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from nerode.core.refs import Reference
 from nerode.models.architectures.mlstm_cell import stabilisers
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import require_positive
 from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.parts.heads import require_positive
+from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
 from nerode.models.surroundings import Surroundings
-from nerode.models.token_shift import Depth, before, full_ramp, ramp, zigzag
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register
 

@@ -17,11 +17,11 @@ from torch import Tensor, nn
 
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.kernels.matrix_scan import decay_scan
-from nerode.models.linear_attention import Attention
+from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import Attention
+from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
 from nerode.models.surroundings import Surroundings
-from nerode.models.token_shift import Depth, before, full_ramp, ramp, zigzag
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register
 

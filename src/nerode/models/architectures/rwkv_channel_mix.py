@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import require_positive
+from nerode.models.parts.heads import require_positive
+from nerode.models.parts.token_shift import Depth, before, ramp
 from nerode.models.surroundings import Surroundings
-from nerode.models.token_shift import Depth, before, ramp
 from nerode.models.zoo import Kind, register
 
 

@@ -25,13 +25,13 @@ from torch import Tensor, nn
 
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.diagonal_ssm import require_even
-from nerode.models.discretisation import draw_log_steps, require_steps
-from nerode.models.hippo import legendre_normal_form
-from nerode.models.precision import as_complex, widened
-from nerode.models.readout import Mixing, Readout
+from nerode.models.parts.diagonal_ssm import require_even
+from nerode.models.parts.discretisation import draw_log_steps, require_steps
+from nerode.models.parts.hippo import legendre_normal_form
+from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.time_invariant import dense_system
 from nerode.models.surroundings import Surroundings
-from nerode.models.time_invariant import dense_system
 from nerode.models.transitions import DenseTransition
 from nerode.models.zoo import Kind, register
 

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.discretisation import Discretisation, require_steps
-from nerode.models.precision import as_complex, widened
-from nerode.models.readout import Mixing, Readout
+from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
+from nerode.models.parts.discretisation import Discretisation, require_steps
+from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.readout import Mixing, Readout
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
 from nerode.models.zoo import Kind, register

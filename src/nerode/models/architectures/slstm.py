@@ -21,7 +21,7 @@ from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.slstm import slstm
 from nerode.models.kernels.slstm_reference import slstm_step
-from nerode.models.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import Kind, register
 

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.dense_states import dense_states
-from nerode.models.precision import widened
+from nerode.models.parts.dense_states import dense_states
+from nerode.models.parts.precision import widened
 from nerode.models.transitions import DenseTransition
 from nerode.models.zoo import Kind, register
 

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import require_divisible, require_positive, split_heads
-from nerode.models.short_convolution import ShortConvolution
+from nerode.models.parts.heads import require_divisible, require_positive, split_heads
+from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import HouseholderTransition
 from nerode.models.zoo import Kind, register

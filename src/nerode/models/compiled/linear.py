@@ -14,8 +14,8 @@ from nerode.models.compiled.affine_map import AffineMap, frozen
 from nerode.models.compiled.choice_scan import WIDEST, choice_scan
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
-from nerode.models.dense_states import dense_states
 from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.parts.dense_states import dense_states
 
 _LONGEST_WINDOW = 64
 """Up to so many rounds a fixed matrix without cycles is applied to all positions at once."""

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from nerode.models.architectures.mlstm_cell import Gates, initial_memory, mlstm_scan
 from nerode.models.audit.matching import give_weights, match_weights, shake
 from nerode.models.audit.peer import Pair
-from nerode.models.heads import HeadNorm, split_heads
+from nerode.models.parts.heads import HeadNorm, split_heads
 
 _CAP = 15.0
 _EPSILON = 1e-6

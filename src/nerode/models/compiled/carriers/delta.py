@@ -25,7 +25,7 @@ from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import Register, read_registers, require_tied
-from nerode.models.delta_rule import DeltaRule
+from nerode.models.parts.delta_rule import DeltaRule
 
 _SATURATED = 1000
 _SCALE = 64

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from nerode.core.errors import InputError
-from nerode.models.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
+from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
 
 
 def test_heads_are_neighbouring_features() -> None:

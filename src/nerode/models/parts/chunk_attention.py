@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from nerode.models.relative_positions import rotate
+from nerode.models.parts.relative_positions import rotate
 
 
 def attend_step(

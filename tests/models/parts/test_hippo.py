@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.models.hippo import legendre_matrices, legendre_normal_form
+from nerode.models.parts.hippo import legendre_matrices, legendre_normal_form
 
 
 @pytest.mark.parametrize("states", [1, 2, 7])

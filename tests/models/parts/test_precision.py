@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nerode.models.precision import as_complex, widened
+from nerode.models.parts.precision import as_complex, widened
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -13,8 +13,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.models.base import Layer, State, require_features
-from nerode.models.heads import require_divisible
 from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.parts.heads import require_divisible
 from nerode.models.transitions import DiagonalTransition
 
 

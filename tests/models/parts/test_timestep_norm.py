@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from nerode.core.errors import InputError
-from nerode.models.timestep_norm import TimestepNorm
+from nerode.models.parts.timestep_norm import TimestepNorm
 
 
 def norm(groups: int = 2) -> TimestepNorm:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 from torch.nn.functional import gelu
 
-from nerode.models.readout import Readout
+from nerode.models.parts.readout import Readout
 
 
 def test_linear_and_none() -> None:

@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from nerode.models.diagonal_ssm import DiscreteSystem
-from nerode.models.precision import as_complex, widened
+from nerode.models.parts.diagonal_ssm import DiscreteSystem
+from nerode.models.parts.precision import as_complex, widened
 
 
 class ComplexMovingAverage(nn.Module):

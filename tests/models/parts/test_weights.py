@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from nerode.models.weights import add_weight
+from nerode.models.parts.weights import add_weight
 
 
 def test_a_learned_weight_is_trained_and_a_fixed_one_only_saved() -> None:

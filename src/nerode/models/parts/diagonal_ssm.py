@@ -11,11 +11,11 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core.errors import InputError
-from nerode.models.discretisation import Discretisation, discretise, draw_log_steps, require_steps
-from nerode.models.hippo import legendre_normal_form
-from nerode.models.precision import as_complex, widened
-from nerode.models.time_invariant import diagonal_system
-from nerode.models.weights import add_weight
+from nerode.models.parts.discretisation import Discretisation, discretise, draw_log_steps, require_steps
+from nerode.models.parts.hippo import legendre_normal_form
+from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.time_invariant import diagonal_system
+from nerode.models.parts.weights import add_weight
 
 Rates = Literal["lin", "inv", "legs"]
 

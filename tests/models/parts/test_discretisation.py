@@ -11,7 +11,7 @@ import scipy.signal
 import torch
 
 from nerode.core.errors import InputError
-from nerode.models.discretisation import bilinear_matrix, discretise, draw_log_steps, require_steps
+from nerode.models.parts.discretisation import bilinear_matrix, discretise, draw_log_steps, require_steps
 
 
 def test_zoh_is_the_matrix_exponential() -> None:

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from nerode.core.errors import InputError
-from nerode.models.precision import widened
+from nerode.models.parts.precision import widened
 
 
 class TimestepNorm(nn.Module):

@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from nerode.models.complex_moving_average import ComplexMovingAverage
+from nerode.models.parts.complex_moving_average import ComplexMovingAverage
 
 
 def sigmoid(x: float) -> float:

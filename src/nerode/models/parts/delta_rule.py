@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from nerode.core.errors import InputError
 from nerode.models.base import Layer, State, require_features
-from nerode.models.decay_gate import DecayGate
 from nerode.models.kernels.delta_scan import delta_scan
-from nerode.models.precision import widened
-from nerode.models.short_convolution import ShortConvolution
+from nerode.models.parts.decay_gate import DecayGate
+from nerode.models.parts.precision import widened
+from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import HouseholderTransition
 

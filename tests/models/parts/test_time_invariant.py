@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nerode.models.time_invariant import (
+from nerode.models.parts.time_invariant import (
     CHUNK,
     WHOLE,
     dense_system,

@@ -1,0 +1,1 @@
+"""Parts that several architectures share: convolutions, norms, gates, discretisations, recurrences."""
