@@ -18,8 +18,9 @@ _ROUNDS = 64
 _MIXED = 16
 """Rounds of a part of what is wanted only, so that the kinds of edits are mixed."""
 
-_LEAST = 256
-"""Words drawn in later rounds, at least: most edits of a long word may leave it in the language."""
+_COPIES = 8
+_SOURCES = 128
+"""Later rounds edit many words in several ways each: few edits of a long word may take it out."""
 
 _ONE_BY_ONE = 8
 """Words drawn by the slow sampler that always finds one if there is one."""
@@ -46,11 +47,11 @@ def near_misses(
     found: list[Integers] = []
     missing = count
     for number in range(_ROUNDS):
-        size = 8 + count // 8 if number < _MIXED else max(_LEAST, missing)
-        words = _edited(source, letters, length, edits, size, rng)
+        size, copies = (8 + count // 8, 1) if number < _MIXED else (_SOURCES, _COPIES)
+        words = _edited(source, letters, length, edits, size, copies, rng)
         if words is None:
             continue
-        words = words[~source.accepted(words)[:, -1]][:missing]
+        words = rng.permutation(words[~source.accepted(words)[:, -1]])[:missing]
         found.append(words)
         missing -= len(words)
         if not missing:
@@ -62,15 +63,22 @@ def near_misses(
 
 
 def _edited(
-    source: WordSource, letters: int, length: int, edits: int, count: int, rng: np.random.Generator
+    source: WordSource,
+    letters: int,
+    length: int,
+    edits: int,
+    size: int,
+    copies: int,
+    rng: np.random.Generator,
 ) -> Integers | None:
-    """Edits of one kind each, at random places; None if no word of the language has the length needed."""
+    """Edits of the same kinds, at random places; None if no word of the language has the length needed."""
     kinds = rng.integers(0, 3, int(rng.integers(1, edits + 1)))
     replaced, inserted, deleted = (int((kinds == kind).sum()) for kind in range(3))
     before = length - inserted + deleted
     if (replaced and letters < 2) or length < inserted + replaced or not source.has(before):
         return None
-    words = source.words(before, count, rng)
+    words = source.words(before, size, rng).repeat(copies, axis=0)
+    count = len(words)
     rows = np.arange(count)
     for _ in range(deleted):
         places = np.arange(words.shape[1] - 1)
