@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nerode.languages.resolve import resolve_language as language
     from nerode.models.configurations import configuration, model_config
     from nerode.models.folder import read_model, save_model
-    from nerode.models.load import load_model
+    from nerode.models.load import load_architecture, load_model
     from nerode.models.model import ModelConfig, build_model
     from nerode.verdict.decide import decide
 
@@ -52,6 +52,7 @@ _HOMES = {
     "configuration": ("nerode.models.configurations", "configuration"),
     "decide": ("nerode.verdict.decide", "decide"),
     "language": ("nerode.languages.resolve", "resolve_language"),
+    "load_architecture": ("nerode.models.load", "load_architecture"),
     "load_model": ("nerode.models.load", "load_model"),
     "minimise": ("nerode.languages.minimise", "minimise"),
     "model_config": ("nerode.models.configurations", "model_config"),
@@ -77,6 +78,7 @@ __all__ = [
     "configuration",
     "decide",
     "language",
+    "load_architecture",
     "load_model",
     "minimise",
     "model_config",

@@ -8,28 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import save
 
 from nerode.core.config import from_mapping, to_mapping
 from nerode.core.errors import FormatError, InputError
 from nerode.core.files import write_atomically
 from nerode.models.model import Model, ModelConfig
+from nerode.models.weights_file import (
+    DTYPES,
+    MAX_WEIGHTS_BYTES,
+    WEIGHTS_FILE,
+    fill_weights,
+    read_bytes,
+    read_tensors,
+    weights_of,
+)
 
 CONFIG_FILE = "config.json"
-WEIGHTS_FILE = "model.safetensors"
 FORMAT = "nerode-model"
 VERSION = 1
 
 MAX_CONFIG_BYTES = 10_000_000
-MAX_WEIGHTS_BYTES = 20_000_000_000
-
-DTYPES = {
-    "float64": torch.float64,
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
 
 
 def save_model(folder: Path, model: Model) -> None:
@@ -38,11 +37,7 @@ def save_model(folder: Path, model: Model) -> None:
     Raises:
         InputError: if a weight is not finite, or the folder cannot be written.
     """
-    tensors = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items()}
-    for name, value in tensors.items():
-        if (value.is_floating_point() or value.is_complex()) and not torch.isfinite(value).all():
-            raise InputError(f"the weight {name} is not finite; nothing was written")
-    weights = save(tensors)
+    weights = save(weights_of(model))
     config = {
         "format": FORMAT,
         "version": VERSION,
@@ -68,38 +63,17 @@ def read_model(folder: Path, *, dtype: torch.dtype | None = None) -> Model:
     """
     path = folder / CONFIG_FILE
     config, saved_in, digest = _read_config(path)
-    weights = _read(folder / WEIGHTS_FILE, MAX_WEIGHTS_BYTES)
+    weights = read_bytes(folder / WEIGHTS_FILE, MAX_WEIGHTS_BYTES)
     if hashlib.sha256(weights).hexdigest() != digest:
         raise FormatError(f"is not the file that {path} was written with", path=folder / WEIGHTS_FILE)
     model = Model(config).to(saved_in)
-    _fill(model, weights, folder / WEIGHTS_FILE)
+    fill_weights(model, read_tensors(weights, folder / WEIGHTS_FILE), folder / WEIGHTS_FILE)
     return model if dtype is None else model.to(dtype)
-
-
-def _fill(model: Model, weights: bytes, path: Path) -> None:
-    try:
-        tensors = load(weights)
-    except SafetensorError as error:
-        raise FormatError(f"is not a safetensors file: {error}", path=path) from None
-    wanted = model.state_dict()
-    if tensors.keys() != wanted.keys():
-        odd = sorted(tensors.keys() ^ wanted.keys())[0]
-        where = "is not in the model" if odd in tensors else "is missing"
-        raise FormatError(f"the weight {odd} {where}", path=path)
-    for name, value in wanted.items():
-        given = tensors[name]
-        if given.shape != value.shape or given.dtype != value.dtype:
-            raise FormatError(
-                f"the weight {name} is {_show(given)}, the model needs {_show(value)}", path=path
-            )
-        if (given.is_floating_point() or given.is_complex()) and not torch.isfinite(given).all():
-            raise FormatError(f"the weight {name} is not finite", path=path)
-    model.load_state_dict(tensors)
 
 
 def _read_config(path: Path) -> tuple[ModelConfig, torch.dtype, str]:
     try:
-        data: Any = json.loads(_read(path, MAX_CONFIG_BYTES))
+        data: Any = json.loads(read_bytes(path, MAX_CONFIG_BYTES))
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", path=path) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -113,16 +87,3 @@ def _read_config(path: Path) -> tuple[ModelConfig, torch.dtype, str]:
     except InputError as error:
         raise FormatError(str(error), path=path) from None
     return config, DTYPES[data["dtype"]], data["weights"]
-
-
-def _read(path: Path, most: int) -> bytes:
-    try:
-        if path.stat().st_size > most:
-            raise FormatError(f"is larger than {most:,} bytes", path=path)
-        return path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
-
-
-def _show(tensor: torch.Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import torch
 
+from nerode.compiler.construction import Options
 from nerode.compiler.network import Network
+from nerode.compiler.pipeline import compile_language
+from nerode.core.budget import Budget
+from nerode.languages.language import Language
 from nerode.models.compiled.carriers.carry import carry
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
+from nerode.models.model import Model
 
-__all__ = ["carry", "load_model"]
+__all__ = ["carry", "load_architecture", "load_model"]
 
 
 def load_model(network: Network, *, dtype: torch.dtype = torch.float32) -> CompiledModel:
@@ -27,3 +34,36 @@ def load_model(network: Network, *, dtype: torch.dtype = torch.float32) -> Compi
             precision.
     """
     return CompiledModel(network, Converter(dtype))
+
+
+_DIGITS = {torch.float64: 24, torch.float32: 11, torch.bfloat16: 4, torch.float16: 5}
+"""Binary places of a retentive overwrite: the format holds the value before the last, and little more."""
+
+
+def load_architecture(
+    language: Language,
+    architecture: str,
+    *,
+    dtype: torch.dtype = torch.float32,
+    budget: Budget | None = None,
+) -> Model:
+    """Returns an ordinary model of an architecture whose weights do a language.
+
+    Layers of real architectures do not see their state before the letter, so cascades keep it by
+    retentive overwrites. Each format gets the gate that forgets soonest, so that the model has few
+    states in it and `certify_module` can look at them all.
+
+    Args:
+        language: what it should do.
+        architecture: a name of the zoo that the compiler knows as a target.
+        dtype: the type of its weights.
+        budget: limits of the compiler.
+
+    Raises:
+        UnknownName: if there is no such architecture.
+        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network.
+    """
+    options = Options(
+        exclusive_scan=False, retention=Fraction(1, 2 ** _DIGITS.get(dtype, 2)), budget=budget or Budget()
+    )
+    return carry(compile_language(language, architecture, options), architecture, dtype=dtype)

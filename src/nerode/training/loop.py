@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core.rng import stream
-from nerode.models.folder import DTYPES
+from nerode.models.weights_file import DTYPES
 from nerode.tasks.task import Batch
 from nerode.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from nerode.training.data import curriculum_batches, training_data, validation_batches
@@ -81,7 +81,7 @@ def train(
         checkpoint_every: seconds between two checkpoints.
         watch: is told how the run gets on.
     """
-    with _threads(spec.run.threads), torch.random.fork_rng(devices=[]):
+    with torch_threads(spec.run.threads), torch.random.fork_rng(devices=[]):
         trainer = Trainer(spec, build=build, watch=watch)
         if checkpoint is not None and checkpoint.exists():
             trainer.resume(checkpoint)
@@ -153,7 +153,7 @@ class Trainer:
             progress.samples += len(batch)
             progress.loss_sum += loss
             if progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps:
-                self._validate()
+                self.validate()
                 self._tell("validation", loss)
             elif time.perf_counter() - self._seen > _SECONDS_BETWEEN_SIGHTS:
                 self._tell("progress", loss)
@@ -178,7 +178,8 @@ class Trainer:
         self.optimiser.step()
         return value
 
-    def _validate(self) -> None:
+    def validate(self) -> None:
+        """Adds a validation to the history, and decides about longer sequences or the end."""
         run_spec, progress = self.spec.run, self.progress
         found = joined([score(self.model, self.task, [batch]) for batch in self._validation_batches()])
         last = progress.history[-1].step if progress.history else 0
@@ -281,7 +282,8 @@ def _draw(seed: int, *purpose: str | int) -> int:
 
 
 @contextmanager
-def _threads(wanted: int) -> Iterator[None]:
+def torch_threads(wanted: int) -> Iterator[None]:
+    """Has torch use so many threads for a while."""
     before = torch.get_num_threads()
     torch.set_num_threads(wanted)
     try:

@@ -95,8 +95,8 @@ def test_altered_notes(folder: Path, change: dict[str, str], message: str) -> No
     ("tensors", "message"),
     [
         ({"embedding": None}, "the weight embedding is missing"),
-        ({"odd": torch.zeros(1)}, "the weight odd is not in the network"),
-        ({"embedding": torch.zeros(2, 2)}, "shape and type"),
+        ({"odd": torch.zeros(1)}, "the weight odd is not in the model"),
+        ({"embedding": torch.zeros(2, 2)}, "the model needs"),
         ({"embedding": torch.full((6, 6), torch.inf)}, "is not finite"),
         ({"layers.0.recurrence.images": torch.zeros(6, 3, dtype=torch.int64)}, "is not that of the network"),
     ],

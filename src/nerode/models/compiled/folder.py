@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load, save
+from safetensors.torch import save
 
 from nerode.compiler.json_form import network_from_json, network_hash, network_text
 from nerode.compiler.network import Network
@@ -21,7 +21,16 @@ from nerode.core.errors import FormatError, InputError
 from nerode.core.files import write_atomically
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
-from nerode.models.folder import CONFIG_FILE, DTYPES, MAX_WEIGHTS_BYTES, WEIGHTS_FILE
+from nerode.models.folder import CONFIG_FILE
+from nerode.models.weights_file import (
+    DTYPES,
+    MAX_WEIGHTS_BYTES,
+    WEIGHTS_FILE,
+    fill_weights,
+    read_bytes,
+    read_tensors,
+    weights_of,
+)
 
 MAX_NETWORK_BYTES = 200_000_000
 FORMAT = "nerode-compiled"
@@ -34,10 +43,7 @@ def save_compiled(folder: Path, model: CompiledModel) -> None:
     Raises:
         InputError: if a weight is not finite (nothing is written), or the folder cannot be written.
     """
-    tensors = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items()}
-    for name, value in tensors.items():
-        if not _is_finite(value):
-            raise InputError(f"the weight {name} is not finite; nothing was written")
+    tensors = weights_of(model)
     notes = {
         "format": FORMAT,
         "version": VERSION,
@@ -66,14 +72,15 @@ def load_compiled(folder: Path) -> CompiledModel:
         model = CompiledModel(network, Converter(DTYPES[notes["dtype"]]))
     except InputError as error:
         raise FormatError(str(error), path=path) from None
-    _fill(model, tensors, path)
+    _check_tables(model, tensors, path)
+    fill_weights(model, tensors, path)
     return model
 
 
 def read_network(path: Path) -> Network:
     """Returns the network of a config.json, or raises FormatError."""
     try:
-        data: Any = json.loads(_read(path, MAX_NETWORK_BYTES))
+        data: Any = json.loads(read_bytes(path, MAX_NETWORK_BYTES))
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", path=path) from None
     try:
@@ -83,11 +90,10 @@ def read_network(path: Path) -> Network:
 
 
 def _read_weights(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
-    content = _read(path, MAX_WEIGHTS_BYTES)
+    tensors = read_tensors(read_bytes(path, MAX_WEIGHTS_BYTES), path)
     try:
         with safe_open(path, framework="pt") as file:
             notes: dict[str, str] = file.metadata() or {}
-        tensors = load(content)
     except SafetensorError as error:
         raise FormatError(f"is not a safetensors file: {error}", path=path) from None
     if notes.get("format") != FORMAT or notes.get("dtype") not in DTYPES:
@@ -99,21 +105,11 @@ def _read_weights(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
     return notes, tensors
 
 
-def _fill(model: CompiledModel, tensors: dict[str, torch.Tensor], path: Path) -> None:
-    wanted = model.state_dict()
-    if tensors.keys() != wanted.keys():
-        odd = sorted(tensors.keys() ^ wanted.keys())[0]
-        where = "is not in the network" if odd in tensors else "is missing"
-        raise FormatError(f"the weight {odd} {where}", path=path)
-    for name, value in wanted.items():
-        given = tensors[name]
-        if given.shape != value.shape or given.dtype != value.dtype:
-            raise FormatError(f"the weight {name} does not have the shape and type of the network", path=path)
-        if not _is_finite(given):
-            raise FormatError(f"the weight {name} is not finite", path=path)
-        if not given.is_floating_point() and not torch.equal(given, value):
+def _check_tables(model: CompiledModel, tensors: dict[str, torch.Tensor], path: Path) -> None:
+    """Raises FormatError unless the tables of whole numbers are those that the network gives."""
+    for name, value in model.state_dict().items():
+        if not value.is_floating_point() and not torch.equal(tensors.get(name, value), value):
             raise FormatError(f"the table {name} is not that of the network", path=path)
-    model.load_state_dict(tensors)
 
 
 def _hash(tensors: dict[str, torch.Tensor]) -> str:
@@ -124,16 +120,3 @@ def _hash(tensors: dict[str, torch.Tensor]) -> str:
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
         digest.update(value.flatten().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
-
-
-def _is_finite(tensor: torch.Tensor) -> bool:
-    return not tensor.is_floating_point() or bool(torch.isfinite(tensor).all())
-
-
-def _read(path: Path, most: int) -> bytes:
-    try:
-        if path.stat().st_size > most:
-            raise FormatError(f"is larger than {most:,} bytes", path=path)
-        return path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
