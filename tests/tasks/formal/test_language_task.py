@@ -66,9 +66,14 @@ def test_the_pool_has_about_as_many_words_as_asked_for():
     assert len(words) > 990
 
 
-def test_batches_larger_than_a_block_are_drawn_anew():
-    batch = task("predict-tomita-4").draw("train", 40, 500, np.random.default_rng(0))
-    assert len(set(map(tuple, batch.inputs.tolist()))) > 490
+@pytest.mark.parametrize("count", [65, 200, 256, 257, 500])
+@pytest.mark.parametrize("name", ["predict-tomita-4", "predict-a5"])
+def test_large_batches_have_no_word_twice(name, count):
+    built = task(name)
+    batch = built.draw("train", 40, count, np.random.default_rng(0))
+    assert len(batch) == len(set(map(tuple, batch.inputs.tolist()))) == count
+    assert set(built.split_of(batch)) == {"train"}
+    assert torch.equal(batch.targets, built.label(batch.inputs.numpy()).targets)
 
 
 def test_settings_that_make_no_task():

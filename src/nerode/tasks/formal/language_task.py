@@ -24,7 +24,10 @@ from nerode.tasks.task import Batch, Memory, Split, Task
 from nerode.tasks.walk import Integers
 
 _BLOCK = 128
-"""Words that are drawn together; a batch of training takes its rows from one block, if it is large enough."""
+"""Words that are drawn together."""
+
+_ROWS = 64
+"""Most words that a batch takes from one block."""
 
 _LABELS_KEPT = 32
 """Outputs up to which the labels of words are kept with the words."""
@@ -127,7 +130,7 @@ class LanguageTask(Task):
                     f"{self.name} has no word of length {length} in the {split} split; choose another length"
                 )
             return self.label(listed[rng.integers(0, len(listed), count)])
-        if split == "train" and self.settings.pool and count <= _BLOCK // 2:
+        if split == "train" and count <= self._num_blocks * _ROWS:
             return self._from_pool(length, count, rng)
         return super().draw(split, length, count, rng)
 
@@ -138,16 +141,22 @@ class LanguageTask(Task):
         listed = [self._few.split_of(tuple(word)) for word in batch.inputs.tolist()]
         return [split or "test" for split in listed]
 
+    @property
+    def _num_blocks(self) -> int:
+        return -(-self.settings.pool // _BLOCK)
+
     def _from_pool(self, length: int, count: int, rng: np.random.Generator) -> Batch:
-        """Draws rows of a random block; all blocks have words to train on, or the length has hardly any."""
-        blocks = -(-self.settings.pool // _BLOCK)
-        block = self._block(length, int(rng.integers(blocks)))
-        size = len(block[0])
-        # Without repetition, unless the language is so small at this length that the block has fewer.
-        rows = rng.permutation(size)[:count] if count <= size else rng.integers(0, size, count)
-        if len(block) == 1:
-            return self.label(block[0][rows])
-        inputs, targets, mask = (torch.from_numpy(part[rows]) for part in block)
+        """Draws rows of a random block and, if there are many, of those after it; no row comes twice."""
+        first = int(rng.integers(self._num_blocks))
+        parts = []
+        for number, begun in enumerate(range(0, count, _ROWS)):
+            block = self._block(length, (first + number) % self._num_blocks)
+            rows = rng.permutation(_BLOCK)[: min(_ROWS, count - begun)]
+            parts.append(tuple(part[rows] for part in block))
+        drawn = parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
+        if len(drawn) == 1:
+            return self.label(drawn[0])
+        inputs, targets, mask = map(torch.from_numpy, drawn)
         return Batch(inputs=inputs, targets=targets, mask=mask)
 
     def _block(self, length: int, number: int) -> Block:
