@@ -157,3 +157,11 @@ def test_listing_needs_no_torch(folder):
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--address", "auto"), ("--slurm", "timeout_min=5")])
+def test_options_of_other_executors_are_refused(tmp_path, option, value):
+    (tmp_path / "s.toml").write_text(FILE)
+    outcome = run("sweep", str(tmp_path / "s.toml"), "--out", str(tmp_path / "runs"), option, value)
+    assert outcome.code == 2
+    assert f"{option} belongs to" in outcome.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ class Toy:
             raise RuntimeError("this run fails")
         if spec.get("crash") == "exit":
             os._exit(9)
+        if spec.get("crash") == "once" and not (scratch / "died").exists():
+            (scratch / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         print("a run may print what it likes")
         checkpoint = scratch / "checkpoint.json"
         step, total = json.loads(checkpoint.read_text()) if checkpoint.exists() else (0, 0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nerode.core.errors import InputError
 from nerode.report.run_lists import RESULT_KEYS, run_item
 from nerode.report.terminal import make_console
 from nerode.report.training_runs import MEASURES, results_table
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from nerode.sweeps.driver import SweepReport
     from nerode.sweeps.runner import Executor, Job, Outcome
 
-EXECUTORS = ("local",)
+EXECUTORS = ("local", "ray", "slurm")
 
 
 @click.command()
@@ -47,10 +48,18 @@ EXECUTORS = ("local",)
     show_default=True,
     help="How often a run is begun again whose process died.",
 )
+@click.option("--address", metavar="HOST:PORT", help="A Ray cluster; without it, one is started here.")
+@click.option(
+    "--slurm",
+    "slurm",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="For submitit: slurm_partition=cpu, timeout_min=60.",
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be run.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
 def sweep(
-    file: Path, out: Path | None, executor_name: str, jobs: int, retries: int, dry_run: bool, as_json: bool
+    file: Path, out: Path | None, executor_name: str, dry_run: bool, as_json: bool, **options: Any
 ) -> None:
     r"""Train every combination of FILE.toml; exit 1 if a run failed.
 
@@ -72,17 +81,35 @@ def sweep(
         _preview(wanted, RunStore(root), as_json)
         return
     board = _Board(wanted)
-    executor = make_executor(executor_name, jobs=jobs, retries=retries)
+    executor = make_executor(executor_name, **options)
     report = run_sweep(wanted, root=root, runner=NAME, executor=executor, watch=board.see)
     _show(report, RunStore(root), as_json)
     sys.exit(1 if report.problems else 0)
 
 
-def make_executor(name: str, *, jobs: int, retries: int) -> Executor:
-    """Returns the executor of this name."""
+def make_executor(
+    name: str, *, jobs: int, retries: int, address: str | None = None, slurm: Sequence[str] = ()
+) -> Executor:
+    """Returns the executor of this name.
+
+    Raises:
+        InputError: if an option belongs to another executor.
+    """
+    if address is not None and name != "ray":
+        raise InputError("--address belongs to Ray; add --executor ray")
+    if slurm and name != "slurm":
+        raise InputError("--slurm belongs to Slurm; add --executor slurm")
+    if name == "ray":
+        from nerode.sweeps.ray_cluster import RayExecutor
+
+        return RayExecutor(address=address, processes=jobs, retries=retries)
+    if name == "slurm":
+        from nerode.sweeps.slurm import SlurmExecutor
+        from nerode.training.spec_sources import parse_assignments
+
+        return SlurmExecutor(processes=jobs, settings=parse_assignments(slurm))
     from nerode.sweeps.local import LocalExecutor
 
-    assert name == "local"
     return LocalExecutor(processes=jobs, retries=retries)
 
 
