@@ -43,7 +43,7 @@ def main() -> None:
     making, checking = (sum(row[i] for row in rows) for i in (4, 5))
     print(f"{len(rows)} languages, {networks} networks, {proved} proved, {checked} checked")
     print(
-        f"compile and certify {making:.0f} s, check {checking:.0f} s, in two processes {wall:.0f} s of wall time"
+        f"compile and certify {making:.0f} s, check {checking:.0f} s, two processes: {wall:.0f} s of wall time"
     )
     print(f"target for compiling and certifying: {TARGET_SECONDS:.0f} s on two cores", end=": ")
     print("ok" if making / 2 < TARGET_SECONDS else f"MISSED ({making / 2:.0f} s)")

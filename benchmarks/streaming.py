@@ -51,5 +51,6 @@ def main() -> None:
         ratio, most = ours / theirs, TARGETS.get(network.depth, 10.0)
         print(
             f"{name + ', ' + target:<34}{network.depth:>7}{network.state_size:>8}{first:>10.3f}"
-            f"{TOKENS / ours:>13,.0f}{TOKENS / theirs:>13,.0f}{ratio:>8.2f}  {'ok' if ratio <= most else 'MISSED'}"
+            f"{TOKENS / ours:>13,.0f}{TOKENS / theirs:>13,.0f}{ratio:>8.2f}"
+            f"  {'ok' if ratio <= most else 'MISSED'}"
         )
