@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nerode.sweeps.index import list_runs
+from nerode.sweeps.lock import LOCK
 from nerode.sweeps.store import RunStore
 from tests.sweeps.drive import drive, jobs
 from tests.sweeps.toy import assert_right, contents
@@ -124,3 +125,20 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
         path.write_text("[6, 1000000]")
     drive(root, log, 2, 0.3)
     assert [run.result["total"] for run in list_runs(RunStore(root))] == [1_000_000, 1_000_000]
+
+
+def test_an_interrupted_driver_leaves_nothing_locked(tmp_path):
+    root, log = tmp_path / "runs", tmp_path / "log"
+    driver = start(root, log, 2, 0.3)
+    deadline = time.monotonic() + 60
+    while len(list((root / ".work").glob("*/scratch/checkpoint.json"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    workers = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+    driver.send_signal(signal.SIGINT)
+    driver.wait(30)
+    assert len(workers) == 2
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    assert not (root / LOCK).exists()
+    drive(root, log, 2, 0.3)
+    check(root, set())

@@ -1,4 +1,4 @@
-"""The sweep of the definition of done, with real training: killed, run again, extended."""
+"""Sweeps of real training."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nerode.sweeps.execution import execute
+from nerode.sweeps.runner import Job
 from nerode.sweeps.store import RunStore
-from nerode.training.run_folder import read_run
+from nerode.sweeps.training_runs import TRAINING
+from nerode.training.loop import Trainer
+from nerode.training.record import Divergence
+from nerode.training.run_folder import CHECKPOINT, read_run
+from nerode.training.spec import TrainSpec
 
 FILE = """
 [base]
@@ -53,6 +60,53 @@ def found(root: Path) -> dict[str, object]:
         result = json.dumps({k: v for k, v in record.items() if k not in TIMES}, sort_keys=True)
         store[name] = (result, files)
     return store
+
+
+SPEC = {
+    "task": {"name": "parity", "settings": {"shortest": 4, "longest": 8}},
+    "model": {"layers": "gru", "width": 4, "settings": {"hidden": 4}},
+    "run": {"steps": 20, "batch": 4, "evaluate_every": 5, "validation": 8, "test_lengths": [8]},
+}
+
+
+def run_here(root: Path, spec: dict[str, Any]) -> Path:
+    store, job = RunStore(root), Job(key=TRAINING.key(spec), spec=spec)
+    assert execute(store, TRAINING, job).status == "done"
+    return store.folder(job.key)
+
+
+def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path):
+    run_here(tmp_path / "whole", SPEC)
+    store, spec = RunStore(tmp_path / "stopped"), TrainSpec.from_mapping(SPEC)
+    trainer = Trainer(spec)
+    for _ in range(12):
+        trainer.step()
+    checkpoint = store.begin(spec.key).scratch / CHECKPOINT
+    trainer.save(checkpoint)
+    run_here(store.root, SPEC)
+    assert found(store.root) == found(tmp_path / "whole")
+    assert not checkpoint.exists()
+
+
+def test_a_checkpoint_is_really_used(tmp_path):
+    """One that ends after the twelfth step as if it had diverged there gives a run that did."""
+    store, spec = RunStore(tmp_path), TrainSpec.from_mapping(SPEC)
+    trainer = Trainer(spec)
+    for _ in range(12):
+        trainer.step()
+    trainer.progress.divergence = Divergence(step=12, what="loss")
+    trainer.save(store.begin(spec.key).scratch / CHECKPOINT)
+    assert read_run(run_here(tmp_path, SPEC)).steps == 12
+
+
+def test_divergence_is_a_result(tmp_path):
+    wild = {**SPEC, "optimiser": {"name": "sgd", "rate": 1e38, "clip": 0.0}}
+    folder = run_here(tmp_path, wild)
+    record = read_run(folder)
+    assert record.stopped == "divergence"
+    assert record.evaluations == ()
+    assert not (folder / "model").exists()
+    assert RunStore(tmp_path).is_done(record.key)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import click
 
 from nerode.cli.options import split_names
 from nerode.core.errors import InputError
+from nerode.report.run_lists import run_item
 from nerode.report.terminal import make_console
 from nerode.report.training_runs import MEASURES, RunRow, axes_table, live_table, results_table
 
@@ -62,6 +63,7 @@ def train(
     nerode train --spec experiment.toml
     """
     from nerode.training.pool import run_all
+    from nerode.training.run_folder import folder_name
 
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options))
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
@@ -73,7 +75,8 @@ def train(
     records = [found[number] for number in range(len(specs))]
     if as_json:
         for record in records:
-            click.echo(json.dumps(_item(record, out), ensure_ascii=False, allow_nan=False))
+            item = run_item(record.to_json(), out / folder_name(record.key))
+            click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
         return
     _show(specs, records, out)
 
@@ -200,24 +203,3 @@ def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path) -> None:
     threshold = specs[0].run.test_threshold
     console.print(f"\nreaches: {threshold:g} or more there and at every shorter length tested")
     console.print(f"every seed is listed; nothing was chosen by its score. Folders of the runs: {out}")
-
-
-def _item(record: RunRecord, out: Path) -> dict[str, Any]:
-    """A run as DESIGN's contract has it: keyed by architecture, seed and length."""
-    from nerode.training.run_folder import folder_name
-
-    data = record.to_json()
-    kept = ("key", "parameters", "steps", "samples", "stopped", "divergence", "measure", "threshold")
-    return {
-        "task": record.complete["task"]["name"],
-        "architecture": record.title,
-        "seed": record.spec["run"]["seed"],
-        **{name: data[name] for name in kept},
-        "lengths": {str(score["length"]): score for score in data["evaluations"]},
-        "first_failing_length": record.first_failing_length,
-        "extrapolates_to": record.extrapolates_to,
-        "axes": data["axes"],
-        "examination": record.examination,
-        "cpu_seconds": record.cpu_seconds,
-        "folder": str(out / folder_name(record.key)),
-    }

@@ -17,6 +17,8 @@ RESULT_KEYS = (
     "threshold",
     "first_failing_length",
     "extrapolates_to",
+    "axes",
+    "examination",
     "cpu_seconds",
 )
 """What the JSON object of a run takes over from its result."""
