@@ -53,10 +53,10 @@ class FreshData:
 
     def batch(self, step: int, longest: int) -> Batch:
         """Returns the sequences of a step; none is longer than `longest`, if there are shorter ones."""
-        rng = stream(self.run.seed, "data", step)
         allowed = sum(1 for length in self.lengths if length <= longest) or 1
-        length = self.task.choose_length(self.lengths[:allowed], rng)
-        return self.task.draw("train", length, self.run.batch, rng)
+        # The same for all seeds, so that their batches can be stacked.
+        length = self.task.choose_length(self.lengths[:allowed], stream(0, "length", step))
+        return self.task.draw("train", length, self.run.batch, stream(self.run.seed, "data", step))
 
 
 class FixedData:

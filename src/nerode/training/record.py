@@ -13,6 +13,9 @@ from nerode.training.spec import Measure
 FORMAT = "nerode-run"
 VERSION = 1
 
+NotFinite = Literal["loss", "gradient", "weights"]
+"""What was no longer finite."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRow:
@@ -45,7 +48,7 @@ class Divergence:
     """
 
     step: int
-    what: Literal["loss", "gradient", "weights"]
+    what: NotFinite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
