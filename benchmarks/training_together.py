@@ -1,13 +1,9 @@
 """5 seeds × 6 rates of one small model: one computation against one run after the other.
 
-    python -m benchmarks.training_together lstm elman gru
-
-Seconds of one processor; a pool of two processes takes half of either on two idle cores.
+Times of the processor on one thread. Both ways can be spread over a pool of processes.
 """
 
 from __future__ import annotations
-
-import sys
 
 import torch
 
@@ -48,7 +44,7 @@ def seconds(layers: str, batch: int) -> tuple[float, float]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    for layers in sys.argv[1:] or ["lstm", "elman", "gru"]:
+    for layers in ("lstm", "elman", "gru"):
         for batch in (64, 16):
             together, alone = seconds(layers, batch)
             print(

@@ -36,6 +36,17 @@ def test_models_from_python(tmp_path):
     assert nr.read_model(tmp_path / "model").num_parameters == model.num_parameters
 
 
+def test_training_from_python():
+    tables = {
+        "task": {"name": "parity", "settings": {"longest": 10}},
+        "model": {"layers": "gru", "width": 4},
+        "run": {"steps": 4, "batch": 8, "test_lengths": [20], "test_sequences": 4},
+    }
+    record, model = nr.train(nr.TrainSpec.from_mapping(tables))
+    assert record.at(20).sequences == 4
+    assert model(torch.tensor([[0, 1]]))[0].shape == (1, 2, 2)
+
+
 def test_importing_nerode_imports_nothing_heavy():
     code = "import sys, nerode; print([m for m in ('torch', 'numpy', 'click', 'rich') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from nerode.models.folder import read_model, save_model
     from nerode.models.load import load_architecture, load_model
     from nerode.models.model import ModelConfig, build_model
+    from nerode.training.loop import train
+    from nerode.training.spec import TrainSpec
     from nerode.verdict.decide import decide
 
 _HOMES = {
@@ -46,6 +48,7 @@ _HOMES = {
     "NotCompilable": ("nerode.core.errors", "NotCompilable"),
     "ModelConfig": ("nerode.models.model", "ModelConfig"),
     "Options": ("nerode.compiler.construction", "Options"),
+    "TrainSpec": ("nerode.training.spec", "TrainSpec"),
     "build_model": ("nerode.models.model", "build_model"),
     "certify": ("nerode.certificates.certify", "certify"),
     "compile_language": ("nerode.compiler.pipeline", "compile_language"),
@@ -59,6 +62,7 @@ _HOMES = {
     "profile": ("nerode.algebra.profile", "profile"),
     "read_model": ("nerode.models.folder", "read_model"),
     "save_model": ("nerode.models.folder", "save_model"),
+    "train": ("nerode.training.loop", "train"),
 }
 
 __all__ = [
@@ -72,6 +76,7 @@ __all__ = [
     "NerodeError",
     "NotCompilable",
     "Options",
+    "TrainSpec",
     "build_model",
     "certify",
     "compile_language",
@@ -85,6 +90,7 @@ __all__ = [
     "profile",
     "read_model",
     "save_model",
+    "train",
 ]
 
 
