@@ -73,9 +73,10 @@ def test_ten_thousand_runs_are_listed_in_two_seconds(tmp_path):
     for seed in range(number):
         folder = tmp_path / f"{seed:016x}"
         folder.mkdir()
-        result = {"key": folder.name + "0" * 48, "spec": spec, "title": "mamba", "evaluations": scores}
+        own = {**spec, "seed": seed}
+        result = {"key": folder.name + "0" * 48, "spec": own, "title": "mamba", "evaluations": scores}
         (folder / "result.json").write_text(json.dumps(result))
-        (folder / "spec.json").write_text(json.dumps({**spec, "seed": seed}))
+        (folder / "spec.json").write_text(json.dumps(own))
     assert len(list_runs(store)) == number
     begun = time.process_time()
     rows = list_runs(store)

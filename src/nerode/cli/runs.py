@@ -9,7 +9,7 @@ import click
 
 from nerode.core.errors import InputError
 from nerode.core.files import write_atomically
-from nerode.report.run_lists import LIST_HEADINGS, list_row, run_item
+from nerode.report.run_lists import LIST_HEADINGS, list_row, plain_columns, run_item
 from nerode.report.terminal import make_console, name_table
 from nerode.report.training_runs import MEASURES, axes_table, results_table
 from nerode.sweeps.export import flat_rows, flatten, to_csv, to_json_lines
@@ -47,7 +47,7 @@ def list_command(folder: Path, as_json: bool) -> None:
         return
     rows = [list_row(run.name, run.spec, run.result) for run in good]
     rows += [(name, "", "", "", "", status, failures.get(name, "")) for name, status in others]
-    make_console().print(name_table(LIST_HEADINGS, rows))
+    click.echo(plain_columns(LIST_HEADINGS, rows))
 
 
 @runs.command("show")

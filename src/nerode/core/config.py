@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -29,7 +30,7 @@ def from_mapping(cls: type[T], given: Mapping[str, Any], *, where: str = "") -> 
     """
     if not isinstance(given, Mapping):
         raise InputError(f"{where or cls.__name__} is {_show(given)}; it has to be a table of settings")
-    hints = get_type_hints(cls)
+    hints = _hints(cls)  # type: ignore[arg-type]  # mypy doubts that a class can be hashed
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     for name in given:
         if name not in fields:
@@ -73,6 +74,12 @@ def convert(wanted: Any, value: Any, *, where: str) -> Any:
     if dataclasses.is_dataclass(wanted):
         return value if isinstance(value, wanted) else from_mapping(wanted, value, where=where)  # type: ignore[arg-type]
     return _convert_plain(wanted, value, where)
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    """The annotations of a dataclass; reading them takes longer than all else here."""
+    return get_type_hints(cls)
 
 
 _PLAIN = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,13 @@ def list_row(name: str, spec: Mapping[str, Any], result: Mapping[str, Any]) -> t
         {"divergence": "diverged", "threshold": "done, learnt"}.get(str(result.get("stopped")), "done"),
         "–" if reaches is None else str(reaches),
     )
+
+
+def plain_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns rows in columns as plain text; ten thousand of them in a moment, which a rich table cannot."""
+    lines = [headings, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 LIST_HEADINGS = ("run", "task", "model", "seed", "steps", "", "reaches")

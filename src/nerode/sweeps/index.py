@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core.errors import FormatError
-from nerode.sweeps.store import RESULT, SPEC, RunStore, read_key, read_result, read_spec
+from nerode.sweeps.store import RESULT, SPEC, RunStore, read_result, read_spec
 
 INDEX = ".index.jsonl"
 
@@ -78,7 +78,7 @@ def _outline(folder: Path) -> Outline:
         short = {name: value for name, value in result.items() if name not in _LONG}
         # As it was understood, where the result says so: with all its defaults.
         spec = result.get("spec") or read_spec(folder)
-        return Outline(name=folder.name, key=read_key(folder), spec=spec, result=short)
+        return Outline(name=folder.name, key=result["key"], spec=spec, result=short)
     except FormatError as error:
         return Outline(name=folder.name, key="", spec={}, result={}, damage=str(error))
 

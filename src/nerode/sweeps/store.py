@@ -223,15 +223,20 @@ def read_key(folder: Path) -> str:
     Raises:
         FormatError: if the folder is not that of a finished run.
     """
-    key = read_result(folder).get("key")
-    if not isinstance(key, str) or not _KEY.match(key):
-        raise FormatError("does not say which run it is of: it has no key", path=folder / RESULT)
-    return key
+    return str(read_result(folder)["key"])
 
 
 def read_result(folder: Path) -> dict[str, Any]:
-    """Returns what a finished run found, or raises FormatError."""
-    return _read_json(folder / RESULT)
+    """Returns what a finished run found, with its `key`.
+
+    Raises:
+        FormatError: if the folder is not that of a finished run.
+    """
+    result = _read_json(folder / RESULT)
+    key = result.get("key")
+    if not isinstance(key, str) or not _KEY.match(key):
+        raise FormatError("does not say which run it is of: it has no key", path=folder / RESULT)
+    return result
 
 
 def read_spec(folder: Path) -> dict[str, Any]:
