@@ -42,9 +42,7 @@ def main() -> None:
     networks, proved, checked = (sum(row[i] for row in rows) for i in (1, 2, 3))
     making, checking = (sum(row[i] for row in rows) for i in (4, 5))
     print(f"{len(rows)} languages, {networks} networks, {proved} proved, {checked} checked")
-    print(
-        f"compile and certify {making:.0f} s, check {checking:.0f} s, two processes: {wall:.0f} s of wall time"
-    )
+    print(f"compile and certify {making:.0f} s, check {checking:.0f} s, two processes: {wall:.0f} s of wall")
     print(f"target for compiling and certifying: {TARGET_SECONDS:.0f} s on two cores", end=": ")
     print("ok" if making / 2 < TARGET_SECONDS else f"MISSED ({making / 2:.0f} s)")
     for row in sorted(rows, key=lambda row: -row[4])[:8]:
