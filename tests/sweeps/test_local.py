@@ -62,6 +62,12 @@ def test_a_damaged_run_is_set_aside_and_run_again(tmp_path):
     assert contents(tmp_path) == before
 
 
+def test_files_of_the_user_do_not_take_the_place_of_modules(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise RuntimeError('not the json you know')")
+    monkeypatch.chdir(tmp_path)
+    assert not sweep(tmp_path / "runs", [job(1)]).problems
+
+
 def test_two_drivers_on_one_folder(tmp_path):
     tmp_path.joinpath("runs").mkdir()
     with locked(tmp_path / "runs"), pytest.raises(InputError, match="in use by process"):

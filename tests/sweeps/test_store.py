@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import pytest
 
@@ -105,6 +107,21 @@ def test_failures_are_kept_until_the_run_succeeds(tmp_path):
     attempt = store.begin(bad.key)
     store.publish(attempt, bad.spec, RunOutput(result={}, environment={}))
     assert store.failures() == []
+
+
+@pytest.mark.parametrize(("code", "status"), [(errno.ENOSPC, "disk"), (errno.EACCES, "failed")])
+def test_a_full_disk_is_told_from_an_error_of_the_run(tmp_path, code, status):
+    class Broken(Toy):
+        def run(self, spec, out, scratch):
+            try:
+                raise OSError(code, os.strerror(code))
+            except OSError as error:
+                # So does everything that writes files whole or not at all.
+                raise InputError(f"cannot write: {error.strerror}") from None
+
+    outcome = execute(RunStore(tmp_path), Broken(), job(1))
+    assert outcome.status == status
+    assert os.strerror(code) in outcome.message
 
 
 def test_numbers_that_are_not_finite_fail_the_run(tmp_path):

@@ -11,7 +11,7 @@ from nerode.core.errors import InputError
 from nerode.sweeps.runner import Job, Outcome, Runner
 from nerode.sweeps.store import RunStore
 
-DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM})
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """What will meet the next run as well."""
 
 

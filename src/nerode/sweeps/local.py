@@ -54,8 +54,10 @@ class _Worker:
 
     def __init__(self, store: Path, runner: str) -> None:
         self.job: Job | None = None
+        # -P: a file random.py in the user's folder must not take the place of Python's.
+        command = [sys.executable, "-P", "-m", "nerode.sweeps.worker"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "nerode.sweeps.worker", str(store), runner, str(os.getpid())],
+            [*command, str(store), runner, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(_THREADS, "1")},
