@@ -37,7 +37,7 @@ class Study:
 
 
 def study(name: str, targets: tuple[str, ...]) -> Study:
-    """Compiles, certifies and checks; targets that get the same network share its proof, which counts once."""
+    """Compiles, certifies and checks; targets that get the same network share its proof."""
     language = find_language(name)
     begun = time.perf_counter()
     found = study_networks(language, targets=dict.fromkeys(targets, ()), budget=Budget(seconds=SECONDS))
@@ -74,9 +74,7 @@ def main() -> None:
         )
         making, checking = sum(r.seconds for r in rows), sum(r.checking for r in rows)
         print(f"{title}: {len(rows)} languages, {networks} networks, {proved} proved, {checked} checked")
-        print(
-            f"  compile and certify {making:.0f} s, check {checking:.0f} s; two processes: {wall:.0f} s of wall"
-        )
+        print(f"  compile and certify {making:.0f} s, check {checking:.0f} s; in two processes {wall:.0f} s")
         if targets is CLASSES:
             print(f"  {'ok' if making / 2 < TARGET_SECONDS else 'MISSED'}: {making / 2:.0f} s a core")
         for row in sorted(rows, key=lambda row: -row.seconds)[:5]:
