@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nerode.conformance.checks import CHECKS
+    from nerode.conformance.examination import examine, suite
     from nerode.conformance.subject import Subject
-    from nerode.conformance.tests import examine, suite
 
-_HOMES = {"CHECKS": "checks", "Subject": "subject", "examine": "tests", "suite": "tests"}
+_HOMES = {"CHECKS": "checks", "Subject": "subject", "examine": "examination", "suite": "examination"}
 
 __all__ = ["CHECKS", "Subject", "examine", "suite"]
 

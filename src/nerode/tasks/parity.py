@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 
-from nerode.core.errors import InputError
 from nerode.core.refs import Reference
+from nerode.tasks.lengths import Labels, counted, require_range
 from nerode.tasks.table import TaskKind, register_task
 from nerode.tasks.task import Batch, Memory, Task
 
@@ -26,11 +25,10 @@ class ParitySettings:
 
     shortest: int = 3
     longest: int = 40
-    labels: Literal["all", "last"] = "all"
+    labels: Labels = "all"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.shortest <= self.longest:
-            raise InputError(f"lengths from {self.shortest} to {self.longest} are not a range from 1 on")
+        require_range(self.shortest, self.longest)
 
 
 class Parity(Task):
@@ -51,12 +49,10 @@ class Parity(Task):
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns uniform words."""
         bits = rng.integers(0, 2, (count, length))
-        mask = np.ones((count, length), dtype=np.bool_)
-        if self.settings.labels == "last":
-            mask[:, :-1] = False
-        parity = bits.cumsum(axis=1) % 2
         return Batch(
-            inputs=torch.from_numpy(bits), targets=torch.from_numpy(parity), mask=torch.from_numpy(mask)
+            inputs=torch.from_numpy(bits),
+            targets=torch.from_numpy(bits.cumsum(axis=1) % 2),
+            mask=torch.from_numpy(counted(self.settings.labels, count, length)),
         )
 
 

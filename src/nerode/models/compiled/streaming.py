@@ -46,8 +46,8 @@ class Stream:
         self._most = most
         self._dtype = np.uint8 if len(self.alphabet) <= 256 else np.uint32
         start = self._interpreter.start()
-        self._known: list[tuple[Any, Answer]] = [(None, self._interpreter.empty_answer())] * 2
-        self._known[1] = (start, self._interpreter.empty_answer())
+        empty = self._interpreter.empty_answer()
+        self._known: list[tuple[Any, Answer]] = [(None, empty), (start, empty)]
         self._rows: dict[Hashable, int] = {}
         self._table = np.zeros((16, max(1, len(self.alphabet))), dtype=np.uint32)
         self._here: tuple[Any, Answer] = self._known[1]

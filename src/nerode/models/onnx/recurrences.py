@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -101,34 +101,35 @@ def _gated(graph: GraphWriter, moves: GatedCell, seen: str, state: str, width: i
     def gate(number: int, inner: str) -> str:
         return write_map(graph, moves.gates[number], graph.join([seen, inner]), is_complex=False)
 
-    def squash(name: str, x: str) -> str:
-        return graph.node(name, x)
-
     def mix(left: str, old: str, right: str, new: str) -> str:
         return graph.node("Add", graph.node("Mul", left, old), graph.node("Mul", right, new))
 
     if moves.cell == "gru":
-        reset, update = (squash("Sigmoid", gate(i, h)) for i in (0, 1))
-        candidate = squash("Tanh", gate(2, graph.node("Mul", reset, h)))
+        reset, update = (graph.node("Sigmoid", gate(i, h)) for i in (0, 1))
+        candidate = graph.node("Tanh", gate(2, graph.node("Mul", reset, h)))
         return mix(graph.node("Sub", graph.number(1.0), update), h, update, candidate)
     write, forget, shown, inner = (gate(i, h) for i in range(4))
-    forget, shown, inner = squash("Sigmoid", forget), squash("Sigmoid", shown), squash("Tanh", inner)
+    forget, shown, inner = (
+        graph.node("Sigmoid", forget),
+        graph.node("Sigmoid", shown),
+        graph.node("Tanh", inner),
+    )
     c = graph.piece(state, width, 2 * width)
     if moves.cell == "lstm":
-        c = mix(forget, c, squash("Sigmoid", write), inner)
-        return graph.join([graph.node("Mul", shown, squash("Tanh", c)), c])
-    grown = squash("Exp", write)
+        c = mix(forget, c, graph.node("Sigmoid", write), inner)
+        return graph.join([graph.node("Mul", shown, graph.node("Tanh", c)), c])
+    grown = graph.node("Exp", write)
     n = graph.piece(state, 2 * width, 3 * width)
     c = mix(forget, c, grown, inner)
     n = graph.node("Add", graph.node("Mul", forget, n), grown)
     return graph.join([graph.node("Div", graph.node("Mul", shown, c), n), c, n])
 
 
-def _dense(rows: Sequence[Row], columns: int, part: object) -> Floats:
+def _dense(rows: Sequence[Row], columns: int, part: Callable[[Exact], Exact]) -> Floats:
     matrix = np.zeros((len(rows), columns))
     for i, row in enumerate(rows):
         for j, c in row:
-            matrix[i, j] = to_float(real_part(c) if part is real_part else imaginary_part(c))
+            matrix[i, j] = to_float(part(c))
     return matrix
 
 
