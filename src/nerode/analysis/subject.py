@@ -1,0 +1,118 @@
+"""What is looked at: a trained run, a saved model, or a compiled network, with all that is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from nerode.certificates.checker import LANGUAGE_FILE, NETWORK_FILE
+from nerode.certificates.folder import read_language, read_network
+from nerode.compiler.network import Network
+from nerode.core.errors import FormatError, InputError
+from nerode.languages.language import Language
+from nerode.models.folder import read_model
+from nerode.models.load import load_model
+from nerode.models.model import Model
+from nerode.models.weights_file import MAX_WEIGHTS_BYTES, fill_weights, read_bytes, read_tensors
+from nerode.tasks.task import Task
+from nerode.training.record import RunRecord
+from nerode.training.run_folder import MODEL, RESULT, WEIGHTS, read_run
+from nerode.training.spec import TrainSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A network, and what is known about where it comes from.
+
+    Attributes:
+        name: for titles.
+        model: in evaluation mode.
+        record: what its training found; None if it was not trained here.
+        task: what it was trained to do; None if unknown.
+        language: the language that it is about; None if the task is about none.
+        network: the exact network, if it was compiled.
+    """
+
+    name: str
+    model: nn.Module
+    record: RunRecord | None = None
+    task: Task | None = None
+    language: Language | None = None
+    network: Network | None = None
+
+    @property
+    def spec(self) -> TrainSpec | None:
+        """The spec of its training, None if it was not trained here."""
+        return None if self.record is None else TrainSpec.from_mapping(self.record.spec)
+
+    @property
+    def zoo_model(self) -> Model:
+        """The model as one of the zoo, or InputError if it is another kind of module."""
+        if not isinstance(self.model, Model):
+            raise InputError(
+                f"{self.name} is a {type(self.model).__name__}; this analysis needs a model of the zoo"
+            )
+        return self.model
+
+    def untrained(self) -> nn.Module:
+        """Returns the model as it was before its training: the baseline of every picture.
+
+        Raises:
+            InputError: if it was not trained here.
+        """
+        spec = self.spec
+        if spec is None or self.task is None:
+            raise InputError(f"{self.name} was not trained here; there is no untrained one to compare with")
+        return spec.model.build(self.task, seed=spec.run.seed).eval()
+
+
+def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> Subject:
+    """Returns the network of a folder: a run, a saved model of the zoo, or a compiled network.
+
+    Args:
+        folder: where it is.
+        dtype: type of the weights of a compiled network; a trained one keeps its own.
+
+    Raises:
+        FormatError: if the folder is none of these, or damaged.
+        InputError: if the run diverged, so that there is no model.
+    """
+    if (folder / RESULT).exists():
+        return _run(folder)
+    if (folder / LANGUAGE_FILE).exists():
+        network, language = read_network(folder), read_language(folder)
+        return Subject(
+            name=folder.name,
+            model=load_model(network, dtype=dtype).eval(),
+            language=language,
+            network=network,
+        )
+    if (folder / NETWORK_FILE).exists():
+        return Subject(name=folder.name, model=read_model(folder).eval())
+    raise FormatError(
+        f"is neither a run ({RESULT}) nor a model ({NETWORK_FILE}); `nerode train` and `nerode compile` "
+        "make such folders",
+        path=folder,
+    )
+
+
+def _run(folder: Path) -> Subject:
+    record = read_run(folder)
+    if record.divergence is not None:
+        raise InputError(f"{folder} diverged at step {record.divergence.step}: it has no model to look at")
+    spec = TrainSpec.from_mapping(record.spec)
+    task = spec.task.build()
+    name = f"{record.title} on {spec.task.name}, seed {spec.run.seed}"
+    model: nn.Module
+    if (folder / MODEL / NETWORK_FILE).exists():
+        model = read_model(folder / MODEL)
+    else:
+        model = spec.model.build(task, seed=spec.run.seed)
+        path = folder / MODEL / WEIGHTS
+        fill_weights(model, read_tensors(read_bytes(path, MAX_WEIGHTS_BYTES), path), path)
+    return Subject(
+        name=name, model=model.eval(), record=record, task=task, language=getattr(task, "language", None)
+    )
