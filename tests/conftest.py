@@ -12,3 +12,5 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The machine is shared: how long one example takes says nothing about the code.
 settings.register_profile("nerode", deadline=None)
 settings.load_profile("nerode")
+
+pytest_plugins = ["tests.browser"]
