@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,12 @@ from nerode.core.errors import InputError
 from nerode.core.files import write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.bestiary import suite as suite_rows
-from nerode.report.atlas import AtlasRow, atlas_page
+from nerode.report.atlas import atlas_page
+from nerode.report.atlas_cache import AtlasCache
+from nerode.report.atlas_entry import AtlasEntry, AtlasRow, entry_of
+from nerode.report.highlights import read_highlights
 from nerode.report.study import study_language
+from nerode.report.trained import read_experiments, read_runs
 from nerode.verdict.records import Sense, Status
 
 _SECONDS_A_PROOF = 10.0
@@ -44,22 +48,45 @@ _SECONDS_A_PROOF = 10.0
     "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Processes to use.")
+@click.option(
+    "--experiments",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("experiments"),
+    show_default=True,
+    help="Tables of experiments, for what training found.",
+)
+@click.option(
+    "--runs", type=click.Path(file_okay=False, path_type=Path), multiple=True, help="Your own runs, likewise."
+)
+@click.option("--fresh", is_flag=True, help="Compute everything, whatever earlier runs have kept.")
 @sense_option
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON instead of the path.")
 def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **options: Any) -> None:
-    """Write the page of every named language × every architecture."""
-    budget = make_budget(options)
+    """Write the page of every named language × every architecture.
+
+    What was computed is kept in the folder .atlas beside the page, so that the next run is quick.
+    """
     started = time.monotonic()
     names = _names(suite, only)
-    rows = list(_progress(_studied(names, budget, options["networks"], options["jobs"]), names))
-    page = atlas_page(rows, sense=Sense(options["sense"]), command=_command(output, suite, only))
+    entries = list(_progress(_entries(names, output, options), names))
+    trained = read_experiments(options["experiments"])
+    for folder in options["runs"]:
+        trained += read_runs(folder)
+    page = atlas_page(
+        entries,
+        sense=Sense(options["sense"]),
+        command=_command(output, suite, only),
+        trained=trained,
+        highlights=read_highlights(options["experiments"]),
+    )
     write_atomically(output, page)
     if as_json:
-        counts = {s.value: sum(v.status is s for r in rows for v in r.verdicts) for s in Status}
-        click.echo(json.dumps({"languages": len(rows), "verdicts": counts, "out": str(output)}))
+        answers = [a for e in entries for row in e.cells.values() for a in row if a is not None]
+        counts = {s.value: sum(answer[0] == s.value for answer in answers) for s in Status}
+        click.echo(json.dumps({"languages": len(entries), "verdicts": counts, "out": str(output)}))
         return
-    click.echo(f"{len(rows)} languages in {time.monotonic() - started:.1f} s", err=True)
+    click.echo(f"{len(entries)} languages in {time.monotonic() - started:.1f} s", err=True)
     click.echo(str(output))
 
 
@@ -85,46 +112,62 @@ def _command(output: Path, suite: str | None, only: str | None) -> str:
     return f"nerode atlas{chosen} -o {output}"
 
 
-def _studied(names: list[str], budget: Budget, networks: bool, jobs: int) -> Iterator[AtlasRow]:
-    """Yields the rows in order; several processes work ahead where there are several."""
-    if jobs == 1 or len(names) == 1:
+def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterator[AtlasEntry]:
+    """Yields the entries in order; several processes work ahead where there are several."""
+    budget, sense, networks = make_budget(options), Sense(options["sense"]), options["networks"]
+    limits = {field.name: getattr(budget, field.name) for field in fields(budget) if field.name[0] != "_"}
+    cache = AtlasCache(
+        None if options["fresh"] else output.parent / ".atlas",
+        {"budget": limits, "sense": sense.value, "networks": networks},
+    )
+    kept = {name: entry for name in names if (entry := cache.read(name)) is not None}
+    missing = [name for name in names if name not in kept]
+    with ExitStack() as stack:
+        if options["jobs"] == 1 or len(missing) <= 1:
+            found = (_entry(name, budget, sense, networks) for name in missing)
+        else:
+            pool = stack.enter_context(ProcessPoolExecutor(max_workers=min(options["jobs"], len(missing))))
+            found = (
+                future.result()
+                for future in [pool.submit(_entry, name, budget, sense, networks) for name in missing]
+            )
         for name in names:
-            yield _row(name, _parts(name, budget, networks))
-        return
-    with ProcessPoolExecutor(max_workers=min(jobs, len(names))) as pool:
-        found = pool.map(_parts, names, itertools.repeat(budget), itertools.repeat(networks))
-        yield from map(_row, names, found)
+            if name in kept:
+                yield kept[name]
+                continue
+            entry = next(found)
+            cache.write(name, entry)
+            yield entry
 
 
-def _parts(name: str, budget: Budget, networks: bool) -> dict[str, Any]:
-    """What is found about a language, without the language: that may not travel between processes."""
+def _entry(name: str, budget: Budget, sense: Sense, networks: bool) -> AtlasEntry:
+    """What the page shows of a language."""
     limits = replace(budget, seconds=min(budget.seconds, _SECONDS_A_PROOF)) if networks else budget
-    study = study_language(find_language(name, budget.start()), networks=networks, budget=limits.start())
-    return {
-        "profile": study.profile,
-        "verdicts": tuple(study.table),
-        "dfa": study.automaton,
-        "eggboxes": study.eggboxes,
-        "networks": study.networks,
-    }
-
-
-def _row(name: str, parts: dict[str, Any]) -> AtlasRow:
+    language = find_language(name, budget.start())
+    study = study_language(language, networks=networks, budget=limits.start())
     suites = BESTIARY[name].suites if name in BESTIARY else ()
-    return AtlasRow(language=find_language(name), group=suites[0] if suites else "", **parts)
+    row = AtlasRow(
+        language=language,
+        group=suites[0] if suites else "",
+        profile=study.profile,
+        verdicts=tuple(study.table),
+        dfa=study.automaton,
+        eggboxes=study.eggboxes,
+        networks=study.networks,
+    )
+    return entry_of(row, sense=sense)
 
 
-def _progress(rows: Iterator[AtlasRow], names: list[str]) -> Iterator[AtlasRow]:
-    """Passes the rows on, with a bar on a terminal and one line a language elsewhere."""
+def _progress(entries: Iterator[AtlasEntry], names: list[str]) -> Iterator[AtlasEntry]:
+    """Passes the entries on, with a bar on a terminal and one line a language elsewhere."""
     if sys.stderr.isatty():
         from rich.progress import track
 
         from nerode.report.terminal import make_console
 
-        yield from track(rows, total=len(names), description="atlas", console=make_console(stderr=True))
+        yield from track(entries, total=len(names), description="atlas", console=make_console(stderr=True))
         return
-    for i, row in enumerate(rows, start=1):
-        proved = sum(item.is_proved for item in row.networks)
-        made = sum(item.network is not None for item in row.networks)
-        click.echo(f"[{i}/{len(names)}] {names[i - 1]}: {made} networks, {proved} proved", err=True)
-        yield row
+    for i, entry in enumerate(entries, start=1):
+        made = len(entry.networks)
+        click.echo(f"[{i}/{len(names)}] {names[i - 1]}: {made} networks, {entry.proved} proved", err=True)
+        yield entry

@@ -29,12 +29,17 @@ def describe_network(network: Network) -> str:
         f"  construction  {network.origin.construction} ({network.origin.reference})",
         f"  route         {network.origin.route}",
     ]
-    if not _is_one_hot(network):
-        lines += ["", "Embedding", *_indent(_embedding(network))]
-    for number, layer in enumerate(network.layers, start=1):
-        lines += ["", _headline(number, layer), *_indent(_layer(layer, network.alphabet))]
-    lines += ["", *_decoder(network.decoder, network.alphabet)]
+    for headline, part in network_parts(network):
+        lines += ["", headline, *_indent(part)]
     return "\n".join(lines)
+
+
+def network_parts(network: Network) -> list[tuple[str, list[str]]]:
+    """Returns the embedding (where it says something), the layers and the decoder: a headline, and lines."""
+    parts = [] if _is_one_hot(network) else [("Embedding", _embedding(network))]
+    for number, layer in enumerate(network.layers, start=1):
+        parts.append((_headline(number, layer), _layer(layer, network.alphabet)))
+    return [*parts, _decoder(network.decoder, network.alphabet)]
 
 
 def _is_one_hot(network: Network) -> bool:
@@ -77,7 +82,7 @@ def _state(layer: Layer) -> list[str]:
     return found
 
 
-def _decoder(decoder: Decoder, alphabet: Alphabet) -> list[str]:
+def _decoder(decoder: Decoder, alphabet: Alphabet) -> tuple[str, list[str]]:
     outputs = [*alphabet, END]
     reads = _stream(decoder.reads)
     first = f"at the start: {_listed(decoder.empty.names(alphabet))}"
@@ -87,15 +92,15 @@ def _decoder(decoder: Decoder, alphabet: Alphabet) -> list[str]:
             lines = write_map(decoder.units, units, reads, around="relu")
             lines += write_map(decoder.scores, outputs, [*reads, *units])
             title = f"Decoder: legal where the score is above 1/2 ({END} is the end)"
-            return [title, *_indent([first, *lines])]
+            return title, [first, *lines]
         case PointDecoder():
             lines = [f"reads {_listed(reads)}"]
             for point, answer in zip(decoder.points, decoder.answers, strict=True):
                 lines.append(f"{write_vector(point)}: {_listed(answer.names(alphabet))}")
-            return ["Decoder: the answer of the nearest point", *_indent([first, *shorten(lines)])]
+            return "Decoder: the answer of the nearest point", [first, *shorten(lines)]
         case LogitDecoder():
             size = f"{decoder.num_entries:,} weights from {len(reads):,} neurons to {len(outputs):,} outputs"
-            return [f"Decoder: {decoder.normaliser}, {size}", *_indent([first])]
+            return f"Decoder: {decoder.normaliser}, {size}", [first]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,49 +1,24 @@
-"""The page of many languages: a matrix of languages and architectures, and a section for each language."""
+"""The page of many languages: a matrix of languages and architectures, and a section for each of both."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from nerode.algebra.records import Profile
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from markupsafe import Markup
+
+from nerode.report.atlas_entry import AtlasEntry, AtlasRow, entry_of
 from nerode.report.bibliography import Bibliography
-from nerode.report.eggbox import Box
-from nerode.report.language_view import LanguageView, view_language
-from nerode.report.networks import NetworkStudy
+from nerode.report.disagreements import Disagreement, find_disagreements
+from nerode.report.highlights import Highlight
 from nerode.report.pages import render
-from nerode.report.verdict_rows import (
-    FAMILY_ORDER,
-    SENSE_TITLES,
-    Answer,
-    Family,
-    answer,
-    families,
-    family_title,
-    sense_title,
-)
+from nerode.report.trained import Trained
+from nerode.report.verdict_rows import FAMILY_ORDER, SENSE_TITLES, family_title, sense_title
 from nerode.verdict.architectures import ARCHITECTURES, Architecture
-from nerode.verdict.records import Sense, Verdict
+from nerode.verdict.records import Sense
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtlasRow:
-    """One language of the atlas.
-
-    Attributes:
-        networks: compiled networks with their certificates.
-        group: a heading that it shares with its neighbours ("Tomita", "groups" …), may be empty.
-    """
-
-    language: Language
-    profile: Profile
-    verdicts: Sequence[Verdict]
-    dfa: Dfa | None = None
-    eggboxes: Sequence[Box] = ()
-    networks: Sequence[NetworkStudy] = ()
-    group: str = ""
+__all__ = ["AtlasEntry", "AtlasRow", "atlas_page"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +26,36 @@ class _Section:
     """What the page shows of one language."""
 
     number: int
-    group: str
-    view: LanguageView
-    families: list[Family]
-    networks: Sequence[NetworkStudy]
+    entry: AtlasEntry
+    summary: Markup
+    markup: Markup
     statuses: list[str]
+    trained: list[Trained]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ArchitectureSection:
+    """What the page shows of one architecture.
+
+    Attributes:
+        languages: for each status the numbers and names of the languages.
+        networks: for each language with a network its number, name, size and proved lengths.
+    """
+
+    architecture: Architecture
+    family: str
+    languages: dict[str, list[tuple[int, str]]]
+    networks: list[dict[str, Any]]
 
 
 def atlas_page(
-    rows: Sequence[AtlasRow],
+    rows: Sequence[AtlasRow | AtlasEntry],
     *,
     sense: Sense = Sense.FINITE_PRECISION,
     dtype: str = "float32",
     command: str = "",
+    trained: Sequence[Trained] = (),
+    highlights: Sequence[Highlight] = (),
 ) -> str:
     """Returns one HTML file with all languages; it needs no network, and a script only for comfort.
 
@@ -72,58 +64,64 @@ def atlas_page(
         sense: the arithmetic that the matrix shows first.
         dtype: the float format of the IEEE sense, the default of `decide`.
         command: the command line that made the page.
+        trained: what training found.
+        highlights: comparisons for the top of the page.
     """
-    groups = list(dict.fromkeys(row.group for row in rows))
-    rows = sorted(rows, key=lambda row: groups.index(row.group))
-    bibliography = Bibliography()
-    architectures = _architectures(rows)
-    book = _AnswerBook(bibliography)
-    cells = [_cells(row, architectures, book) for row in rows]
+    entries = [row if isinstance(row, AtlasEntry) else entry_of(row, sense=sense) for row in rows]
+    groups = list(dict.fromkeys(entry.group for entry in entries))
+    entries.sort(key=lambda entry: groups.index(entry.group))
+    architectures = _architectures(entries)
+    book = _AnswerBook()
+    cells = [_cells(entry, architectures, book) for entry in entries]
     first = list(SENSE_TITLES).index(sense)
     statuses = [[book.status(answers[first]) for answers in row] for row in cells]
+    bibliography = Bibliography()
+    for entry in entries:
+        bibliography.note(entry.cited)
+    known = _by_language(trained, entries)
     data = {
-        "languages": [row.language.name for row in rows],
+        "languages": [entry.name for entry in entries],
         "architectures": [[a.title, a.name, a.update] for a in architectures],
         "senses": [sense_title(s, dtype) for s in SENSE_TITLES],
         "first": first,
         "strings": book.strings,
         "answers": book.answers,
         "cells": cells,
+        "trained": _trained_data(known, architectures),
     }
     return render(
         "atlas.html.j2",
         styles=("atlas.css",),
         script="atlas.js",
-        title=f"Atlas of {len(rows)} languages · nerode",
-        sections=[_section(i, row, sense, statuses[i], bibliography) for i, row in enumerate(rows)],
+        title=f"Atlas of {len(entries)} languages · nerode",
+        sections=[
+            _Section(
+                number=i,
+                entry=entry,
+                summary=Markup(entry.summary),
+                markup=Markup(entry.section),
+                statuses=statuses[i],
+                trained=known[i],
+            )
+            for i, entry in enumerate(entries)
+        ],
         architectures=architectures,
+        architecture_sections=_architecture_sections(entries, architectures, statuses),
         spans=_spans(architectures),
         totals={status: sum(row.count(status) for row in statuses) for status in ("yes", "no", "open")},
-        task=next((v.task.value for row in rows for v in row.verdicts), "predict"),
+        task=next((entry.task for entry in entries), "predict"),
         data=data,
         bibliography=bibliography,
         command=command,
+        trained_count=sum(map(len, known)),
+        disagreements=_disagreements(entries, known, sense),
+        highlights=highlights,
     )
 
 
-def _section(
-    number: int, row: AtlasRow, sense: Sense, statuses: list[str], bibliography: Bibliography
-) -> _Section:
-    return _Section(
-        number=number,
-        group=row.group,
-        view=view_language(
-            row.language, row.profile, bibliography, dfa=row.dfa, eggboxes=row.eggboxes, compact=True
-        ),
-        families=families([v for v in row.verdicts if v.sense is sense], bibliography, sense=sense),
-        networks=row.networks,
-        statuses=statuses,
-    )
-
-
-def _architectures(rows: Sequence[AtlasRow]) -> list[Architecture]:
-    """All architectures of the rows, by family, in the order of the registry inside each."""
-    names = dict.fromkeys(v.architecture for row in rows for v in row.verdicts)
+def _architectures(entries: Sequence[AtlasEntry]) -> list[Architecture]:
+    """All architectures of the entries, by family, in the order of the registry inside each."""
+    names = dict.fromkeys(name for entry in entries for name in entry.cells)
     order = {title: i for i, title in enumerate(FAMILY_ORDER)}
     return sorted((ARCHITECTURES[name] for name in names), key=lambda a: order[family_title(a)])
 
@@ -140,11 +138,65 @@ def _spans(architectures: Sequence[Architecture]) -> list[tuple[str, int]]:
     return spans
 
 
-def _cells(row: AtlasRow, architectures: Sequence[Architecture], book: _AnswerBook) -> list[list[int]]:
+def _architecture_sections(
+    entries: Sequence[AtlasEntry], architectures: Sequence[Architecture], statuses: Sequence[Sequence[str]]
+) -> list[_ArchitectureSection]:
+    found = []
+    for column, architecture in enumerate(architectures):
+        languages: dict[str, list[tuple[int, str]]] = {"yes": [], "no": [], "open": []}
+        networks = []
+        for number, entry in enumerate(entries):
+            languages[statuses[number][column]].append((number, entry.name))
+            made = next((n for n in entry.networks if architecture.name in (n["target"], *n["also"])), None)
+            if made is not None:
+                networks.append({**made, "number": number, "language": entry.name})
+        found.append(
+            _ArchitectureSection(
+                architecture=architecture,
+                family=family_title(architecture),
+                languages=languages,
+                networks=networks,
+            )
+        )
+    return found
+
+
+def _by_language(trained: Sequence[Trained], entries: Sequence[AtlasEntry]) -> list[list[Trained]]:
+    return [[item for item in trained if item.language == entry.name.lower()] for entry in entries]
+
+
+def _trained_data(
+    known: Sequence[Sequence[Trained]], architectures: Sequence[Architecture]
+) -> dict[str, list[Any]]:
+    """What was trained, by the numbers of language and architecture."""
+    places = {architecture.name: i for i, architecture in enumerate(architectures)}
+    found: dict[str, list[Any]] = {}
+    for number, items in enumerate(known):
+        for item in items:
+            if item.architecture in places:
+                shown = {**asdict(item), "generalises": item.generalises, "learned": item.learned}
+                found.setdefault(f"{number},{places[item.architecture]}", []).append(shown)
+    return found
+
+
+def _disagreements(
+    entries: Sequence[AtlasEntry], known: Sequence[Sequence[Trained]], sense: Sense
+) -> list[Disagreement]:
+    place = list(SENSE_TITLES).index(sense)
+    verdicts = {
+        (entry.name.lower(), name): str(answer[0])
+        for entry in entries
+        for name, answers in entry.cells.items()
+        if (answer := answers[place]) is not None
+    }
+    return find_disagreements([item for items in known for item in items], verdicts)
+
+
+def _cells(entry: AtlasEntry, architectures: Sequence[Architecture], book: _AnswerBook) -> list[list[int]]:
     """The number of the answer for each architecture and sense; -1 where there is none."""
-    found = {(v.architecture, v.sense): v for v in row.verdicts}
+    nothing: list[list[Any] | None] = [None] * len(SENSE_TITLES)
     return [
-        [book.number(found.get((architecture.name, sense))) for sense in SENSE_TITLES]
+        [book.number(record) for record in entry.cells.get(architecture.name, nothing)]
         for architecture in architectures
     ]
 
@@ -152,42 +204,28 @@ def _cells(row: AtlasRow, architectures: Sequence[Architecture], book: _AnswerBo
 class _AnswerBook:
     """All different answers of a page, each written once."""
 
-    def __init__(self, bibliography: Bibliography) -> None:
+    def __init__(self) -> None:
         self.strings: list[str] = []
         self.answers: list[list[Any]] = []
-        self._bibliography = bibliography
         self._places: dict[str, int] = {}
         self._numbers: dict[Hashable, int] = {}
 
-    def number(self, verdict: Verdict | None) -> int:
-        """Returns the number of a verdict's text."""
-        if verdict is None:
+    def number(self, record: Sequence[Any] | None) -> int:
+        """Returns the number of an answer, which is noted if it is new."""
+        if record is None:
             return -1
-        text = answer(verdict, self._bibliography)
-        key = (text.status, text.reason, text.citation, text.assumptions, text.size, text.witness, text.tried)
+        status, *texts, assumptions, tried = record
+        key = (status, *texts, tuple(assumptions), tuple(tried))
         if key not in self._numbers:
             self._numbers[key] = len(self.answers)
-            self.answers.append(self._record(text))
+            places = [self._place(text) for text in texts]
+            lists = [[self._place(line) for line in lines] for lines in (assumptions, tried)]
+            self.answers.append([status, *places, *lists])
         return self._numbers[key]
 
     def status(self, number: int) -> str:
         """Returns the status of an answer, "open" where nothing was asked."""
         return "open" if number < 0 else str(self.answers[number][0])
-
-    def _record(self, text: Answer) -> list[Any]:
-        """status, reason, citation, its key, provenance, size, witness, assumptions, tried."""
-        citation = text.citation
-        return [
-            text.status,
-            self._place(text.reason),
-            self._place(citation.text if citation else ""),
-            self._place(citation.key if citation else ""),
-            self._place(text.provenance),
-            self._place(text.size),
-            self._place(text.witness),
-            [self._place(line) for line in text.assumptions],
-            [self._place(line) for line in text.tried],
-        ]
 
     def _place(self, string: str) -> int:
         if string not in self._places:

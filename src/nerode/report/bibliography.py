@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nerode.core.refs import Reference, Work, work
@@ -29,6 +29,16 @@ class Bibliography:
             return None
         number = self._numbers.setdefault(reference.key, len(self._numbers) + 1)
         return Citation(number=number, key=reference.key, text=str(reference))
+
+    def note(self, keys: Iterable[str]) -> None:
+        """Notes works for the list at the end that were cited elsewhere."""
+        for key in keys:
+            self._numbers.setdefault(key, len(self._numbers) + 1)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all works, in order."""
+        return list(self._numbers)
 
     def __iter__(self) -> Iterator[tuple[int, Work]]:
         return ((number, work(key)) for key, number in self._numbers.items())

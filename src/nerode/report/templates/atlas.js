@@ -16,6 +16,7 @@
   const pill = (status, text) => element("span", text || status, `pill ${status}`);
   const answerOf = (l, a, s) => data.answers[data.cells[l][a][s]];
   const statusOf = (l, a) => (answerOf(l, a, sense) || ["open"])[0];
+  const trainedOf = (l, a) => data.trained[`${l},${a}`] || [];
   const place = (cell) => [Number(cell.parentNode.dataset.language), cell.cellIndex - 1];
 
   function paint() {
@@ -28,6 +29,8 @@
         cell.classList.remove("yes", "no", "open");
         cell.classList.add(status);
         cell.textContent = marks[status];
+        const seen = trainedOf(l, a);
+        if (seen.length) cell.append(element("sup", seen.some((t) => t.generalises) ? "●" : "○"));
         cell.title = `${data.languages[l]} × ${data.architectures[a][0]}: ${status}`;
         cell.setAttribute("aria-label", cell.title);
         if (!row.hidden) totals[status] += 1;
@@ -75,6 +78,22 @@
     return section;
   }
 
+  function trainedPart(item) {
+    const section = element("section");
+    const line = element("p");
+    const word = item.generalises ? "right at the longest length tested" : item.learned ? "fails beyond training" : "not learned";
+    line.append(pill(item.generalises ? "yes" : "no", `trained: ${word}`), ` ${item.model}, ${item.seeds} seeds`);
+    const list = element("dl", "", "facts");
+    const percent = (x) => Math.round(100 * x);
+    for (const point of item.points) {
+      const range = point.low === point.high ? "" : ` (${percent(point.low)}–${percent(point.high)})`;
+      list.append(element("dt", point.label), element("dd", `${percent(point.median)} %${range}`));
+    }
+    list.append(element("dt", "by"), element("dd", item.source));
+    section.append(line, list);
+    return section;
+  }
+
   function open(cell) {
     const [l, a] = place(cell);
     const [title, name, update] = data.architectures[a];
@@ -83,7 +102,9 @@
     body.replaceChildren(
       element("h2", `${data.languages[l]} × ${title}`),
       element("p", `${name}: ${update}`, "muted small"),
-      ...order.map((s) => part(l, a, s)),
+      part(l, a, order[0]),
+      ...trainedOf(l, a).map(trainedPart),
+      ...order.slice(1).map((s) => part(l, a, s)),
     );
     dialog.showModal();
   }

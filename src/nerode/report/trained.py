@@ -1,0 +1,160 @@
+"""What training found for a language and an architecture: from tables of experiments and from runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from nerode.core.errors import UnknownName
+from nerode.verdict.architectures import find_architecture
+
+REPRODUCTION = "nerode-reproduction"
+RUN = "nerode-run"
+
+_TASKS_OF_A_LANGUAGE = {"parity": "parity", "flip-flop": "flip-flop"}
+"""Tasks about one language that is not in their settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """How well the seeds did somewhere.
+
+    Attributes:
+        label: a length, or what a paper calls a column.
+        median: over the seeds.
+        low: the worst seed.
+        high: the best seed.
+    """
+
+    label: str
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trained:
+    """What training found for one model on one language.
+
+    Attributes:
+        language: its name.
+        architecture: name of the verdicts.
+        model: what was trained.
+        points: from lengths of training to the longest that was tested.
+        seeds: how many runs.
+        threshold: the share from which a length counts as mastered.
+        source: the command or the folder that it comes from.
+    """
+
+    language: str
+    architecture: str
+    model: str
+    points: tuple[Point, ...]
+    seeds: int
+    threshold: float
+    source: str
+
+    @property
+    def generalises(self) -> bool:
+        """Whether the median seed masters the longest length that was tested."""
+        return self.points[-1].median >= self.threshold
+
+    @property
+    def learned(self) -> bool:
+        """Whether the median seed masters the lengths of training."""
+        return self.points[0].median >= self.threshold
+
+
+def read_experiments(folder: Path) -> list[Trained]:
+    """Returns what the committed tables of experiments say about languages; none if there is no folder."""
+    found: list[Trained] = []
+    for path in sorted(folder.rglob("*.json")):
+        data = _read(path)
+        if isinstance(data, dict) and data.get("format") == REPRODUCTION:
+            found += _lines(data)
+    return found
+
+
+def _lines(table: Mapping[str, Any]) -> Iterator[Trained]:
+    for line in table["lines"]:
+        cells = [cell for cell in line["cells"] if cell["values"]]
+        name = _architecture(line.get("architecture", ""))
+        if line["kind"] == "trained" and line.get("language") and name and cells:
+            yield Trained(
+                language=line["language"].lower(),
+                architecture=name,
+                model=line["model"],
+                points=tuple(_point(cell["column"], cell["values"]) for cell in cells),
+                seeds=len(cells[0]["values"]),
+                threshold=table["threshold"],
+                source=table["command"],
+            )
+
+
+def read_runs(folder: Path) -> list[Trained]:
+    """Returns what the runs of a folder found about languages; runs that differ in the seed go together."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted(folder.glob("*/result.json")):
+        data = _read(path)
+        if not isinstance(data, dict) or data.get("format") != RUN or not data.get("evaluations"):
+            continue
+        spec = json.loads(json.dumps(data["complete"]))
+        spec["run"].pop("seed", None)
+        groups.setdefault(json.dumps(spec, sort_keys=True), []).append(data)
+    return [item for runs in groups.values() if (item := _group(runs, folder)) is not None]
+
+
+def _group(runs: Sequence[Mapping[str, Any]], folder: Path) -> Trained | None:
+    first = runs[0]
+    language, name = _language(first["complete"]["task"]), _architecture(_title(first["title"]))
+    if not language or name is None:
+        return None
+    measure = first["measure"]
+    scores: dict[int, list[float]] = {}
+    for run in runs:
+        for score in run["evaluations"]:
+            scores.setdefault(score["length"], []).append(score[measure])
+    return Trained(
+        language=language,
+        architecture=name,
+        model=first["title"],
+        points=tuple(_point(f"{length:,}", scores[length]) for length in sorted(scores)),
+        seeds=len(runs),
+        threshold=first["threshold"],
+        source=str(folder),
+    )
+
+
+def _language(task: Mapping[str, Any]) -> str:
+    settings = task.get("settings", {})
+    name = settings.get("language") or settings.get("group") or _TASKS_OF_A_LANGUAGE.get(task["name"], "")
+    return str(name).lower()
+
+
+def _title(title: str) -> str:
+    """The architecture of a title: layers of one kind may be stacked."""
+    names = set(title.split(" ×")[0].split("+"))
+    return names.pop() if len(names) == 1 else title
+
+
+def _architecture(name: str) -> str | None:
+    try:
+        return find_architecture(name).name
+    except UnknownName:
+        return None
+
+
+def _point(label: str, values: Iterable[float]) -> Point:
+    found = list(values)
+    return Point(label=label, median=median(found), low=min(found), high=max(found))
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
