@@ -26,6 +26,15 @@ OpenPage = Callable[..., Any]
 _QUIET = {"log", "info", "debug", "startGroup", "endGroup"}
 
 
+def wait_until(page: Any, expression: str, *, seconds: float = 20.0) -> None:
+    """Waits until an expression holds in a page; playwright's own way needs a policy that allows eval."""
+    for _ in range(int(seconds / 0.05)):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"not so after {seconds} s: {expression}")
+
+
 class Watch:
     """What the pages of a test complained about, and whom they asked.
 

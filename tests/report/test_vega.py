@@ -11,7 +11,7 @@ import pytest
 from nerode.core.errors import InputError
 from nerode.report.pages import render
 from nerode.report.vega import Figure, FigureTable, LegendEntry, figure
-from tests.browser import OpenPage
+from tests.browser import OpenPage, wait_until
 
 BARS: dict[str, Any] = {
     "data": {"values": [{"x": "a", "y": 1}, {"x": "b", "y": 3}]},
@@ -63,6 +63,13 @@ def test_rows_may_have_any_names() -> None:
     assert figure(spec, title="t").spec == spec
 
 
+def test_tooltips_hold_no_text_that_is_read_as_an_expression() -> None:
+    tooltip = [{"field": "x", "title": "a\\'] + b"}]
+    spec = {**BARS, "layer": [{"mark": "bar", "encoding": {"tooltip": tooltip}}]}
+    with pytest.raises(InputError, match=re.escape("give its title in usermeta.titles")):
+        figure(spec, title="t")
+
+
 def test_a_legend_needs_its_parameter() -> None:
     with pytest.raises(InputError, match="no parameter called 'off'"):
         figure({"data": {"values": []}, "mark": "bar"}, title="t", legend=LEGEND)
@@ -108,9 +115,9 @@ def test_a_figure_is_drawn_hidden_shown_and_saved(open_page: OpenPage, tmp_path:
     bars = page.locator(".plot svg .mark-rect.role-mark path")
     assert bars.count() == 3
     page.get_by_role("button", name="letter a").click()
-    page.wait_for_function("document.querySelectorAll('.plot svg .mark-rect.role-mark path').length === 2")
+    wait_until(page, "document.querySelectorAll('.plot svg .mark-rect.role-mark path').length === 2")
     page.get_by_role("button", name="letter a").click()
-    page.wait_for_function("document.querySelectorAll('.plot svg .mark-rect.role-mark path').length === 3")
+    wait_until(page, "document.querySelectorAll('.plot svg .mark-rect.role-mark path').length === 3")
     # What was hidden is drawn last when it comes back.
     bars.nth(2).hover()
     assert page.locator(".figure-tip").inner_text() == "lettera"
@@ -134,7 +141,7 @@ def test_a_figure_follows_theme_and_width(open_page: OpenPage, tmp_path: Path, d
     assert 300 < narrow <= 390
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 900, "height": 700})
-    page.wait_for_function(f"{width} > {narrow + 300}")
+    wait_until(page, f"{width} > {narrow + 300}")
 
 
 @pytest.mark.browser

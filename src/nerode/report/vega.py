@@ -7,7 +7,7 @@ puts the engine into it once.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -97,6 +97,11 @@ class Figure:
             raise InputError(
                 f"the figure {self.title!r} would load something by {name!r}; put all rows in data.values"
             )
+        if (text := _risky_title(self.spec)) is not None:
+            raise InputError(
+                f"the figure {self.title!r} has the title {text!r} in a tooltip, where the engine reads it as "
+                "part of an expression; name the field there, and give its title in usermeta.titles"
+            )
         if self.legend and "off" not in {param.get("name") for param in self.spec.get("params", ())}:
             raise InputError(
                 f"the figure {self.title!r} has a legend, but no parameter called 'off' to obey it"
@@ -143,16 +148,34 @@ def figure(
     )
 
 
+def _risky_title(spec: Mapping[str, Any]) -> str | None:
+    """A title of a tooltip with quotes or the like, None if there is none."""
+    for item in _parts(spec):
+        shown = item.get("tooltip")
+        for channel in shown if isinstance(shown, list) else [shown]:
+            title = channel.get("title") if isinstance(channel, Mapping) else None
+            if title is not None and not _is_plain(title):
+                return str(title)
+    return None
+
+
+def _is_plain(title: Any) -> bool:
+    return isinstance(title, str) and title.isprintable() and not set(title) & set("\"'\\`")
+
+
 def _loading_key(spec: Mapping[str, Any]) -> str | None:
-    """A key by which Vega would load a file or make a link, None if there is none; rows are not looked at."""
-    todo: list[Any] = [{**spec, "data": {k: v for k, v in spec["data"].items() if k != "values"}}]
+    """A key by which Vega would load a file or make a link, None if there is none."""
+    return next((name for item in _parts(spec) for name in ("url", "href") if name in item), None)
+
+
+def _parts(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """All objects of a specification but its rows and its titles."""
+    own = {"values", "titles"}
+    todo: list[Any] = [spec]
     while todo:
         item = todo.pop()
         if isinstance(item, Mapping):
-            for name in ("url", "href"):
-                if name in item:
-                    return name
-            todo += item.values()
+            yield item
+            todo += (value for name, value in item.items() if name not in own)
         elif isinstance(item, list | tuple):
             todo += item
-    return None

@@ -25,14 +25,14 @@
   tip.hidden = true;
   tip.setAttribute("role", "status");
   document.body.append(tip);
-  const showTip = (_, event, item, value) => {
+  const showTip = (titles) => (_, event, item, value) => {
     tip.hidden = value == null || value === "";
     if (tip.hidden) return;
-    const rows = typeof value === "object" ? Object.entries(value) : [["", value]];
+    const rows = (typeof value === "object" ? Object.entries(value) : [["", value]]).filter((row) => row[1] !== "");
     tip.replaceChildren(...rows.map(([name, shown]) => {
       const row = document.createElement("div");
       const label = document.createElement("span");
-      label.textContent = name;
+      label.textContent = Object.hasOwn(titles, name) ? titles[name] : name;
       row.append(label, String(shown));
       return row;
     }));
@@ -74,7 +74,7 @@
       this.view?.finalize();
       this.view = new vega.View(program, {
         expr: vegaInterpreter.expressionInterpreter, renderer: "svg", container: this.place, hover: true,
-        loader, tooltip: showTip,
+        loader, tooltip: showTip(this.spec.usermeta?.titles ?? {}),
       });
       if (this.hidden.size) this.view.signal("off", [...this.hidden]);
       await this.view.runAsync();

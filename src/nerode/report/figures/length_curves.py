@@ -1,0 +1,110 @@
+"""What a figure of length generalisation shows: the runs, published values, and what theory says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from nerode.core.errors import InputError
+
+Status = Literal["yes", "no", "open"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedCurve:
+    """One run: its seed, and the accuracy at each tested length."""
+
+    seed: int
+    points: tuple[tuple[int, float], ...]
+
+    def __post_init__(self) -> None:
+        lengths = [length for length, _ in self.points]
+        if lengths != sorted(set(lengths)):
+            raise InputError(f"the lengths {lengths} of seed {self.seed} are not in order, each once")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theory:
+    """What is known of an architecture at every length.
+
+    Attributes:
+        status: "yes", "no" or "open".
+        reason: in one sentence.
+        source: the work that says so; may be empty.
+    """
+
+    status: Status
+    reason: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthSeries:
+    """All runs of one architecture."""
+
+    label: str
+    runs: tuple[SeedCurve, ...]
+    theory: Theory | None = None
+
+    def medians(self) -> list[tuple[int, float, float, float, int]]:
+        """Returns length, median, least, largest and number of seeds."""
+        found: dict[int, list[float]] = {}
+        for run in self.runs:
+            for length, value in run.points:
+                found.setdefault(length, []).append(value)
+        return [(n, median(v), min(v), max(v), len(v)) for n, v in sorted(found.items())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A published value.
+
+    Attributes:
+        label: the architecture, as the series calls it if it is the same.
+        x: the length; None if it holds for all lengths of the figure.
+        y: the value.
+        source: where it was published.
+    """
+
+    label: str
+    x: float | None
+    y: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthCurves:
+    """What a figure of length generalisation shows.
+
+    Attributes:
+        title: above the figure.
+        measure: what the accuracy is a share of.
+        series: the architectures.
+        trained: shortest and longest length of training; None if unknown.
+        published: reference values.
+        caption: below the figure.
+    """
+
+    title: str
+    measure: str
+    series: tuple[LengthSeries, ...]
+    trained: tuple[int, int] | None = None
+    published: tuple[Published, ...] = ()
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        labels = [series.label for series in self.series]
+        if len(set(labels)) != len(labels):
+            raise InputError(f"two series have the same label: {labels}; give each its own")
+
+    @property
+    def lengths(self) -> list[int]:
+        """All tested lengths."""
+        return sorted({x for s in self.series for run in s.runs for x, _ in run.points})
+
+    @property
+    def values(self) -> list[float]:
+        """All accuracies, published ones too."""
+        measured = [y for s in self.series for run in s.runs for _, y in run.points]
+        return measured + [item.y for item in self.published]

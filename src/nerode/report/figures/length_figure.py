@@ -1,0 +1,258 @@
+"""Accuracy against length: every seed thin, the median thick, published values, and what theory says."""
+
+from __future__ import annotations
+
+from nerode.report.figures.length_curves import LengthCurves, Status
+from nerode.report.figures.marks import (
+    SHOWN,
+    colour_channel,
+    dash_channel,
+    fitted,
+    layered,
+    legend_of,
+    number_axis,
+    only,
+    rounded,
+    spans_decades,
+    tooltip,
+)
+from nerode.report.training_runs import share
+from nerode.report.vega import Figure, FigureTable, Json, figure
+
+THEORY_MARKS: dict[Status, str] = {"yes": "✓", "no": "✗", "open": "?"}
+_STRIP = 9
+"""Height of the band of one series, in pixels."""
+
+_TITLES = {
+    "series": "model",
+    "seed": "seed",
+    "x": "length",
+    "y": "accuracy",
+    "shown": "median",
+    "range": "range",
+    "status": "at every length",
+    "reason": "why",
+    "source": "source",
+}
+
+
+def length_figure(curves: LengthCurves) -> Figure:
+    """Returns the figure of a page."""
+    labels = [series.label for series in curves.series]
+    others = list(dict.fromkeys(item.label for item in curves.published if item.label not in labels))
+    notes = [THEORY_MARKS[s.theory.status] if s.theory else "" for s in curves.series]
+    notes += ["(published)"] * len(others)
+    return figure(
+        _spec(curves, [*labels, *others]),
+        title=curves.title,
+        caption=curves.caption,
+        alternative=_words(curves),
+        legend=legend_of([*labels, *others], notes=notes, dashed=others),
+        table=_table(curves),
+    )
+
+
+def _spec(curves: LengthCurves, labels: list[str]) -> Json:
+    lengths = curves.lengths
+    log = spans_decades(lengths)
+    x = number_axis("x", "length", log=log, domain=_domain(lengths), values=lengths)
+    low = min([0.0 if min(curves.values, default=0) < 0.45 else 0.4, *curves.values])
+    y = number_axis("y", "accuracy", domain=fitted([], low=low, high=1.0))
+    y["axis"]["tickCount"] = 6
+    colour, dash = colour_channel(labels), dash_channel(labels)
+    seed_tip = tooltip("series", "seed", "x", "y")
+    layers: list[Json] = [
+        {
+            "transform": [only("seed"), SHOWN],
+            "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.35},
+            "encoding": {"x": x, "y": y, "color": colour, "strokeDash": dash, "detail": {"field": "seed"}},
+        },
+        {
+            "transform": [only("seed"), SHOWN],
+            "mark": {"type": "point", "filled": True, "size": 26, "opacity": 0.45},
+            "encoding": {"x": x, "y": y, "color": colour, "tooltip": seed_tip},
+        },
+        {
+            "transform": [only("median"), SHOWN],
+            "mark": {"type": "line", "strokeWidth": 2.75},
+            "encoding": {"x": x, "y": y, "color": colour, "strokeDash": dash},
+        },
+        {
+            "transform": [only("median"), SHOWN],
+            "mark": {"type": "point", "filled": True, "size": 52, "opacity": 1},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": colour,
+                "tooltip": tooltip("series", "x", "shown", "range"),
+            },
+        },
+    ]
+    rows = _rows(curves)
+    layers += _training_layers(curves, x)
+    layers += _theory_layers(curves, x, colour)
+    layers += _published_layers(curves, x, y, colour)
+    return layered(rows, *layers, height=320, titles=_TITLES)
+
+
+def _rows(curves: LengthCurves) -> list[Json]:
+    rows: list[Json] = []
+    for series in curves.series:
+        for run in series.runs:
+            rows += [
+                {"kind": "seed", "series": series.label, "seed": run.seed, "x": n, "y": rounded(value)}
+                for n, value in run.points
+            ]
+        for n, middle, least, most, seeds in series.medians():
+            rows.append(
+                {
+                    "kind": "median",
+                    "series": series.label,
+                    "x": n,
+                    "y": rounded(middle),
+                    "shown": share(middle),
+                    "range": f"{share(least)}–{share(most)}, {seeds} seeds",
+                }
+            )
+    domain = _domain(curves.lengths)
+    after = curves.trained[1] if curves.trained else domain[0]
+    for i, series in enumerate(s for s in curves.series if s.theory):
+        assert series.theory is not None
+        rows.append(
+            {
+                "kind": "theory",
+                "series": series.label,
+                "place": i,
+                "x": max(after, domain[0]),
+                "x2": domain[1],
+                "status": series.theory.status,
+                "reason": series.theory.reason,
+                "source": series.theory.source,
+            }
+        )
+    for item in curves.published:
+        kind = "published-line" if item.x is None else "published"
+        rows.append(
+            {"kind": kind, "series": item.label, "x": item.x, "y": rounded(item.y), "source": item.source}
+        )
+    return rows
+
+
+def _domain(lengths: list[int]) -> list[float]:
+    if not lengths:
+        return [1.0, 2.0]
+    first, last = float(lengths[0]), float(lengths[-1])
+    return [first, last] if first < last else [max(first - 1, 0.5), last + 1]
+
+
+def _training_layers(curves: LengthCurves, x: Json) -> list[Json]:
+    """A line where training ends, if there are longer tests."""
+    domain = _domain(curves.lengths)
+    if curves.trained is None or not domain[0] <= curves.trained[1] < domain[1]:
+        return []
+    where = {key: value for key, value in x.items() if key != "field"} | {"datum": curves.trained[1]}
+    one: Json = {"values": [{}]}
+    return [
+        {
+            "data": one,
+            "mark": {"type": "rule", "strokeDash": [3, 3], "color": "var(--edge)"},
+            "encoding": {"x": where},
+        },
+        {
+            "data": one,
+            "mark": {
+                "type": "text",
+                "align": "left",
+                "dx": 6,
+                "color": "var(--muted)",
+                "text": f"trained up to {curves.trained[1]:,}",
+            },
+            "encoding": {"x": where, "y": {"value": {"expr": "0.72 * height"}}},
+        },
+    ]
+
+
+def _theory_layers(curves: LengthCurves, x: Json, colour: Json) -> list[Json]:
+    """A band for each series above the plot, from the end of training on, in the colour of its verdict."""
+    found = [series.theory for series in curves.series if series.theory]
+    tip = tooltip("series", "status", "reason", "source")
+    layers: list[Json] = []
+    for place, theory in enumerate(found):
+        top = -(_STRIP + 3) * (len(found) - place) - 5
+        this = {"filter": {"field": "place", "equal": place}}
+        band = {"type": "rect", "opacity": 0.55, "cornerRadius": 2, "color": f"var(--{theory.status}-ink)"}
+        dot = {"type": "point", "filled": True, "size": 46, "opacity": 1, "xOffset": -9}
+        layers += [
+            {
+                "transform": [only("theory"), this, SHOWN],
+                "mark": band,
+                "encoding": {
+                    "x": x,
+                    "x2": {"field": "x2"},
+                    "y": {"value": top},
+                    "y2": {"value": top + _STRIP},
+                    "tooltip": tip,
+                },
+            },
+            {
+                "transform": [only("theory"), this, SHOWN],
+                "mark": dot,
+                "encoding": {"x": x, "y": {"value": top + _STRIP / 2}, "color": colour, "tooltip": tip},
+            },
+        ]
+    return layers
+
+
+def _published_layers(curves: LengthCurves, x: Json, y: Json, colour: Json) -> list[Json]:
+    if not curves.published:
+        return []
+    tip = tooltip("series", "x", "y", "source")
+    return [
+        {
+            "transform": [only("published"), SHOWN],
+            "mark": {"type": "line", "strokeDash": [2, 4], "strokeWidth": 1.5},
+            "encoding": {"x": x, "y": y, "color": colour, "detail": {"field": "source"}},
+        },
+        {
+            "transform": [only("published"), SHOWN],
+            "mark": {
+                "type": "point",
+                "shape": "diamond",
+                "size": 90,
+                "strokeWidth": 1.75,
+                "fill": "var(--card)",
+            },
+            "encoding": {"x": x, "y": y, "stroke": colour, "tooltip": tip},
+        },
+        {
+            "transform": [only("published-line"), SHOWN],
+            "mark": {"type": "rule", "strokeDash": [2, 4], "strokeWidth": 1.75},
+            "encoding": {"y": y, "color": colour, "tooltip": tip},
+        },
+    ]
+
+
+def _table(curves: LengthCurves) -> FigureTable:
+    lengths = curves.lengths
+    rows = []
+    for series in curves.series:
+        found = {n: f"{share(mid)} [{share(lo)}–{share(hi)}]" for n, mid, lo, hi, _ in series.medians()}
+        rows.append((series.label, str(len(series.runs)), *(found.get(n, "–") for n in lengths)))
+    return FigureTable(
+        title="median [range] as a table",
+        headings=("model", "seeds", *(f"{n:,}" for n in lengths)),
+        rows=tuple(rows),
+    )
+
+
+def _words(curves: LengthCurves) -> str:
+    """The figure in words: where each median begins and ends."""
+    parts = []
+    for series in curves.series:
+        medians = series.medians()
+        if medians:
+            first, last = medians[0], medians[-1]
+            parts.append(
+                f"{series.label}: {share(first[1])} at length {first[0]:,}, {share(last[1])} at {last[0]:,}"
+            )
+    return f"Accuracy against length ({curves.measure}), medians. " + "; ".join(parts) + "."

@@ -1,0 +1,120 @@
+"""What records refuse, and what figures say in words and numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from nerode.core.errors import InputError
+from nerode.report.figures.bars import Bar, BarChart
+from nerode.report.figures.dynamics import dynamics_charts
+from nerode.report.figures.heat_map import MOST_CELLS, HeatMap
+from nerode.report.figures.length_curves import LengthCurves, LengthSeries, SeedCurve
+from nerode.report.figures.length_figure import length_figure
+from nerode.report.figures.line_chart import Line, LineChart, line_figure
+from nerode.report.figures.marks import fitted, round_numbers, rounded
+from tests.report.figures.cases import all_figures, length_curves, line_chart, spectrum
+
+
+def test_medians_ranges_and_seeds_of_each_length() -> None:
+    runs = [SeedCurve(seed=i, points=((1, 0.1 * i), (2, 1.0))) for i in (1, 2, 9)]
+    runs.append(SeedCurve(seed=4, points=((2, 0.0),)))
+    assert LengthSeries(label="a", runs=tuple(runs)).medians() == [
+        (1, pytest.approx(0.2), pytest.approx(0.1), pytest.approx(0.9), 3),
+        (2, 1.0, 0.0, 1.0, 4),
+    ]
+
+
+def test_what_contradicts_itself_is_refused() -> None:
+    with pytest.raises(InputError, match="not in order, each once"):
+        SeedCurve(seed=0, points=((2, 1.0), (1, 1.0)))
+    series = LengthSeries(label="a", runs=())
+    with pytest.raises(InputError, match="same label"):
+        LengthCurves(title="", measure="", series=(series, series))
+    with pytest.raises(InputError, match="same series and name"):
+        LineChart(title="", x_title="", y_title="", lines=(Line(series="a", points=()),) * 2)
+    with pytest.raises(InputError, match="same label"):
+        BarChart(title="", value_title="", bars=(Bar(label="a", value=1),) * 2)
+    with pytest.raises(InputError, match="not 1 rows of 2 numbers"):
+        HeatMap(title="", x_title="", y_title="", columns=("a", "b"), rows=("1",), values=((1.0,),))
+
+
+def test_a_heat_map_has_no_more_cells_than_a_page_can_hold() -> None:
+    columns = ("a",) * (MOST_CELLS + 1)
+    with pytest.raises(InputError, match="Choose a part of it"):
+        HeatMap(
+            title="", x_title="", y_title="", columns=columns, rows=("1",), values=((0.0,) * len(columns),)
+        )
+
+
+def test_every_figure_has_words_and_most_have_a_table() -> None:
+    figures = all_figures()
+    assert all(item.alternative for item in figures)
+    assert [item.table is None for item in figures] == [False, False, False, False, True, False]
+
+
+def test_the_table_of_lengths_is_that_of_the_papers() -> None:
+    table = length_figure(length_curves()).table
+    assert table is not None
+    assert table.headings == ("model", "seeds", "40", "80", "400")
+    assert table.rows[0] == ("falling", "3", "1 [1–1]", ".600 [.500–.700]", "0 [0–0]")
+
+
+def test_a_logarithm_leaves_out_what_has_none() -> None:
+    chart = line_chart()
+    assert [y for _, y in chart.shown(chart.lines[2])] == [2.0, None]
+    assert [y for _, y in chart.shown(chart.lines[0])] == [1.0, 0.1, None, 0.01]
+
+
+def test_a_long_line_keeps_its_ends() -> None:
+    points = tuple((float(i), float(i)) for i in range(10_000))
+    chart = LineChart(title="", x_title="", y_title="", lines=(Line(series="a", points=points),))
+    shown = chart.shown(chart.lines[0])
+    assert len(shown) == 400
+    assert shown[0] == points[0]
+    assert shown[-1] == points[-1]
+
+
+def test_the_words_of_a_spectrum_count_what_is_outside() -> None:
+    table = next(item.table for item in all_figures() if item.title == spectrum().title)
+    assert table is not None
+    assert table.rows[1] == ("b", "2", "5", "1")
+
+
+def row(step: int, loss: float | None, accuracy: float) -> dict[str, object]:
+    return {"step": step, "loss": loss, "validation": {"token": accuracy}}
+
+
+def test_a_run_that_stopped_keeps_its_last_value_in_the_median() -> None:
+    long = [row(1, 3.0, 0.1), row(2, 2.0, 0.2), row(3, 1.0, 0.3)]
+    short = [row(1, 3.0, 0.5), row(2, 0.5, 1.0)]
+    other = [row(1, 3.0, 0.1), row(2, 2.0, 0.1), row(3, 2.0, 0.4)]
+    loss, accuracy = dynamics_charts([("m", 0, long), ("m", 1, short), ("m", 2, other)], measure="token")
+    assert [line.name for line in accuracy.lines] == ["seed 0", "seed 1", "seed 2", "median"]
+    assert accuracy.lines[-1].points == ((1.0, 0.1), (2.0, 0.2), (3.0, 0.4))
+    assert loss.lines[-1].points == ((1.0, 3.0), (2.0, 2.0), (3.0, 1.0))
+
+
+def test_one_run_is_its_own_line() -> None:
+    loss, _ = dynamics_charts([("m", 7, [row(1, 3.0, 0.1)])], measure="token")
+    assert [(line.name, line.thin) for line in loss.lines] == [("seed 7", False)]
+
+
+def test_empty_records_still_make_figures() -> None:
+    empty = LengthCurves(title="nothing", measure="none", series=())
+    chart = LineChart(title="nothing", x_title="x", y_title="y", lines=(), log_y=True)
+    for figure in (length_figure(empty), line_figure(chart)):
+        json.dumps(figure.spec, allow_nan=False)
+
+
+def test_numbers_are_short_and_finite() -> None:
+    assert rounded(1 / 3) == 0.333333
+    assert rounded(math.inf) is None
+    assert rounded(None) is None
+    assert fitted([]) == [0.0, 1.0]
+    assert fitted([2.0]) == [1.5, 2.5]
+    assert round_numbers(0.5, 2000) == [1.0, 10.0, 100.0, 1000.0]
+    assert round_numbers(3, 30) == [5.0, 10.0, 20.0]
+    assert len(round_numbers(1e-30, 1e30)) < 10
