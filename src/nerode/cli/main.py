@@ -16,16 +16,21 @@ COMMANDS = {
     "explain": "nerode.cli.explain",
     "compile": "nerode.cli.compile",
     "verify": "nerode.cli.verify",
+    "polish": "nerode.cli.polish",
     "run": "nerode.cli.run",
     "export": "nerode.cli.export",
     "train": "nerode.cli.train",
+    "analyse": "nerode.cli.analyse",
     "sweep": "nerode.cli.sweep",
     "runs": "nerode.cli.runs",
+    "reproduce": "nerode.cli.reproduce",
+    "papers": "nerode.cli.reproduce",
     "atlas": "nerode.cli.atlas",
     "languages": "nerode.cli.listings",
     "architectures": "nerode.cli.listings",
     "tasks": "nerode.cli.tasks",
     "audit": "nerode.cli.audit",
+    "explore": "nerode.cli.explore",
 }
 """Where each command lives; a module is imported only when its command is used."""
 

@@ -33,6 +33,7 @@ def resolve_language(
     alphabet: Sequence[str] | None = None,
     ltl: bool = False,
     regex: bool = False,
+    files: bool = True,
     budget: Budget | None = None,
 ) -> Language:
     """Returns the language of a name, a file, a regular expression or a past-LTL formula.
@@ -46,6 +47,7 @@ def resolve_language(
         alphabet: symbols of a pattern, a formula or the automaton in a file; None takes those that occur.
         ltl: read the text as a formula.
         regex: read the text as a regular expression whatever it looks like.
+        files: whether a text may name a file; a page that others may fill in must not read files.
         budget: limits for building the automaton.
     """
     if any("\ud800" <= c <= "\udfff" for c in text):
@@ -56,7 +58,7 @@ def resolve_language(
         return formula_language(text, letters, budget)
     if regex:
         return regular_language(text, letters, budget)
-    if _looks_like_a_file(text):
+    if files and _looks_like_a_file(text):
         return _read_file(Path(text), letters, budget)
     found = lookup_language(text, budget)
     if found is not None:

@@ -1,0 +1,1 @@
+"""A local page: type a language, see it move."""

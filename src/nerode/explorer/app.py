@@ -1,0 +1,171 @@
+"""The server: a page, its files, and answers that worker processes compute."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from nerode.explorer.guard import Access, Guard
+from nerode.explorer.limits import Limits
+from nerode.explorer.standalone import MODULES, STYLES, read_static, style
+from nerode.explorer.workers import Refused, Workers
+from nerode.languages.bestiary import BESTIARY
+
+_REMEMBERED = 64
+_LARGEST_REMEMBERED = 2_000_000
+_FORGETFUL = ("runs", "run", "page", "folder")
+"""Jobs whose answers change, or are too large to keep."""
+
+_POLL = 0.2
+"""Seconds between two looks whether the page still waits for an answer."""
+
+
+class Explorer:
+    """Answers requests of the page.
+
+    Args:
+        limits: of each request.
+        runs: path of a folder of runs, empty for none.
+        language: what the page begins with.
+    """
+
+    def __init__(self, *, limits: Limits, runs: str = "", language: str = "") -> None:
+        self.limits = limits
+        self.runs = runs
+        self.language = language
+        self.workers = Workers(limits)
+        self._known: OrderedDict[str, bytes] = OrderedDict()
+
+    async def begin(self, request: Request) -> Response:
+        """Returns what the page needs to begin with."""
+        names = [{"name": row.name, "convention": row.convention} for row in BESTIARY.values()]
+        return JSONResponse({"languages": names, "runs": bool(self.runs), "first": self.language})
+
+    async def answer(self, request: Request) -> Response:
+        """Returns what a job finds."""
+        job = request.path_params["job"]
+        payload = await _payload(request)
+        if payload is None:
+            return _problem(400, "input", "a request is one JSON object")
+        if job in ("runs", "run"):
+            payload = {**payload, "root": self.runs}
+        key = json.dumps([job, payload], sort_keys=True)
+        known = self._known.get(key)
+        if known is None:
+            try:
+                known = await _while_connected(
+                    request, self.workers.run(job, payload, floats=_floats(payload))
+                )
+            except Refused as refusal:
+                return _problem(refusal.status, refusal.kind, str(refusal))
+            if known is None:
+                return Response(status_code=499)
+            self._remember(job, key, known)
+        if job in ("folder", "page") and known.startswith(b'{"file"'):
+            kind = "application/zip" if job == "folder" else "text/html; charset=utf-8"
+            # To be kept, not to be shown: the page in the file has a policy of its own.
+            headers = {"content-disposition": "attachment"}
+            return Response(base64.b64decode(json.loads(known)["file"]), media_type=kind, headers=headers)
+        return Response(known, media_type="application/json")
+
+    def _remember(self, job: str, key: str, answer: bytes) -> None:
+        if job in _FORGETFUL or len(answer) + len(key) > _LARGEST_REMEMBERED:
+            return
+        self._known[key] = answer
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+
+
+def make_app(access: Access, explorer: Explorer) -> Starlette:
+    """Returns the application.
+
+    Args:
+        access: who may ask.
+        explorer: who answers.
+    """
+    token = access.token
+    pages = {"": ("index.html", "text/html")}
+    pages |= {f"static/{name}": (name, "text/javascript") for name in MODULES}
+    pages |= {f"static/{name}": (name, "text/css") for name in STYLES}
+    pages["static/icon.svg"] = ("icon.svg", "image/svg+xml")
+    routes = [
+        Route(f"/{token}/api/begin", explorer.begin, methods=["GET"]),
+        Route(f"/{token}/api/{{job}}", _known_job(explorer), methods=["POST"]),
+        *(Route(f"/{token}/{path}", _file(name, kind)) for path, (name, kind) in pages.items()),
+    ]
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        warming = asyncio.create_task(explorer.workers.warm())
+        try:
+            yield
+        finally:
+            warming.cancel()
+            explorer.workers.stop()
+
+    guard = Middleware(Guard, access=access, most_bytes=explorer.limits.body)
+    return Starlette(routes=routes, middleware=[guard], lifespan=lifespan)
+
+
+JOB_NAMES = frozenset(("language", "network", "proof", "folder", "word", "trace", "page", "runs", "run"))
+"""The keys of `jobs.JOBS`, which is not imported here: the server itself computes nothing."""
+
+
+def _known_job(explorer: Explorer) -> Any:
+    async def handle(request: Request) -> Response:
+        if request.path_params["job"] not in JOB_NAMES:
+            return _problem(404, "input", "there is no such job")
+        return await explorer.answer(request)
+
+    return handle
+
+
+def _file(name: str, kind: str) -> Any:
+    async def handle(request: Request) -> Response:
+        text = style(name) if kind == "text/css" else read_static(name)
+        return PlainTextResponse(text, media_type=kind)
+
+    return handle
+
+
+def _floats(payload: dict[str, Any]) -> bool:
+    return bool(payload.get("arithmetic", "exact") != "exact")
+
+
+async def _payload(request: Request) -> dict[str, Any] | None:
+    """The object that was sent, None if it is no JSON object."""
+    if request.headers.get("content-type", "").split(";")[0] != "application/json":
+        return None
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+async def _while_connected(request: Request, work: Coroutine[Any, Any, bytes]) -> bytes | None:
+    """Returns the answer, None if the page has gone away or has asked for something newer meanwhile."""
+    task = asyncio.create_task(work)
+    try:
+        while not task.done():
+            await asyncio.wait([task], timeout=_POLL)
+            if not task.done() and await request.is_disconnected():
+                return None
+        return await task
+    finally:
+        task.cancel()
+
+
+def _problem(status: int, kind: str, message: str) -> Response:
+    return JSONResponse({"error": {"kind": kind, "message": message}}, status)

@@ -1,0 +1,130 @@
+"""A compiled network step by step in floats, with noise on its states if that is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nerode.compiler.network import Network
+from nerode.compiler.recurrences import CELL_GATES
+from nerode.explorer.steps import Number, Step, plain_numbers
+from nerode.languages.alphabet import Word
+from nerode.languages.language import Legal
+from nerode.models.compiled.layer import CompiledLayer
+from nerode.models.compiled.linear import DiagonalRecurrence, FixedMatrix
+from nerode.models.compiled.nonlinear import ElmanRecurrence, GatedRecurrence
+from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
+from nerode.models.load import load_model
+from nerode.models.weights_file import DTYPES
+
+
+class Probe(CompiledRecurrence):
+    """A recurrence that is disturbed after each step, and remembers what moved it.
+
+    Args:
+        inner: the recurrence.
+        noise: the largest disturbance of each coordinate (of each part of a complex one).
+        generator: of the disturbances.
+    """
+
+    def __init__(self, inner: CompiledRecurrence, *, noise: float, generator: torch.Generator) -> None:
+        super().__init__()
+        self.inner = inner
+        self.noise = noise
+        self.generator = generator
+        self.seen: dict[str, list[Number]] = {}
+
+    def drive(self, seen: Tensor, letters: Tensor) -> Drive:
+        """Returns what the inputs contribute."""
+        return self.inner.drive(seen, letters)
+
+    def advance(self, drive: Drive, state: Tensor) -> Tensor:
+        """Returns the state after one position, disturbed."""
+        self.seen = {name: plain_numbers(v[0].tolist()) for name, v in self._inside(drive, state).items()}
+        after = self.inner.advance(drive, state)
+        return after + self._disturbance(after) if self.noise else after
+
+    def _disturbance(self, state: Tensor) -> Tensor:
+        parts = torch.view_as_real(state) if state.is_complex() else state
+        unit = torch.rand(parts.shape, generator=self.generator, dtype=torch.float64)
+        moved = ((2 * unit - 1) * self.noise).to(parts.dtype)
+        return torch.view_as_complex(moved) if state.is_complex() else moved
+
+    def _inside(self, drive: Drive, state: Tensor) -> dict[str, Tensor]:
+        inner = self.inner
+        match inner:
+            case DiagonalRecurrence():
+                return dict(zip(("gate", "write"), drive, strict=True))
+            case FixedMatrix():
+                return {"write": drive[0]}
+            case ElmanRecurrence():
+                return {"sum": drive[0] + inner.recurrent(state)}
+            case GatedRecurrence():
+                return _gates(inner, drive, state)
+        return {}
+
+
+def float_steps(network: Network, word: Word, *, dtype: str, noise: float, seed: int) -> list[Step]:
+    """Returns the states of all layers after each prefix, the empty one first.
+
+    Every coordinate of every state is moved, after every letter, by a number that is uniform between
+    -noise and noise; the readout sees the moved state, as in the certificates about noise.
+
+    Args:
+        network: what the compiler made.
+        word: the letters.
+        dtype: a float format.
+        noise: the largest disturbance.
+        seed: of the disturbances.
+
+    Raises:
+        InputError: if the network does not fit the format.
+    """
+    model = load_model(network, dtype=DTYPES[dtype])
+    generator = torch.Generator().manual_seed(seed)
+    probes = []
+    for layer in model.layers:
+        assert isinstance(layer, CompiledLayer)
+        probes.append(Probe(layer.recurrence, noise=noise, generator=generator))
+        layer.recurrence = probes[-1]
+    with torch.inference_mode():
+        state = model.initial_state(1)
+        steps = [Step(legal=_legal(model.empty), states=_states(state))]
+        for letter in word:
+            scores, state = model.step(torch.tensor([letter]), state)
+            steps.append(
+                Step(
+                    legal=_legal(model.legal(scores)[0]),
+                    states=_states(state),
+                    drives=tuple(probe.seen for probe in probes),
+                    scores=tuple(plain_numbers(scores[0].tolist())),
+                )
+            )
+    return steps
+
+
+def _states(state: Any) -> tuple[list[Number], ...]:
+    return tuple(plain_numbers(values[0].tolist()) for values in state.values())
+
+
+def _legal(flags: Tensor) -> Legal:
+    *letters, end = flags.tolist()
+    return Legal(frozenset(i for i, legal in enumerate(letters) if legal), bool(end))
+
+
+def _gates(cell: GatedRecurrence, drive: Drive, state: Tensor) -> dict[str, Tensor]:
+    """The gates of a cell after their nonlinearity."""
+    h = state[:, : cell.width]
+    found: dict[str, Tensor] = {}
+    for name, part, recurrent in zip(CELL_GATES[cell.cell], drive, cell.recurrents, strict=True):
+        inner = found["reset"] * h if name == "candidate" else h
+        total = part + recurrent(inner)
+        if name in ("cell", "candidate"):
+            found[name] = total.tanh()
+        elif name == "input" and cell.cell == "slstm":
+            found[name] = total.exp()
+        else:
+            found[name] = total.sigmoid()
+    return found

@@ -1,0 +1,136 @@
+"""Who may ask: only the page that this server made, on this machine, with the secret of its address."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""What every answer carries. The address holds a secret, so it is told to nobody."""
+
+
+class TooLarge(Exception):
+    """A body that is longer than allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a request has to know.
+
+    Attributes:
+        port: of the server.
+        token: the first part of every path.
+    """
+
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return f"http://127.0.0.1:{self.port}/{self.token}/"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names under which the server may be called."""
+        return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost"))
+
+    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Returns why a request is refused, None if it is not."""
+        headers = Headers(scope=scope)
+        if headers.get("host", "") not in self.hosts:
+            return 421, "this server answers to its own name only"
+        origin = headers.get("origin")
+        if origin is not None and origin not in {f"http://{host}" for host in self.hosts}:
+            return 403, "requests from other pages are refused"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return 403, "requests from other pages are refused"
+        given = str(scope["path"]).split("/", 2)[1]
+        if not secrets.compare_digest(given.encode(), self.token.encode()):
+            return 404, "there is nothing here; open the address that `nerode explore` printed"
+        return None
+
+
+class Guard:
+    """Refuses what may not ask, bounds what may, and marks every answer."""
+
+    def __init__(self, app: ASGIApp, *, access: Access, most_bytes: int) -> None:
+        self.app = app
+        self.access = access
+        self.most_bytes = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, or refuses it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        marked = _mark(send)
+        refusal = self.access.refusal(scope)
+        length = Headers(scope=scope).get("content-length", "0")
+        if refusal is None and (not length.isdigit() or int(length) > self.most_bytes):
+            refusal = (413, f"a request may have {self.most_bytes:,} bytes")
+        if refusal is not None:
+            await _refuse(*refusal)(scope, receive, marked)
+            return
+        started = False
+
+        async def watch(message: Message) -> None:
+            nonlocal started
+            started = True
+            await marked(message)
+
+        try:
+            await self.app(scope, _bounded(receive, self.most_bytes), watch)
+        except TooLarge:
+            if started:
+                raise
+            await _refuse(413, f"a request may have {self.most_bytes:,} bytes")(scope, receive, marked)
+
+
+def _bounded(receive: Receive, most_bytes: int) -> Receive:
+    """Counts what comes, whatever was announced."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > most_bytes:
+            raise TooLarge
+        return message
+
+    return counted
+
+
+def _mark(send: Send) -> Send:
+    async def marked(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            names = {name for name, _ in message["headers"]}
+            added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in names]
+            message = {**message, "headers": [*message["headers"], *added]}
+        await send(message)
+
+    return marked
+
+
+def _refuse(status: int, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"kind": "refused", "message": message}}, status)

@@ -1,0 +1,82 @@
+"""All about a language, for the page: pictures, egg-boxes, verdicts and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nerode.explorer.eggs import eggs_to_json
+from nerode.explorer.orders import LanguageOrder
+from nerode.explorer.reading import read_language, request_budget
+from nerode.languages.dfa import Dfa
+from nerode.report.bibliography import Bibliography
+from nerode.report.diagram import Diagram
+from nerode.report.language_view import view_language
+from nerode.report.notation import sentence, visible
+from nerode.report.pages import environment
+from nerode.report.study import Study, study_language
+from nerode.report.verdict_rows import families, family_title, sense_title
+from nerode.verdict.architectures import ARCHITECTURES
+from nerode.verdict.classes import State
+from nerode.verdict.records import Sense
+
+
+def describe(order: LanguageOrder) -> dict[str, Any]:
+    """Returns what the page shows about a language."""
+    language = read_language(order.language)
+    study = study_language(language, task=order.task, dtype=order.dtype, budget=request_budget())
+    bibliography = Bibliography()
+    view = view_language(language, study.profile, bibliography, dfa=study.automaton, eggboxes=study.eggboxes)
+    sense = Sense(order.sense)
+    parts = environment().get_template("parts.html.j2").module
+    about = environment().get_template("language.html.j2").module
+    rows = families(study.table, bibliography, sense=sense, dtype=order.dtype)
+    return {
+        "name": visible(language.name),
+        "kind": language.kind,
+        "convention": visible(sentence(language.convention)),
+        "alphabet": list(language.alphabet),
+        "spaced": language.alphabet.spaced,
+        "states": study.profile.num_states,
+        "automaton": "" if view.figure is None else str(view.figure.markup),
+        "arrows": _arrows(study.automaton),
+        "wide": view.figure is not None and view.figure.is_wide,
+        "eggs": eggs_to_json(study.eggboxes),
+        "eggs_left_out": view.boxes_left_out if study.eggboxes else 0,
+        "fragments": {
+            "lead": _show(about, "lead", view),
+            "why": _show(about, "why", view),
+            "chips": _show(parts, "chips", view.memberships) if view.memberships else "",
+            "verdicts": _show(parts, "verdict_table", rows),
+            "works": _show(parts, "works", bibliography) if bibliography else "",
+        },
+        "sense": sense_title(sense, order.dtype),
+        "task": order.task,
+        "targets": _targets(study, sense),
+        "accepted": [visible(word) for word in view.accepted],
+        "rejected": [visible(word) for word in view.rejected],
+        "counts": [{"length": c.length, "words": str(c.words)} for c in view.counts],
+    }
+
+
+def _arrows(dfa: Dfa | None) -> list[tuple[int, int]]:
+    """Source and target of each arrow, in the order in which the picture draws them."""
+    return [] if dfa is None else [(arrow.source, arrow.target) for arrow in Diagram.of(dfa).arrows]
+
+
+def _show(template: Any, macro: str, argument: object) -> str:
+    return visible(str(getattr(template, macro)(argument)))
+
+
+def _targets(study: Study, sense: Sense) -> list[dict[str, str]]:
+    """What a network can be made for, with the verdict where there is one; there is none for attention."""
+    status = {v.architecture: str(v.status) for v in study.table if v.sense is sense}
+    return [
+        {
+            "name": row.name,
+            "title": row.title,
+            "family": family_title(row),
+            "status": status.get(row.name, ""),
+        }
+        for row in ARCHITECTURES.values()
+        if row.properties.state is not State.CACHE
+    ]

@@ -1,0 +1,140 @@
+"""What the page may ask for, as records; whatever does not fit is refused with its place named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from nerode.core.errors import InputError
+
+Arithmetic = Literal["exact", "float64", "float32", "bfloat16", "float16"]
+
+LONGEST_WORD = 2_000
+LONGEST_TEXT = 20_000
+LARGEST_NOISE = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageText:
+    """A language as a user gives it.
+
+    Attributes:
+        text: a name, a pattern or a formula; the name of the file if there is one.
+        mode: "auto" takes a name for what it names and all else for a pattern.
+        alphabet: symbols, with commas between them or without; empty for those that occur.
+        file: content of a file that was dropped on the page; None if the text is typed.
+    """
+
+    text: str
+    mode: Literal["auto", "regex", "ltl"] = "auto"
+    alphabet: str = ""
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.text) > LONGEST_TEXT:
+            raise InputError(f"a text of {len(self.text):,} characters is too long; give {LONGEST_TEXT:,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageOrder:
+    """Tell all about a language.
+
+    Attributes:
+        language: which.
+        task: what the verdicts are about.
+        sense: the arithmetic whose verdicts are shown first.
+        dtype: the float format of the IEEE sense.
+    """
+
+    language: LanguageText
+    task: Literal["predict", "recognise"] = "predict"
+    sense: Literal["exact", "finite-precision", "ieee", "robust"] = "finite-precision"
+    dtype: Literal["float64", "float32", "bfloat16", "float16"] = "float32"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkOrder:
+    """Make the network of a language for a target, or prove it right, or pack it."""
+
+    language: LanguageText
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordOrder:
+    """Find a random word.
+
+    Attributes:
+        language: which.
+        length: of the word; the nearest shorter one is taken if the language has none of this length.
+        kind: of the language, or of any letters.
+        seed: the same seed gives the same word.
+    """
+
+    language: LanguageText
+    length: int
+    kind: Literal["member", "any"] = "member"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.length <= LONGEST_WORD:
+            raise InputError(f"a word of {self.length:,} letters is outside 0…{LONGEST_WORD:,}")
+        if self.seed < 0:
+            raise InputError(f"the seed {self.seed} is negative; give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceOrder:
+    """Step through a word.
+
+    Attributes:
+        language: which.
+        target: whose network steps; empty for the automaton alone.
+        word: as it is typed.
+        arithmetic: in which the network computes.
+        noise: the largest disturbance of every coordinate after every letter; needs floats.
+        seed: of the noise.
+    """
+
+    language: LanguageText
+    word: str
+    target: str = ""
+    arithmetic: Arithmetic = "exact"
+    noise: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.noise <= LARGEST_NOISE:
+            raise InputError(f"noise of {self.noise} is outside 0…{LARGEST_NOISE:g}")
+        if self.noise and self.arithmetic == "exact":
+            raise InputError("exact arithmetic has no noise; choose a float format")
+        if self.seed < 0:
+            raise InputError(f"the seed {self.seed} is negative; give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOrder:
+    """Freeze the page into one file: what was asked and answered, and what is shown.
+
+    Attributes:
+        answers: by request, as the page keeps them.
+        state: of the page, as its address says it.
+    """
+
+    answers: dict[str, Any]
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsOrder:
+    """List the runs of the folder that the server was started with."""
+
+    root: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOrder:
+    """Tell all about one run of that folder."""
+
+    root: str
+    name: str

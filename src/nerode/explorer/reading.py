@@ -1,0 +1,53 @@
+"""From what a user typed or dropped to the language that is meant, without a look at the user's files."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+
+from nerode.core.budget import Budget
+from nerode.core.errors import FormatError
+from nerode.explorer.orders import LanguageText
+from nerode.languages.language import Language
+from nerode.languages.resolve import resolve_language
+
+
+def request_budget() -> Budget:
+    """Returns what one request may use: enough for what a page can show."""
+    return Budget(states=3_000, elements=50_000, images=20_000, seconds=5.0, bytes=1 << 28)
+
+
+@functools.lru_cache(maxsize=8)
+def read_language(given: LanguageText) -> Language:
+    """Returns the language.
+
+    Raises:
+        InputError: if there is no such language; a PatternError says at which column.
+    """
+    symbols = None
+    if given.alphabet.strip():
+        listed = given.alphabet.split(",") if "," in given.alphabet else given.alphabet.replace(" ", "")
+        symbols = tuple(symbol.strip() for symbol in listed if symbol.strip())
+    if given.file is not None:
+        return _read_file(Path(given.text).name, given.file, symbols)
+    return resolve_language(
+        given.text,
+        alphabet=symbols,
+        ltl=given.mode == "ltl",
+        regex=given.mode == "regex",
+        files=False,
+        budget=request_budget(),
+    )
+
+
+def _read_file(name: str, content: str, symbols: tuple[str, ...] | None) -> Language:
+    """The language of a dropped file, which is written into a folder of its own for its reader."""
+    with tempfile.TemporaryDirectory(prefix="nerode-explore-") as folder:
+        # The name is the user's; only how it ends matters to the readers.
+        path = Path(folder) / f"dropped{Path(name).suffix.lower()[:8]}"
+        path.write_text(content, encoding="utf-8", errors="replace")
+        try:
+            return resolve_language(str(path), alphabet=symbols, budget=request_budget())
+        except FormatError as error:
+            raise FormatError(error.what, path=name, line=error.line, hint=error.hint) from None

@@ -1,0 +1,86 @@
+"""The runs of the folder that the server was started with: a list that can be followed, and one run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from nerode.core.errors import FormatError, InputError
+from nerode.explorer.orders import RunOrder, RunsOrder
+from nerode.report.run_lists import name_run, run_item
+from nerode.sweeps.index import list_runs
+from nerode.sweeps.lock import LOCK, read_owner
+from nerode.sweeps.store import RunStore, read_metrics, read_result
+
+_NAME = re.compile(r"[0-9a-f]{16}\Z")
+_MAX_ANALYSIS_BYTES = 16_000_000
+_MOST_HISTORY = 400
+"""Validations that a curve shows."""
+
+
+def list_all(order: RunsOrder) -> dict[str, Any]:
+    """Returns the outlines of finished runs, what is under way, and whether a sweep is running."""
+    root = _root(order.root)
+    store = RunStore(root)
+    found = list_runs(store)
+    failures = {row["key"][:16]: str(row["message"]) for row in store.failures()}
+    owner = read_owner(root / LOCK)
+    return {
+        "root": root.name,
+        "runs": [
+            {
+                **name_run(run.spec, run.result),
+                "name": run.name,
+                "measure": run.result.get("measure"),
+                "steps": run.result.get("steps"),
+                "stopped": run.result.get("stopped"),
+                "reaches": run.result.get("extrapolates_to"),
+                "parameters": run.result.get("parameters"),
+                "evaluations": run.result.get("evaluations") or [],
+            }
+            for run in found
+            if not run.damage
+        ],
+        "damaged": [run.name for run in found if run.damage],
+        "unfinished": [{"name": name, "failure": failures.get(name, "")} for name in store.unfinished()],
+        "running": owner is not None and owner.life == "alive",
+    }
+
+
+def show(order: RunOrder) -> dict[str, Any]:
+    """Returns what one run found, with its curves and what `nerode analyse` wrote, if it did.
+
+    Raises:
+        InputError: if there is no such run.
+    """
+    if not _NAME.match(order.name):
+        raise InputError(f"{order.name[:40]!r} is not the name of a run; these have 16 hexadecimal digits")
+    folder = _root(order.root) / order.name
+    result = read_result(folder)
+    history = read_metrics(folder)
+    step = max(1, len(history) // _MOST_HISTORY)
+    return {
+        **run_item(result, Path(order.name)),
+        "name": order.name,
+        "spec": result.get("spec"),
+        "history": [*history[:-1:step], *history[-1:]],
+        "analysis": _analysis(folder / "analysis" / "analysis.json"),
+    }
+
+
+def _root(given: str) -> Path:
+    if not given:
+        raise InputError("the page was started without runs; start `nerode explore --runs DIR`")
+    return Path(given)
+
+
+def _analysis(path: Path) -> Any:
+    """What the analysis wrote; None if there is none or it cannot be read."""
+    try:
+        if path.stat().st_size > _MAX_ANALYSIS_BYTES:
+            return None
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=str)
+    except (OSError, ValueError, FormatError):
+        return None

@@ -1,0 +1,101 @@
+// The page begins here.
+import { onAddress, remember, state } from "./address.js";
+import { byId, show } from "./elements.js";
+import { startExports } from "./exports.js";
+import { language, loadLanguage, onLanguage, refreshQuestion, startLanguage } from "./language.js";
+import { fillTargets, loadNetwork, onNetwork, startNetwork } from "./network.js";
+import { followRuns } from "./runs.js";
+import { begin, frozenVersion, isFrozen } from "./server.js";
+import { beginWord, loadTrace, refreshStepper, startStepper } from "./stepper.js";
+
+const TABS = ["verdicts", "network"];
+
+function showTab() {
+  for (const name of TABS) {
+    const chosen = name === state.tab;
+    byId(`tab-${name}`).setAttribute("aria-selected", String(chosen));
+    byId(`tab-${name}`).tabIndex = chosen ? 0 : -1;
+    show(byId(`panel-${name}`), chosen);
+  }
+}
+
+function openTab(name) {
+  remember({ tab: name });
+  showTab();
+  if (!language.answer) return;
+  if (name === "network") loadNetwork(language.answer.alphabet);
+  else loadTrace();
+}
+
+function showView() {
+  for (const button of document.querySelectorAll("[data-view]")) {
+    const chosen = button.dataset.view === state.view;
+    button.setAttribute("aria-pressed", String(chosen));
+    show(byId(`view-${button.dataset.view}`), chosen);
+  }
+  followRuns(state.view === "runs");
+}
+
+function listenToTabs() {
+  for (const name of TABS) {
+    byId(`tab-${name}`).addEventListener("click", () => openTab(name));
+    byId(`tab-${name}`).addEventListener("keydown", (event) => {
+      if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+      const next = TABS[(TABS.indexOf(name) + 1) % TABS.length];
+      openTab(next);
+      byId(`tab-${next}`).focus();
+    });
+  }
+  for (const button of document.querySelectorAll("[data-view]")) {
+    button.addEventListener("click", () => {
+      remember({ view: button.dataset.view });
+      showView();
+    });
+  }
+}
+
+async function startPage() {
+  const first = await begin();
+  if (!state.text && first.first) remember({ text: first.first });
+  if (!first.runs) {
+    if (state.view === "runs") remember({ view: "language" });
+    for (const button of document.querySelectorAll("nav [data-view]")) show(button, false);
+  }
+  if (isFrozen) byId("foot").textContent = `Saved from nerode ${frozenVersion}. This file is complete: it loads nothing from a network.`;
+  startLanguage(first.languages);
+  startNetwork();
+  startStepper();
+  startExports();
+  listenToTabs();
+  onLanguage((answer) => {
+    beginWord(answer);
+    fillTargets(answer.targets);
+    openTab(state.tab);
+  });
+  onNetwork(loadTrace);
+  byId("target").addEventListener("change", () => {
+    remember({ target: byId("target").value });
+    loadNetwork(language.answer.alphabet);
+  });
+  byId("verdicts").addEventListener("click", (event) => {
+    const target = event.target.closest("[data-target]")?.dataset.target;
+    if (!target) return;
+    remember({ target });
+    openTab("network");
+    byId("tab-network").scrollIntoView({ block: "nearest" });
+  });
+  onAddress(() => {
+    refreshQuestion();
+    refreshStepper();
+    showTab();
+    showView();
+    loadLanguage();
+  });
+  showTab();
+  showView();
+  if (state.text) await loadLanguage();
+  else byId("text").focus();
+  document.documentElement.dataset.ready = "true";
+}
+
+startPage();

@@ -1,0 +1,151 @@
+// Runs of a folder: a list that follows a sweep, and what one run found.
+import { remember, state } from "./address.js";
+import { byId, element, pill, show, written } from "./elements.js";
+import { ask, isOutdated } from "./server.js";
+import { legend, lineChart, planeChart } from "./svg.js";
+
+const FOLLOW = 2500;
+const followed = { timer: 0, shown: "", list: null };
+
+const share = (value) => (value === 1 || value === 0 ? String(value) : value.toFixed(3));
+
+function accuracyLines(runs) {
+  const titles = [...new Set(runs.map((run) => run.architecture))];
+  const lines = runs.filter((run) => run.evaluations.length).map((run) => ({
+    name: `${run.architecture}, seed ${run.seed}`,
+    series: titles.indexOf(run.architecture),
+    points: run.evaluations.map((score) => [score.length, score[run.measure] ?? score.sequence]),
+  }));
+  return { titles, lines };
+}
+
+function runRow(run) {
+  return element("tr", { "aria-current": run.name === state.run ? "true" : null },
+    element("td", {}, element("button", { type: "button", class: "link", onclick: () => openRun(run.name) }, run.architecture || run.name)),
+    element("td", { class: "number" }, String(run.seed ?? "")), element("td", { class: "number" }, (run.steps ?? 0).toLocaleString("en")),
+    element("td", {}, run.stopped === "divergence" ? pill("no", "diverged") : run.stopped === "threshold" ? pill("yes", "learnt") : "all steps"),
+    element("td", { class: "number" }, run.reaches === null ? "–" : run.reaches.toLocaleString("en")));
+}
+
+function taskCard(task, runs) {
+  const { titles, lines } = accuracyLines(runs);
+  const head = element("tr", {}, ["model", "seed", "steps", "ended", "reaches"].map((name, i) => element("th", { scope: "col", class: [1, 2, 4].includes(i) ? "number" : null }, name)));
+  return element("section", { class: "card" }, element("h2", {}, task || "task unknown"),
+    lines.length ? [element("h3", {}, "accuracy against length"), lineChart(lines, { logarithmic: true, range: [0, 1], across: "length of the test words", title: `accuracy on ${task}` }), legend(titles)] : [],
+    element("div", { class: "scroll" }, element("table", { class: "runs" }, element("thead", {}, head), element("tbody", {}, runs.map(runRow)))));
+}
+
+function drawList(found) {
+  const tasks = [...new Set(found.runs.map((run) => run.task))];
+  const failed = found.unfinished.filter((run) => run.failure);
+  const under = found.unfinished.length - failed.length;
+  const status = [found.running ? pill("open", "a sweep is running") : pill("yes", "nothing is running"), element("span", {}, `${found.runs.length} finished`)];
+  if (under) status.push(element("span", {}, `${under} ${found.running ? "under way" : "stopped half-way"}`));
+  if (failed.length) status.push(pill("no", `${failed.length} failed`));
+  if (found.damaged.length) status.push(pill("no", `${found.damaged.length} cannot be read`));
+  return [
+    element("header", { class: "title" }, element("h1", {}, `Runs in ${found.root}`), element("p", { class: "sweep", "aria-live": "polite" }, status)),
+    found.runs.length ? null : element("p", { class: "muted" }, "No run is finished yet; this list follows the folder."),
+    ...failed.slice(0, 5).map((run) => element("p", { class: "problem" }, element("code", {}, run.name), ` ${run.failure}`)),
+    element("div", { class: "tasks" }, tasks.map((task) => taskCard(task, found.runs.filter((run) => run.task === task)))),
+    element("div", { id: "run" }),
+  ].filter(Boolean);
+}
+
+async function follow() {
+  try {
+    const found = await ask("runs", {});
+    show(byId("runs-problem"), false);
+    const seen = JSON.stringify(found);
+    if (seen !== followed.shown) {
+      const kept = byId("run");
+      followed.shown = seen;
+      byId("runs").replaceChildren(...drawList(found));
+      if (kept?.childNodes.length) byId("run").replaceWith(kept);
+      else if (state.run) await showRun();
+    }
+  } catch (error) {
+    if (isOutdated(error)) return;
+    if (!error.problem) throw error;
+    byId("runs-problem").textContent = error.message;
+    show(byId("runs-problem"), true);
+  }
+}
+
+async function openRun(name) {
+  remember({ run: name });
+  for (const row of document.querySelectorAll("table.runs tr")) row.removeAttribute("aria-current");
+  await showRun();
+  byId("run").scrollIntoView({ behavior: "smooth", block: "start" });
+}
+
+function trainingChart(run) {
+  const lines = [{ name: "training loss", series: 1, points: run.history.map((row) => [row.step, row.loss]) },
+    { name: `validation, ${run.measure} accuracy`, series: 0, points: run.history.map((row) => [row.step, row.validation?.[run.measure] ?? 0]) }];
+  return [element("h3", {}, "training"), lineChart(lines, { across: "steps", title: "training", range: [0, Math.max(1, ...run.history.map((row) => row.loss))] }), legend([lines[1].name, lines[0].name])];
+}
+
+function lengthChart(run) {
+  const scores = Object.values(run.lengths).sort((a, b) => a.length - b.length);
+  const longest = Math.max(0, ...run.history.map((row) => row.longest ?? 0));
+  const line = { name: run.measure, series: 0, points: scores.map((score) => [score.length, score[run.measure]]) };
+  const rows = element("tr", {}, scores.map((score) => element("td", { class: "number" }, share(score[run.measure]))));
+  return [element("h3", {}, `${run.measure} accuracy at lengths never trained on`),
+    lineChart([line], { logarithmic: true, range: [0, 1], across: "length", title: "accuracy against length", marks: longest ? [{ at: longest, text: `trained to ${longest}` }] : [] }),
+    element("div", { class: "scroll" }, element("table", { class: "small" }, element("tbody", {}, element("tr", {}, scores.map((score) => element("th", { class: "number", scope: "col" }, score.length.toLocaleString("en")))), rows)))];
+}
+
+function spectrumParts(layers) {
+  return layers.map((layer) => {
+    const spectra = layer.spectra || [];
+    const groups = spectra.map((spectrum, i) => ({ name: spectrum.label, series: i, points: spectrum.eigenvalues }));
+    const outside = spectra.reduce((sum, spectrum) => sum + spectrum.outside, 0);
+    return element("figure", {}, planeChart(groups, { circle: true, title: `spectrum of layer ${layer.layer ?? ""}` }),
+      element("figcaption", {}, `layer ${layer.layer ?? ""}: largest ${written(Math.max(...spectra.map((s) => s.radius)))}, ${outside} outside the circle`), legend(spectra.map((s) => s.label).slice(0, 8)));
+  });
+}
+
+function clusterParts(clusters) {
+  const labels = [...new Set(clusters.shown)];
+  const groupsOf = (side) => labels.map((label, i) => ({ name: label, series: i, points: side.points.filter((_, k) => clusters.shown[k] === label) }));
+  return [["trained", clusters.trained], ["untrained", clusters.untrained]].filter(([, side]) => side).map(([title, side]) => element("figure", {},
+    planeChart(groupsOf(side), { title: `${title} states` }), element("figcaption", {}, `${title}, by ${clusters.labelled_by}: silhouette ${written(side.silhouette)}, purity ${written(side.purity)}`)));
+}
+
+const listed = (value) => (Array.isArray(value) ? value : value ? [value] : []);
+
+function analysisCards(analysis) {
+  if (!analysis) {
+    return [element("section", { class: "card" }, element("h2", {}, "Inside"), element("p", { class: "muted" }, "Not looked at yet. ", element("code", {}, `nerode analyse RUN`), " writes spectra, clusters and more beside the run; they appear here."))];
+  }
+  const cards = [];
+  const spectra = listed(analysis.spectra).filter((layer) => layer.spectra?.length);
+  if (spectra.length) cards.push(element("section", { class: "card" }, element("h2", {}, "Spectra on the unit circle"), element("div", { class: "figures" }, spectrumParts(spectra))));
+  const clusters = listed(analysis.clusters).filter((part) => part.trained);
+  if (clusters.length) cards.push(element("section", { class: "card" }, element("h2", {}, "Clusters of states"), element("div", { class: "figures" }, clusters.flatMap(clusterParts))));
+  return cards;
+}
+
+async function showRun() {
+  try {
+    const run = await ask("run", { name: state.run });
+    byId("run").replaceChildren(
+      element("header", { class: "title" }, element("h2", { class: "big" }, `${run.architecture} on ${run.task}, seed ${run.seed}`), element("p", { class: "lead" }, `${run.parameters.toLocaleString("en")} parameters · ${run.steps.toLocaleString("en")} steps · ${written(run.cpu_seconds)} CPU s · `, element("code", {}, run.name))),
+      element("div", { class: "columns" }, element("div", {}, element("section", { class: "card" }, lengthChart(run))), element("div", {}, element("section", { class: "card" }, trainingChart(run)))),
+      ...analysisCards(run.analysis));
+  } catch (error) {
+    if (isOutdated(error)) return;
+    if (!error.problem) throw error;
+    byId("run").replaceChildren(element("p", { class: "problem" }, error.message));
+  }
+}
+
+export function followRuns(on) {
+  clearInterval(followed.timer);
+  followed.timer = 0;
+  if (!on) return;
+  follow();
+  followed.timer = setInterval(() => {
+    if (!document.hidden) follow();
+  }, FOLLOW);
+}

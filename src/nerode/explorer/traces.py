@@ -1,0 +1,134 @@
+"""A word step by step: the automaton, the monoid, and a network beside them, in columns by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nerode.compiler.network import Network
+from nerode.core.errors import BudgetExceeded, InputError
+from nerode.explorer.eggs import ElementPlaces
+from nerode.explorer.exact_traces import exact_steps
+from nerode.explorer.networks import make_network
+from nerode.explorer.orders import LONGEST_WORD, TraceOrder
+from nerode.explorer.reading import read_language, request_budget
+from nerode.explorer.steps import Step
+from nerode.languages.alphabet import Word
+from nerode.languages.language import Language, Legal
+from nerode.report.notation import visible
+
+_MOST_NUMBERS = 600_000
+"""Coordinates times positions of one answer."""
+
+
+@dataclass
+class Numbering:
+    """Values that repeat, each written once."""
+
+    values: list[Any] = field(default_factory=list)
+    at: list[int] = field(default_factory=list)
+    _known: dict[str, int] = field(default_factory=dict)
+
+    def add(self, value: Any) -> None:
+        """Notes the next value."""
+        key = repr(value)
+        if key not in self._known:
+            self._known[key] = len(self.values)
+            self.values.append(value)
+        self.at.append(self._known[key])
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the values and, for each position, which of them."""
+        return {"values": self.values, "at": self.at}
+
+
+def trace(order: TraceOrder) -> dict[str, Any]:
+    """Returns what happens after each prefix of a word, the empty prefix first.
+
+    The network is compared with the language after every prefix that some word of the language extends.
+    """
+    language = read_language(order.language)
+    word = language.alphabet.encode(order.word)
+    if len(word) > LONGEST_WORD:
+        raise InputError(
+            f"a word of {len(word):,} letters is too long to step through; give {LONGEST_WORD:,}"
+        )
+    expected = language.legal_along(word)
+    found = {"letters": list(word), **_machine(language, word, expected)}
+    if order.target:
+        network = make_network(order.language, order.target)
+        _check_size(network, word)
+        steps = _network_steps(order, network, word)
+        found["network"] = _network(steps, expected, language)
+    return found
+
+
+def _network_steps(order: TraceOrder, network: Network, word: Word) -> list[Step]:
+    if order.arithmetic == "exact":
+        return exact_steps(network, word)
+    # This is where torch is needed, and only here.
+    from nerode.explorer.float_traces import float_steps
+
+    return float_steps(network, word, dtype=order.arithmetic, noise=order.noise, seed=order.seed)
+
+
+def _check_size(network: Network, word: Word) -> None:
+    numbers = network.state_size * (len(word) + 1)
+    if numbers > _MOST_NUMBERS:
+        most = _MOST_NUMBERS // network.state_size
+        raise InputError(
+            f"the network has {network.state_size:,} coordinates; after {len(word):,} letters these are "
+            f"{numbers:,} numbers. Give a word of at most {most:,} letters"
+        )
+
+
+def _machine(language: Language, word: Word, expected: Sequence[Legal]) -> dict[str, Any]:
+    """States, what may follow, and the elements of the monoid along a word."""
+    try:
+        dfa = language.dfa(request_budget()) if language.regular else None
+    except BudgetExceeded:
+        dfa = None
+    places = ElementPlaces.of(dfa)
+    states, legal, elements = Numbering(), Numbering(), Numbering()
+    configuration: Any = language.initial() if dfa is None else dfa.start
+    for position, answer in enumerate(expected):
+        if position:
+            letter = word[position - 1]
+            if dfa is None:
+                configuration = language.advance(configuration, letter)
+            else:
+                configuration = int(dfa.transitions[configuration, letter])
+            if places is not None:
+                places.read(letter)
+        states.add(configuration if isinstance(configuration, int) else visible(str(configuration)[:200]))
+        legal.add(answer.names(language.alphabet))
+        if places is not None:
+            elements.add(places.place())
+    return {
+        "states": states.to_json(),
+        "legal": legal.to_json(),
+        "elements": None if places is None else elements.to_json(),
+    }
+
+
+def _network(steps: Sequence[Step], expected: Sequence[Legal], language: Language) -> dict[str, Any]:
+    legal = Numbering()
+    wrong = []
+    for position, (step, answer) in enumerate(zip(steps, expected, strict=True)):
+        legal.add(step.legal.names(language.alphabet))
+        extends = bool(answer.symbols) or answer.end
+        if extends and step.legal != answer:
+            wrong.append(position)
+    return {
+        "legal": legal.to_json(),
+        "wrong": wrong,
+        "layers": [
+            {
+                "h": [step.states[number] for step in steps],
+                "drives": [step.drives[number] if step.drives else {} for step in steps],
+            }
+            for number in range(len(steps[0].states))
+        ],
+        "scores": [step.scores for step in steps],
+    }
