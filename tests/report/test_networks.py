@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nerode.languages.bestiary import find_language
-from nerode.report.networks import TARGETS, all_targets, study_networks
+from nerode.report.networks import TARGETS, NetworkStudy, all_targets, study_networks
 from nerode.verdict.architectures import ARCHITECTURES
 from nerode.verdict.classes import State
 
@@ -16,17 +16,24 @@ def test_every_architecture_but_attention_is_shown_once():
     assert "griffin" in all_targets()["mamba"]
 
 
-def test_lengths_by_format():
-    found = {s.target: s for s in study_networks(find_language("dyck-1"))}
+def by_name(language: str) -> dict[str, NetworkStudy]:
+    studies = study_networks(find_language(language))
+    return {name: study for study in studies for name in (study.target, *study.also)}
+
+
+def test_lengths_by_format() -> None:
+    found = by_name("dyck-1")
     assert found["gla"].lengths["float64"] == found["diagonal"].lengths["float64"]
     assert int(found["diagonal"].lengths["float32"].replace(",", "")) > 1_000_000
     assert int(found["diagonal"].lengths["bfloat16"].replace(",", "")) < 1_000
     assert found["mamba"].network is None
     assert set(found["mamba"].lengths.values()) == {""}
-    flip = {s.target: s for s in study_networks(find_language("flip-flop"))}
-    assert set(flip["mamba"].lengths.values()) == {"all"}
+    assert set(by_name("flip-flop")["mamba"].lengths.values()) == {"all"}
 
 
-def test_a_network_that_is_the_same_is_proved_once():
-    found = {s.target: s for s in study_networks(find_language("flip-flop"))}
-    assert found["gla"].result is found["diagonal"].result
+def test_targets_with_the_same_network_stand_together() -> None:
+    studies = study_networks(find_language("flip-flop"))
+    shown = [name for study in studies for name in (study.target, *study.also)]
+    assert len(shown) == len(set(shown))
+    assert set(shown) == {name for target, also in all_targets().items() for name in (target, *also)}
+    assert by_name("flip-flop")["gla"].target == "diagonal"

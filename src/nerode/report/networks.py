@@ -76,7 +76,7 @@ class NetworkStudy:
 
     Attributes:
         target: the class or architecture.
-        also: other architectures of the same class, which get the same network.
+        also: other classes and architectures that get the same network.
         network: None if none was made.
         result: the certificate, or why there is none; None if there is no network.
         refusals: why no network was made.
@@ -134,6 +134,8 @@ def study_networks(
 ) -> list[NetworkStudy]:
     """Returns a network and its certificate for each target, or the reasons why there is none.
 
+    Targets that get the same network stand together.
+
     Args:
         language: the language.
         targets: classes or architectures, each with others of its class; all when None.
@@ -150,9 +152,12 @@ def study_networks(
             reasons = refusal.reasons
             found.append(NetworkStudy(target=target, also=also, network=None, result=None, refusals=reasons))
             continue
-        twin = next((s for s in found if s.network is not None and _same(s.network, network)), None)
-        result = _certify(network, language, budget) if twin is None else twin.result
-        found.append(NetworkStudy(target=target, also=also, network=network, result=result))
+        twin = next((i for i, s in enumerate(found) if s.network and _same(s.network, network)), None)
+        if twin is None:
+            result = _certify(network, language, budget)
+            found.append(NetworkStudy(target=target, also=also, network=network, result=result))
+        else:
+            found[twin] = replace(found[twin], also=(*found[twin].also, target, *also))
     return found
 
 
