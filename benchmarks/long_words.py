@@ -53,6 +53,8 @@ WIDE = 600
 FOLDER = Path("experiments/long-words")
 RESULTS = FOLDER / "results.jsonl"
 SECONDS = 8.0
+LENGTHY = ("slstm",)
+"""Targets whose proofs in floats are left out: `nerode verify DIR --dtype float32` gives them one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,6 +249,8 @@ def _proofs(network: Network, language: Language) -> tuple[dict[str, int | str |
             proved.update((d, n if n == "all" else int(n.replace(",", "") or 0)) for d, n in lengths.items())
     if proved["float32"] == "all":
         return proved, None, ""
+    if network.target in LENGTHY:
+        return proved, None, "the search of its float states takes half a minute and is left out here"
     found = examine(network, language, dtype="float32", known=claims, budget=Budget(seconds=SECONDS))
     reached = [c.length for c in found.claims if c.dtype == "float32" and c.scope != TESTED]
     if "all" in reached:
