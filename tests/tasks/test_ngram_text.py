@@ -11,6 +11,8 @@ import torch
 from nerode.core.errors import InputError
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
+from nerode.training.data import FixedData
+from nerode.training.spec import RunSpec
 
 TEMPLATES = {
     14: r"\w+ woke at \w+ o'clock and was too \w+ to go back to (sleep|bed)",
@@ -110,3 +112,10 @@ def test_prefixes_are_of_unseen_sentences_half_of_each_template():
         task(prefix=14)
     with pytest.raises(InputError, match="completions is 1"):
         task(completions=1)
+
+
+@pytest.mark.parametrize(("sample", "counts"), [(40, [20, 20]), (7, [4, 3])])
+def test_a_fixed_sample_has_half_of_each_template(sample, counts):
+    data = FixedData(task(), RunSpec(batch=4, epochs=1, sample=sample))
+    assert [len(group) for group in data.groups] == counts
+    assert [group.inputs.shape[1] for group in data.groups] == [14, 20]

@@ -7,11 +7,12 @@ import math
 import pytest
 import torch
 
+from nerode.core.errors import InputError
 from nerode.models.configurations import model_config
 from nerode.models.model import build_model
 from nerode.models.zoo import all_members
 from nerode.training.optimiser import make_optimiser, parameter_groups, rate_factor, set_rates
-from nerode.training.spec import OptimiserSpec
+from nerode.training.spec import OptimiserSpec, TrainSpec
 
 
 def names(model, group):
@@ -75,3 +76,39 @@ def test_methods(name, kind):
         assert optimiser.param_groups[0]["momentum"] == 0.5
     else:
         assert optimiser.param_groups[0]["betas"] == (0.8, 0.9)
+
+
+def test_decay_can_be_kept_to_weights_by_name():
+    model = build_model(model_config("ssm", letters=2, outputs=2, width=4), seed=0)
+    usual, others = parameter_groups(model, OptimiserSpec(rate=1e-2, decay=30.0, decay_only=("A",)))
+    assert names(model, usual) == {"blocks.0.layer.A"}
+    assert (usual["weight_decay"], others["weight_decay"]) == (30.0, 0.0)
+    assert names(model, others) == {n for n, _ in model.named_parameters()} - {"blocks.0.layer.A"}
+    with pytest.raises(InputError, match="decay_only names 'a'"):
+        parameter_groups(model, OptimiserSpec(decay_only=("a",)))
+
+
+def test_a_mark_of_the_layer_wins_over_decay_by_name():
+    model = build_model(model_config("mamba", letters=2, outputs=2, width=4), seed=0)
+    with pytest.raises(InputError, match="no weight that may decay"):
+        parameter_groups(model, OptimiserSpec(decay_only=("A_log",)))
+
+
+def test_a_held_rate_falls_afterwards_only():
+    spec = OptimiserSpec(schedule="cosine", warm_up=2, hold=4)
+    factors = [rate_factor(spec, step, 10) for step in range(11)]
+    assert factors[:7] == [0.5, 1, 1, 1, 1, 1, 1]
+    assert factors[8] == pytest.approx(0.5)
+    assert factors[10] == pytest.approx(0)
+
+
+def test_younger_settings_change_the_key_only_where_they_are_used():
+    def key(**optimiser):
+        return TrainSpec.from_mapping({"task": {"name": "parity"}, "optimiser": optimiser}).key
+
+    written = {"decay_only", "hold"} & set(
+        TrainSpec.from_mapping({"task": {"name": "parity"}}).complete()["optimiser"]
+    )
+    assert not written
+    assert key() == key(hold=0, decay_only=[])
+    assert len({key(), key(hold=3), key(decay_only=["D"])}) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,7 +50,7 @@ class NgramText(NextToken):
     """Sentences of the language `ngram-seed`; after each word the next one, or the end, is predicted.
 
     The paper trains on 40 sentences, half of each template, for 25 epochs: `run.sample` and `run.epochs` of a
-    spec, the lengths 14 and 20 being as likely.
+    spec. A fixed sample has exactly as many of each, and one more of the first if their number is odd.
 
     References: [Nandakumar2024]
     """
@@ -73,6 +74,10 @@ class NgramText(NextToken):
     def trains_on(self, length: int) -> bool:
         """Returns whether sentences have this length."""
         return length in LENGTHS
+
+    def choose_lengths(self, lengths: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
+        """Returns the lengths in turn, so that each template has its half."""
+        return [lengths[number % len(lengths)] for number in range(count)]
 
     def examine(self, answer: Answer, rng: np.random.Generator) -> dict[str, Any]:
         """Returns which share of unseen beginnings is completed to a sentence of the language.

@@ -128,6 +128,10 @@ class Task(ABC):
         """Returns the length of a step of training, one of those given; all are as likely by default."""
         return lengths[int(rng.integers(len(lengths)))]
 
+    def choose_lengths(self, lengths: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
+        """Returns the lengths of the sequences of a fixed sample; each is chosen by itself by default."""
+        return [self.choose_length(lengths, rng) for _ in range(count)]
+
     def draw(self, split: Split, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns `count` sequences of one split.
 

@@ -71,7 +71,7 @@ class FixedData:
         self.run = run
         self.lengths = lengths_of(task, "train")
         rng = stream(run.seed, "sample")
-        chosen = [task.choose_length(self.lengths, rng) for _ in range(run.sample)]
+        chosen = task.choose_lengths(self.lengths, run.sample, rng)
         lengths, counts = np.unique(chosen, return_counts=True)
         self.groups = [
             task.draw("train", int(length), int(count), rng)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import nn
 
+from nerode.core.errors import InputError
 from nerode.training.spec import OptimiserSpec
 
 
@@ -15,9 +17,13 @@ def parameter_groups(model: nn.Module, spec: OptimiserSpec) -> list[dict[str, An
     """Returns the parameters by how they are trained: as usual, without decay, and slowly.
 
     A module marks its own in `undecayed_parameters` and `slow_parameters`.
+
+    Raises:
+        InputError: if `decay_only` names a weight that there is not, or one that never decays.
     """
     undecayed = _marked(model, "undecayed_parameters")
     slow = _marked(model, "slow_parameters")
+    undecayed |= _spared(model, spec.decay_only, undecayed | slow)
     kinds: dict[str, list[nn.Parameter]] = {"usual": [], "undecayed": [], "slow": []}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
@@ -42,6 +48,22 @@ def _marked(model: nn.Module, attribute: str) -> set[str]:
     }
 
 
+def _spared(model: nn.Module, chosen: Sequence[str], never: set[str]) -> set[str]:
+    """The weights that do not decay because only others are to; none if none was chosen."""
+    if not chosen:
+        return set()
+    names = [name for name, _ in model.named_parameters() if name not in never]
+    decaying = {name for name in names for own in chosen if name == own or name.endswith(f".{own}")}
+    for own in chosen:
+        if not any(name == own or name.endswith(f".{own}") for name in decaying):
+            leaves = sorted({name.rpartition(".")[2] for name in names})
+            raise InputError(
+                f"optimiser.decay_only names {own!r}, which no weight that may decay is called; "
+                f"there are {', '.join(leaves)}"
+            )
+    return set(names) - decaying
+
+
 def make_optimiser(model: nn.Module, spec: OptimiserSpec) -> torch.optim.Optimizer:
     """Returns the optimiser of a model."""
     groups = parameter_groups(model, spec)
@@ -56,14 +78,15 @@ def make_optimiser(model: nn.Module, spec: OptimiserSpec) -> torch.optim.Optimiz
 def rate_factor(spec: OptimiserSpec, step: int, steps: int) -> float:
     """Returns what the rates are multiplied by at a step, the first of which is 0.
 
-    It rises linearly over the warm-up; with "cosine" it then falls along half a cosine.
+    It rises linearly over the warm-up and is held; with "cosine" it then falls along half a cosine.
     """
     if step < spec.warm_up:
         return (step + 1) / spec.warm_up
     if spec.schedule == "constant":
         return 1.0
-    along = (step - spec.warm_up) / max(1, steps - spec.warm_up)
-    return 0.5 * (1 + math.cos(math.pi * min(1.0, along)))
+    begun = spec.warm_up + spec.hold
+    along = (step - begun) / max(1, steps - begun)
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, max(0.0, along))))
 
 
 def set_rates(optimiser: torch.optim.Optimizer, factor: float) -> None:

@@ -16,6 +16,9 @@ from nerode.training.model_spec import ModelSpec
 Measure = Literal["token", "sequence", "final", "scaled"]
 """Right positions; sequences right throughout; right last positions; right positions above chance."""
 
+_YOUNGER = ("decay_only", "hold")
+"""Settings of the optimiser that runs were made without."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimiserSpec:
@@ -25,9 +28,12 @@ class OptimiserSpec:
         name: the method.
         rate: the learning rate after warm-up.
         decay: weight decay, of the weights that may decay.
+        decay_only: names of the only weights that decay, as their layers call them (like "A"); empty for all
+            that may.
         betas: of Adam and AdamW.
         momentum: of SGD.
         warm_up: steps over which the rate rises linearly.
+        hold: steps after the warm-up before a falling schedule begins.
         schedule: what the rate does afterwards; "cosine" ends at zero with the last step.
         clip: largest norm of the gradients; 0 for no limit.
         slow_rate: largest rate of the weights that an architecture marks as slow (the dynamics of S4).
@@ -36,9 +42,11 @@ class OptimiserSpec:
     name: Literal["adamw", "adam", "sgd"] = "adamw"
     rate: float = 1e-3
     decay: float = 0.01
+    decay_only: tuple[str, ...] = ()
     betas: tuple[float, float] = (0.9, 0.999)
     momentum: float = 0.0
     warm_up: int = 0
+    hold: int = 0
     schedule: Literal["constant", "cosine"] = "constant"
     clip: float = 1.0
     slow_rate: float = 1e-3
@@ -46,7 +54,7 @@ class OptimiserSpec:
     def __post_init__(self) -> None:
         for name in ("rate", "slow_rate"):
             _require(0 < getattr(self, name) < math.inf, f"optimiser.{name}", getattr(self, name), "above 0")
-        for name in ("decay", "clip", "warm_up"):
+        for name in ("decay", "clip", "warm_up", "hold"):
             _require(
                 0 <= getattr(self, name) < math.inf, f"optimiser.{name}", getattr(self, name), "0 or more"
             )
@@ -183,10 +191,12 @@ class TrainSpec:
         run = {**to_mapping(self.run), "test_lengths": list(self.test_lengths)}
         if self.run.epochs:
             del run["steps"]
+        # What is younger than the rest is left out where it is not used: such a run keeps its key.
+        optimiser = {k: v for k, v in to_mapping(self.optimiser).items() if v or k not in _YOUNGER}
         return {
             "task": to_mapping(self.task.complete()),
             "model": self.model.complete(self.task.build()),
-            "optimiser": to_mapping(self.optimiser),
+            "optimiser": optimiser,
             "run": run,
         }
 

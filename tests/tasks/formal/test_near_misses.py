@@ -63,3 +63,22 @@ def test_where_there_is_none_it_is_said():
         draw("aaaa-star", 10, 1)
     texts, _ = draw("aa-star", 7, 1)
     assert set(texts) == {"a" * 7}
+
+
+def one_edit_away(word):
+    letters = "ab"
+    places = range(len(word) + 1)
+    yield from (word[:i] + c + word[i:] for i in places for c in letters)
+    yield from (word[:i] + word[i + 1 :] for i in places[:-1])
+    yield from (word[:i] + c + word[i + 1 :] for i in places[:-1] for c in letters)
+
+
+def test_where_edits_rarely_lead_out_there_are_still_many_words():
+    source = word_source(resolve_language("contains-abaab"))
+    drawn = near_misses(source, 2, 50, 1, 40, np.random.default_rng(0))
+    words = {"".join("ab"[x] for x in row) for row in drawn.tolist()}
+    assert len(words) == 40
+    for word in words:
+        assert len(word) == 50
+        assert "abaab" not in word
+        assert any("abaab" in other for other in one_edit_away(word))

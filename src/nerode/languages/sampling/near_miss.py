@@ -28,7 +28,7 @@ from nerode.languages.equivalence import is_empty
 from nerode.languages.minimise import minimise
 from nerode.languages.sampling.letter_shares import error_bound, settle
 from nerode.languages.sampling.script_automaton import script_automaton
-from nerode.languages.sampling.uniform import LONGEST, letter_shares, sample_accepted, sample_accepted_batch
+from nerode.languages.sampling.uniform import LONGEST, letter_shares, sample_accepted_batch
 
 _MOST_EDITS = 32
 """The kinds of edits can be mixed in about n³/6 ways, all of which are weighed."""
@@ -170,11 +170,36 @@ def _edit(word: np.ndarray, shape: _Shape, num_letters: int, rng: np.random.Gene
 
 def _by_automaton(dfa: Dfa, length: int, edits: int, rng: np.random.Generator, budget: Budget | None) -> Word:
     """Returns the result of a uniformly random script, drawn from the automaton of scripts."""
-    automaton, read_script = script_automaton(dfa, edits, budget)
-    scripts = minimise(automaton)
-    if is_empty(scripts) or not letter_shares(scripts).approximate_count(length + edits)[0]:
-        raise InputError(
-            f"every word of length {length} that is at most {edits} edits away from an accepted word is "
-            "itself accepted; try another length or more edits"
-        )
-    return read_script(sample_accepted(scripts, length + edits, rng))
+    return NearMissScripts(dfa, edits, budget).words(length, 1, rng)[0]
+
+
+class NearMissScripts:
+    """The automaton of scripts of a language, for many near misses of many lengths.
+
+    Args:
+        dfa: the language.
+        edits: most letters replaced, inserted or deleted, together.
+        budget: limits the automaton.
+
+    Raises:
+        BudgetExceeded: if the automaton has more states than the budget allows.
+    """
+
+    def __init__(self, dfa: Dfa, edits: int, budget: Budget | None = None) -> None:
+        automaton, self._read = script_automaton(dfa, edits, budget)
+        self._scripts = minimise(automaton)
+        self._edits = edits
+
+    def words(self, length: int, count: int, rng: np.random.Generator) -> list[Word]:
+        """Returns rejected words of a length, each by a uniformly random script.
+
+        Raises:
+            InputError: if there is none.
+        """
+        scripts, steps = self._scripts, length + self._edits
+        if is_empty(scripts) or not letter_shares(scripts).approximate_count(steps)[0]:
+            raise InputError(
+                f"every word of length {length} that is at most {self._edits} edits away from an accepted "
+                "word is itself accepted; try another length or more edits"
+            )
+        return [self._read(script) for script in sample_accepted_batch(scripts, steps, count, rng).tolist()]

@@ -2,15 +2,19 @@
 
 The words of a round come from words of the language by the same numbers of replaced, inserted and deleted
 letters, at random places; those that are in the language after all are thrown away. The kinds of edits are
-drawn for each round.
+drawn for each round. Where nearly all are thrown away (a word that contains something many times contains it
+after an edit, too) and the automaton is small, the others come from the automaton of edit scripts.
 """
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from nerode.core.errors import InputError
-from nerode.languages.sampling.near_miss import sample_near_miss
+from nerode.languages.dfa import Dfa
+from nerode.languages.sampling.near_miss import NearMissScripts, sample_near_miss
 from nerode.tasks.formal.source import AutomatonWords, WordSource
 from nerode.tasks.walk import Integers
 
@@ -21,6 +25,15 @@ _MIXED = 16
 _COPIES = 8
 _SOURCES = 128
 """Later rounds edit many words in several ways each: few edits of a long word may take it out."""
+
+_TRIED = 3
+"""Rounds after which it is looked at how many words were thrown away."""
+
+_KEPT = 4
+"""One of so many words has to be kept; otherwise scripts are drawn, if their automaton is small."""
+
+_SMALL = 20_000
+"""Pairs of states, times pairs of letters, times edits, up to which the automaton of scripts is small."""
 
 _ONE_BY_ONE = 8
 """Words drawn by the slow sampler that always finds one if there is one."""
@@ -45,12 +58,17 @@ def near_misses(
     if not any(source.has(n) for n in range(max(0, length - edits), length + edits + 1)):
         raise InputError(f"no word of the language is {edits} edits away from length {length}")
     found: list[Integers] = []
-    missing = count
+    missing, drawn = count, 0
     for number in range(_ROUNDS):
+        hard = number == _MIXED or (number == _TRIED and _wasted(drawn, found))
+        if hard and isinstance(source, AutomatonWords) and _is_small(source.dfa, edits):
+            others = _scripts(source.dfa, edits).words(length, missing, rng)
+            return np.concatenate([*found, np.array(others, dtype=np.int64).reshape(missing, length)])
         size, copies = (8 + count // 8, 1) if number < _MIXED else (_SOURCES, _COPIES)
         words = _edited(source, letters, length, edits, size, copies, rng)
         if words is None:
             continue
+        drawn += len(words)
         words = rng.permutation(words[~source.accepted(words)[:, -1]])[:missing]
         found.append(words)
         missing -= len(words)
@@ -60,6 +78,19 @@ def near_misses(
         found = [_slowly(source, length, edits, rng)]
     kept = np.concatenate(found)
     return kept[rng.integers(0, len(kept), count)]
+
+
+def _wasted(drawn: int, found: list[Integers]) -> bool:
+    return sum(map(len, found)) * _KEPT < drawn
+
+
+def _is_small(dfa: Dfa, edits: int) -> bool:
+    return (dfa.num_states * (dfa.num_letters + 1)) ** 2 * edits <= _SMALL
+
+
+@functools.lru_cache(maxsize=32)
+def _scripts(dfa: Dfa, edits: int) -> NearMissScripts:
+    return NearMissScripts(dfa, edits)
 
 
 def _edited(
