@@ -21,6 +21,8 @@ COMMANDS = {
     "export": "nerode.cli.export",
     "train": "nerode.cli.train",
     "analyse": "nerode.cli.analyse",
+    "extract": "nerode.cli.extract",
+    "compare": "nerode.cli.compare",
     "sweep": "nerode.cli.sweep",
     "runs": "nerode.cli.runs",
     "reproduce": "nerode.cli.reproduce",

@@ -110,3 +110,9 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         OrthogonalSettings(spread=-1.0)
     with pytest.raises(InputError, match="blocks is 0"):
         OrthogonalSettings(blocks=0)
+
+
+def test_matrices_that_are_given_are_taken_as_they_are() -> None:
+    ours = layer(3, blocks=2, size=2, form="matrix")
+    letters = torch.eye(3, dtype=torch.float64)
+    assert torch.equal(ours.matrices(letters), ours.W.weight.T.reshape(3, 2, 2, 2))

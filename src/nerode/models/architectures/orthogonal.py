@@ -5,7 +5,8 @@
     output = C vec(H_t) + c
 
 Nothing grows and nothing fades. A group of rotations is tracked by one block that carries it: cyclic groups
-by size 2, A4, S4 and A5 by size 3. The Cayley form cannot turn by half a circle.
+by size 2, A4, S4 and A5 by size 3. The Cayley form cannot turn by half a circle. Matrices known to be
+orthogonal, as those of a polished model are, may be given as they are: R(x) = W(x).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class OrthogonalSettings:
         size: of the rotations.
         columns: of each state; None for as many as rows, which makes the state the product of all rotations.
         outputs: number of outputs; None for as many as inputs.
-        form: how a rotation is made from a skew matrix.
+        form: how a rotation is made from a skew matrix; "matrix" takes W(x) itself, which training does not
+            keep orthogonal.
         spread: deviation of the entries of S for an input of length 1; None for 1/√inputs, which suits
             features of variance 1. One-hot letters want 1: from small angles A5 is not learned.
         write: whether B x is added to the state.
@@ -45,7 +47,7 @@ class OrthogonalSettings:
     size: int = 3
     columns: int | None = None
     outputs: int | None = None
-    form: Literal["exponential", "cayley"] = "exponential"
+    form: Literal["exponential", "cayley", "matrix"] = "exponential"
     spread: float | None = None
     write: bool = False
     learned_start: bool = False
@@ -91,7 +93,11 @@ class Orthogonal(DenseLayer):
     def matrices(self, x: Float[Tensor, "... inputs"]) -> Tensor:
         """Returns R(x) (…, blocks, size, size)."""
         size = self.settings.size
-        entries = widened(self.W(x)).reshape(*x.shape[:-1], self.settings.blocks, size, size)
+        shape = (*x.shape[:-1], self.settings.blocks, size, size)
+        if self.settings.form == "matrix":
+            given: Tensor = self.W(x)
+            return given.reshape(shape)
+        entries = widened(self.W(x)).reshape(shape)
         return rotation(entries - entries.mT, self.settings.form).to(x.dtype)
 
     def writes(self, x: Float[Tensor, "... inputs"]) -> Tensor | None:

@@ -1,0 +1,1 @@
+"""From a learned table of rotations to an exact representation of the group, and the proof of its answers."""

@@ -1,0 +1,212 @@
+"""The files of a polished network, as its checker reads them: nothing is believed that is not looked at."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load
+
+from nerode.core.errors import FormatError, NerodeError
+from nerode.core.exact import Exact, read_exact
+from nerode.languages.groups import FiniteMonoid, finite_monoid
+
+CERTIFICATE = "polish.json"
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+FORMAT = "nerode-polish"
+VERSION = 1
+
+MAX_BYTES = 200_000_000
+
+_LAYER = {"form": "matrix", "write": False, "learned_start": False}
+_MODEL = {"features": None, "width": None, "positions": "none", "final_norm": "none", "head": "none"}
+_AROUND = {"norm": "none", "residual": False, "feed_forward": "none"}
+
+
+class Refused(NerodeError):
+    """A certificate does not show what it claims."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedBlock:
+    """What a certificate says about a block.
+
+    Attributes:
+        basis: B, rows of (real, imaginary).
+        parts: for each part of the representation its matrices, one a letter.
+    """
+
+    basis: list[list[tuple[Fraction, Fraction]]]
+    parts: list[list[list[list[Exact]]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedProof:
+    """What a certificate says.
+
+    Attributes:
+        group: the group.
+        letters: the element of each letter.
+        weights: SHA-256 of the weights.
+        blocks: of the model in order.
+        margin: claimed at the exact points.
+        dtype: the floats that `length` is about.
+        length: claimed to be right up to it.
+    """
+
+    group: FiniteMonoid
+    letters: tuple[int, ...]
+    weights: str
+    blocks: tuple[StatedBlock, ...]
+    margin: float
+    dtype: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Weights:
+    """The weights of a model of orthogonal blocks.
+
+    Attributes:
+        dtype: their type.
+        size: of the blocks.
+        matrices: M (letters, blocks, n, n).
+        readout: C (elements, blocks · n · n).
+        bias: c (elements,).
+    """
+
+    dtype: str
+    size: int
+    matrices: npt.NDArray[Any]
+    readout: npt.NDArray[Any]
+    bias: npt.NDArray[Any]
+
+
+def read_proof(folder: Path) -> StatedProof:
+    """Returns what the certificate says.
+
+    Raises:
+        FormatError: if it is missing, or not such a certificate.
+    """
+    path = folder / CERTIFICATE
+    data = _json(path)
+    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
+        raise FormatError(f"is not a certificate of the format {FORMAT!r}, version {VERSION}", path=path)
+    try:
+        group = finite_monoid(str(data["group"]))
+        return StatedProof(
+            group=group,
+            letters=tuple(group.element(str(name)) for name in data["letters"]),
+            weights=str(data["weights"]),
+            blocks=tuple(_block(block, len(data["letters"])) for block in data["blocks"]),
+            margin=float(data["margin"]),
+            dtype=str(data["dtype"]),
+            length=int(data["length"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, NerodeError) as error:
+        raise FormatError(f"is not as such a certificate is written: {error}", path=path) from None
+
+
+def _block(data: Any, letters: int) -> StatedBlock:
+    scale = 2 ** int(data["basis_bits"])
+    basis = [[(Fraction(int(x), scale), Fraction(int(y), scale)) for x, y in row] for row in data["basis"]]
+    parts = [[[[read_exact(e) for e in row] for row in matrix] for matrix in part] for part in data["parts"]]
+    size = len(basis)
+    if any(len(row) != size for row in basis) or any(len(part) != letters for part in parts):
+        raise ValueError("a basis is not square, or a part does not have one matrix a letter")
+    degrees = [len(part[0]) for part in parts]
+    for part, degree in zip(parts, degrees, strict=True):
+        if any(len(matrix) != degree or any(len(row) != degree for row in matrix) for matrix in part):
+            raise ValueError("a matrix of a part is not square, or not as large as the others")
+    if sum(degrees) != size:
+        raise ValueError("the parts of a block do not fill it")
+    return StatedBlock(basis=basis, parts=parts)
+
+
+def read_weights(folder: Path, proof: StatedProof) -> Weights:
+    """Returns the weights of the model, if it is the one, and of the kind, that the proof is about.
+
+    Raises:
+        FormatError: if a file is missing or damaged.
+        Refused: if it is another model.
+    """
+    content = _bytes(folder / WEIGHTS)
+    if hashlib.sha256(content).hexdigest() != proof.weights:
+        raise Refused("the weights are not those that the certificate was written for")
+    config = _json(folder / CONFIG)
+    blocks, size = _shape(config, proof)
+    try:
+        tensors = load(content)
+    except (SafetensorError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(
+            f"is not a safetensors file of float32 or float64: {error}", path=folder / WEIGHTS
+        ) from None
+    expected = {
+        "W.weight": (blocks * size * size, len(proof.letters)),
+        "C.weight": (proof.group.order, blocks * size * size),
+        "C.bias": (proof.group.order,),
+    }
+    named = {name.rpartition("layer.")[2]: value for name, value in tensors.items()}
+    if {name: value.shape for name, value in named.items()} != expected or len(named) != len(tensors):
+        raise Refused("the weights are not those of one layer of orthogonal blocks")
+    dtypes = {str(value.dtype) for value in tensors.values()}
+    if len(dtypes) != 1 or not dtypes <= {"float32", "float64"}:
+        raise Refused(f"the weights are {' and '.join(sorted(dtypes))}; float32 or float64 is needed")
+    if not all(np.isfinite(value).all() for value in tensors.values()):
+        raise Refused("a weight is not finite")
+    return Weights(
+        dtype=dtypes.pop(),
+        size=size,
+        matrices=named["W.weight"].T.reshape(-1, blocks, size, size),
+        readout=named["C.weight"],
+        bias=named["C.bias"],
+    )
+
+
+def _shape(config: Any, proof: StatedProof) -> tuple[int, int]:
+    """The number of blocks and their size; refused unless the model is what the proof speaks of."""
+    try:
+        model = config["model"]
+        (layer,), (around,) = model["layers"], model["surroundings"]
+        settings = layer["settings"]
+        size = int(settings["size"])
+        wanted = (
+            (model, _MODEL | {"letters": len(proof.letters), "outputs": proof.group.order}),
+            (layer, {"name": "orthogonal"}),
+            (settings, _LAYER | {"blocks": len(proof.blocks), "outputs": proof.group.order}),
+            (around, _AROUND),
+        )
+        odd = [name for table, row in wanted for name, value in row.items() if table[name] != value]
+        if settings["columns"] not in (None, size):
+            odd.append("columns")
+    except (KeyError, TypeError, ValueError):
+        raise Refused("the model is not one layer of orthogonal blocks") from None
+    if odd:
+        raise Refused(f"the model is not what the proof speaks of: {odd[0]} is another")
+    if any(len(block.basis) != size for block in proof.blocks):
+        raise Refused("a basis is not as large as the blocks")
+    return len(proof.blocks), size
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise FormatError(f"is larger than {MAX_BYTES:,} bytes", path=path)
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"is not JSON: {error}", path=path) from None

@@ -1,0 +1,141 @@
+"""`nerode polish`: make a trained linear network an exact representation of its group, and prove it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nerode.core.errors import InputError
+from nerode.report.terminal import make_console, name_table
+
+if TYPE_CHECKING:
+    from nerode.analysis.polish.pipeline import PolishRecord
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the polished model goes, with its certificate.",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float64"]),
+    help="Floats of the polished model; those of the run when not given.",
+)
+@click.option("--lengths", default="64,512,4096", show_default=True, metavar="N,M", help="Lengths to test.")
+@click.option(
+    "--sequences",
+    type=click.IntRange(1, 100_000),
+    default=64,
+    show_default=True,
+    help="Words of each length.",
+)
+@click.option("--check", is_flag=True, help="RUN is a folder that polish made: check its certificate again.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def polish(
+    run: Path,
+    out: Path | None,
+    dtype: str | None,
+    lengths: str,
+    sequences: int,
+    check: bool,
+    as_json: bool,
+) -> None:
+    r"""Replace the learned matrices of RUN by the exact representation near them, and prove the result.
+
+    RUN tracks a group with one layer of orthogonal blocks. Exit 1 if no proof was found.
+
+    \b
+    nerode train a5 --arch orthogonal … --out runs
+    nerode polish runs/0123456789abcdef -o polished
+    nerode polish polished --check
+    """
+    if check:
+        _check(run, as_json)
+        return
+    if out is None:
+        raise InputError("give the folder for the polished model: nerode polish RUN -o DIR")
+    from nerode.analysis.polish.pipeline import polish as polish_subject
+    from nerode.analysis.subject import load_subject
+
+    record = polish_subject(
+        load_subject(run), out, dtype=dtype, lengths=_lengths(lengths), sequences=sequences
+    )
+    if as_json:
+        click.echo(json.dumps(record.to_json(), ensure_ascii=False, allow_nan=False))
+    else:
+        _show(record, out)
+    sys.exit(0 if record.proved else 1)
+
+
+def _check(folder: Path, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from nerode.certificates.representation_checker import check_polished
+
+    found = check_polished(folder)
+    if as_json:
+        click.echo(json.dumps(asdict(found), ensure_ascii=False))
+    elif found.ok:
+        click.echo(_proof_lines(found.margin, found.length, found.dtype))
+    else:
+        click.echo(f"✗ refused: {found.problem}", err=True)
+    sys.exit(0 if found.ok else 1)
+
+
+def _lengths(text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 1:
+        raise InputError(f"--lengths is {text!r}; give whole numbers with commas, like 64,512,4096")
+    return found
+
+
+def _show(record: PolishRecord, out: Path) -> None:
+    console = make_console()
+    console.print(f"{record.name}: {record.group}, {record.elements} elements, {record.letters} letters\n")
+    rows = [
+        (
+            str(row.block),
+            f"{row.before:.2e}",
+            f"{row.after:.2e}",
+            f"{row.moved:.2e}",
+            "junk" if row.is_junk else "kept",
+        )
+        for row in record.defects
+    ]
+    console.print(name_table(("block", "defect", "polished", "moved", ""), rows))
+    console.print(f"\naveraged {record.rounds} times; defect: mean of ‖M(gh) - M(h) M(g)‖ over all pairs\n")
+    after = {score.length: score for score in record.after}
+    scores = [
+        (
+            f"{score.length:,}",
+            f"{score.sequence:.3f}",
+            f"{after[score.length].sequence:.3f}" if score.length in after else "–",
+        )
+        for score in record.before
+    ]
+    console.print(name_table(("length", "before", "after"), scores))
+    console.print("\nshare of the words that are right throughout")
+    console.print()
+    if record.proved:
+        console.print(_proof_lines(record.margin, record.length, record.dtype))
+        console.print(f"checked again from the files in {out} in {record.check_cpu_seconds:.1f} CPU seconds")
+    else:
+        console.print(f"no proof: {record.problem}")
+
+
+def _proof_lines(margin: float, length: int, dtype: str) -> str:
+    return (
+        f"✓ right at every length in exact arithmetic, the right score above all others by {margin:.3g}\n"
+        f"✓ right up to length {length:,} in {dtype}, one letter after the other"
+    )
