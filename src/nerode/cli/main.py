@@ -27,6 +27,7 @@ COMMANDS = {
     "runs": "nerode.cli.runs",
     "reproduce": "nerode.cli.reproduce",
     "papers": "nerode.cli.reproduce",
+    "report": "nerode.cli.report",
     "atlas": "nerode.cli.atlas",
     "languages": "nerode.cli.listings",
     "architectures": "nerode.cli.listings",

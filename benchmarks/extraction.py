@@ -1,0 +1,128 @@
+"""Automata extracted from compiled and trained networks for Tomita 1 to 7; writes experiments/extraction.
+
+    python -m benchmarks extraction
+
+Every run of training is kept under experiments/extraction/runs (not in git), so that a second call only
+extracts. All seeds are in the tables, those that did not learn too.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nerode as nr
+from nerode.analysis.extraction.extract import Extraction, extract
+from nerode.analysis.subject import Subject, load_subject
+from nerode.core.errors import NotCompilable
+from nerode.core.files import write_atomically
+from nerode.models.load import load_model
+from nerode.training.defaults import make_specs
+from nerode.training.run_folder import folder_name, run_in
+
+FOLDER = Path("experiments/extraction")
+LANGUAGES = tuple(f"tomita-{i}" for i in range(1, 8))
+TARGETS = ("diagonal-signed", "elman-tanh", "lstm")
+TRAINED = ("lstm", "elman")
+SEEDS = (0, 1, 2)
+METHODS: tuple[tuple[Any, bool], ...] = (("cluster", False), ("lstar", False), ("lstar", True))
+TABLES = {"run": {"steps": 3000, "batch": 32, "test_lengths": [50, 500], "test_sequences": 64}}
+HEADINGS = (
+    *("language", "network", "seed", "accuracy at 50 / 500", "method", "states", "equal to the target"),
+    *("shortest difference", "words asked", "letters read", "states stepped", "CPU s"),
+)
+
+
+def main() -> None:
+    rows = [*compiled_rows(), *trained_rows()]
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    write_atomically(FOLDER / "results.jsonl", "\n".join(lines) + "\n")
+    write_atomically(FOLDER / "README.md", page(rows))
+    print(
+        f"{sum(row['equal'] for row in rows)} of {len(rows)} extractions give the target; {FOLDER}/README.md"
+    )
+
+
+def compiled_rows() -> list[dict[str, Any]]:
+    rows = []
+    for name in LANGUAGES:
+        language = nr.language(name)
+        for target in TARGETS:
+            try:
+                network = nr.compile_language(language, to=target)
+            except NotCompilable:
+                continue
+            model = load_model(network).eval()
+            subject = Subject(name=f"{target}, compiled", model=model, language=language, network=network)
+            for method, black_box in (("exact", False), *METHODS):
+                found = extract(subject, method=method, black_box=black_box)
+                rows.append(row_of(found, name, f"{target}, compiled", None, None))
+    return rows
+
+
+def trained_rows() -> list[dict[str, Any]]:
+    rows = []
+    for name in LANGUAGES:
+        for spec in make_specs(f"predict-{name}", TRAINED, seeds=SEEDS, tables=TABLES):
+            run = run_in(FOLDER / "runs", spec)
+            subject = load_subject(FOLDER / "runs" / folder_name(spec.key))
+            accuracies = [score.sequence for score in run.evaluations]
+            for method, black_box in METHODS:
+                found = extract(subject, method=method, black_box=black_box)
+                rows.append(row_of(found, name, spec.model.title, spec.run.seed, accuracies))
+                print(json.dumps({k: v for k, v in rows[-1].items() if k != "theory"}), flush=True)
+    return rows
+
+
+def row_of(
+    found: Extraction, language: str, network: str, seed: int | None, accuracies: list[float] | None
+) -> dict[str, Any]:
+    item = found.to_json()
+    kept = ("method", "states", "equal", "difference", "consistent", "fails_on", "queries", "theory")
+    row = {"language": language, "network": network, "seed": seed, "accuracies": accuracies}
+    return row | {key: item[key] for key in kept} | {"cpu_seconds": item["cpu_seconds"]}
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    learned = [row for row in rows if row["accuracies"] is None or min(row["accuracies"]) == 1]
+    equal = sum(row["equal"] for row in learned)
+    lines = [
+        "# Automata extracted from networks for Tomita 1 to 7",
+        "",
+        "Written by `python -m benchmarks extraction`. All seeds are listed; none was chosen by its score.",
+        "Trained networks predict which symbols may follow (task `predict-tomita-N`, lengths 1 to 50,",
+        f"{TABLES['run']['steps']} steps at most). Equal to the target means: on every word. A network",
+        "is not asked about the empty word; there the answer of its language is taken.",
+        "",
+        f"Of {len(rows)} extractions, {len(learned)} are from compiled networks or trained ones that are",
+        f"right on all test words of length 50 and 500; {equal} of these give the target exactly.",
+        f"The other {len(rows) - len(learned)} are from networks that did not learn their language; "
+        f"{sum(row['equal'] for row in rows) - equal} of them give the target.",
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "|" + "---|" * len(HEADINGS),
+    ]
+    return "\n".join([*lines, *map(_line, rows)]) + "\n"
+
+
+def _line(row: dict[str, Any]) -> str:
+    difference, asked = row["difference"], row["queries"]
+    accuracies = row["accuracies"]
+    cells = (
+        row["language"],
+        row["network"],
+        "" if row["seed"] is None else row["seed"],
+        "" if accuracies is None else " / ".join(f"{a:.2f}" for a in accuracies),
+        row["method"],
+        f"{row['states']}" + ("" if row["consistent"] else " (not settled)"),
+        "yes" if row["equal"] else "no",
+        ""
+        if difference is None
+        else f"{difference['word']}: {difference['expected']} expected, {difference['got']} got",
+        asked["words"],
+        asked["letters"],
+        asked["states"],
+        f"{row['cpu_seconds']:.2f}",
+    )
+    return "| " + " | ".join(map(str, cells)) + " |"

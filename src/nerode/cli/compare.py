@@ -1,0 +1,54 @@
+"""`nerode compare`: theory, compiler, training and certificates of a language side by side."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nerode.cli.options import budget_options, make_budget, split_names
+from nerode.core.errors import InputError
+from nerode.report.extraction import standing_table
+from nerode.report.terminal import make_console
+
+
+@click.command()
+@click.argument("name", metavar="LANG_OR_TASK")
+@click.argument("folders", metavar="RUNS…", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--arch", metavar="A,B", help="Also these architectures, without runs.")
+@budget_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def compare(name: str, folders: tuple[Path, ...], arch: str | None, as_json: bool, **options: Any) -> None:
+    r"""Compare what theory says with what compiles, what was trained and what is certified.
+
+    RUNS are runs, compiled networks, or folders of these. Disagreements come first; exit 1 if there are any.
+
+    \b
+    nerode compare tomita-5 runs/
+    nerode compare parity runs/ parity-compiled/ --arch mamba,mamba-signed
+    """
+    from nerode.analysis.standing import compare_standing
+
+    named = split_names(arch) or []
+    if not folders and not named:
+        raise InputError("there is nothing to compare; name folders of runs, or architectures with --arch")
+    language, rows = compare_standing(name, folders, architectures=named, budget=make_budget(options))
+    items = [row.to_json() for row in rows]
+    disagreements = [(row.architecture, text) for row in rows for text in row.disagreements]
+    if as_json:
+        click.echo(
+            json.dumps({"language": language.name, "rows": items}, ensure_ascii=False, allow_nan=False)
+        )
+    else:
+        console = make_console()
+        for architecture, text in disagreements:
+            console.print(f"! {architecture}: {text}", markup=False)
+        if not disagreements:
+            console.print("no disagreements")
+        console.print()
+        console.print(standing_table(items))
+        console.print("\ntheory: finite precision, every length; certificates were checked again")
+    sys.exit(1 if disagreements else 0)

@@ -1,0 +1,92 @@
+"""`nerode extract`: the automaton that a network has learned."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nerode.cli.options import budget_options, make_budget
+from nerode.core.errors import InputError
+from nerode.core.files import write_atomically
+from nerode.languages.formats import write_automaton
+from nerode.languages.resolve import resolve_language
+from nerode.report.extraction import extraction_lines
+
+if TYPE_CHECKING:
+    from nerode.analysis.extraction.extract import Extraction
+
+
+@click.command()
+@click.argument("folder", metavar="RUN_OR_DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--method",
+    type=click.Choice(["cluster", "lstar", "kv", "exact"]),
+    help="Clusters of states, queries (L* or Kearns and Vazirani's), or all states of a compiled network.  "
+    "[default: exact for compiled networks, cluster for others]",
+)
+@click.option("--black-box", is_flag=True, help="With lstar and kv: ask words only, never look at states.")
+@click.option("--target", metavar="LANG", help="Compare with this language instead of the network's own.")
+@click.option("--recognise", is_flag=True, help="With --target: the scores are two classes, out and in.")
+@click.option(
+    "--longest", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Test words."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random words.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help=".dot, .json, .att, .jff"
+)
+@budget_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) -> None:
+    r"""Extract the automaton of a trained or compiled network; exit 1 if it is not that of its language.
+
+    \b
+    nerode extract runs/0da03a78b0411ff5
+    nerode extract runs/0da03a78b0411ff5 --method lstar --black-box -o learned.dot
+    nerode extract parity/ --method exact --json
+    """
+    from nerode.analysis.extraction.extract import extract as extract_automaton
+    from nerode.analysis.extraction.probing import Probe
+    from nerode.analysis.subject import load_subject
+
+    budget = make_budget(options)
+    target = None if options["target"] is None else resolve_language(options["target"])
+    found = extract_automaton(
+        load_subject(folder),
+        method=options["method"],
+        target=target,
+        kind="acceptance" if options["recognise"] else None,
+        black_box=options["black_box"],
+        probe=Probe(longest=options["longest"]),
+        seed=options["seed"],
+        budget=budget,
+    )
+    written = [] if output is None else _write(found, output)
+    if as_json:
+        click.echo(json.dumps(found.to_json() | {"files": written}, ensure_ascii=False, allow_nan=False))
+    else:
+        for line in extraction_lines(found.to_json()):
+            click.echo(line)
+        for path in written:
+            click.echo(f"written: {path}")
+    sys.exit(0 if found.equal else 1)
+
+
+def _write(found: Extraction, path: Path) -> list[str]:
+    """Writes the automaton: with its outputs, if these are classes; as an acceptor otherwise."""
+    if found.kind != "class":
+        return [str(p) for p in write_automaton(found.acceptor(), path)]
+    suffix = path.suffix.lower()
+    if suffix in (".dot", ".gv"):
+        write_atomically(path, found.machine.to_dot())
+    elif suffix == ".json":
+        write_atomically(path, json.dumps(found.machine.to_json(), ensure_ascii=False) + "\n")
+    else:
+        raise InputError(
+            f"{path.name} cannot hold a machine whose outputs are classes; name a file that ends in .dot or "
+            ".json"
+        )
+    return [str(path)]

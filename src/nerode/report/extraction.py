@@ -1,0 +1,91 @@
+"""How extracted automata and comparisons look in a terminal: plain values in, so that nothing needs torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from nerode.report.terminal import name_table
+
+
+def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
+    """Yields what an extraction found, a sentence a line; `item` is its JSON object."""
+    states = item["states"]
+    yield f"{item['name']}: {states} state{'' if states == 1 else 's'}, by {item['method']}"
+    asked = item["queries"]
+    yield (
+        f"asked: {asked['words']:,} words of {asked['letters']:,} letters, {asked['states']:,} steps from "
+        f"state to state; {item['cpu_seconds']:.2f} CPU s"
+    )
+    yield _agreement(item)
+    difference = item["difference"]
+    if difference is None:
+        yield f"✓ equal to {item['target']} on every word"
+    else:
+        yield (
+            f"✗ not {item['target']}: after {difference['word']} it says {difference['got']}, "
+            f"{difference['expected']} is right; no shorter word tells them apart"
+        )
+    yield from _theory_lines(item["theory"])
+
+
+def _agreement(item: Mapping[str, Any]) -> str:
+    tested = item["tested"]
+    if item["fails_on"] is not None:
+        return f"✗ the network itself differs from this automaton after {_shortened(item['fails_on'])}"
+    told = f"{tested['words']:,} new words up to length {tested['longest']:,}"
+    if not item["consistent"]:
+        return f"✗ extraction ended before it agreed with the network; no difference on {told}"
+    return f"✓ agrees with the network on {told}"
+
+
+def _theory_lines(theory: Mapping[str, Any] | None) -> Iterable[str]:
+    if theory is None:
+        yield "its algebra was not computed: too many states for the budget"
+        return
+    kind = {True: "star-free", False: "not star-free", None: "star-free or not: not decided"}
+    groups = f", groups {', '.join(theory['groups'])}" if theory["groups"] else ""
+    monoid = "" if theory["monoid"] is None else f", monoid of {theory['monoid']:,} elements"
+    yield f"algebra: {kind[theory['star_free']]}{groups}{monoid}"
+    if theory["warning"]:
+        yield f"! {theory['warning']}"
+    elif theory["status"] is not None:
+        can = {"yes": "can hold it", "open": "may or may not hold it (open)"}[theory["status"]]
+        yield f"theory: {theory['architecture']} {can} at every length"
+
+
+def standing_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Returns theory, compiler, training and certificates side by side, a row an architecture."""
+    return name_table(
+        ("architecture", "theory", "compiled", "trained", "certified"), [_cells(row) for row in rows]
+    )
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    compiled = f"✓ {row['compiled']}" if row["compiled"] else f"✗ {row['refusal']}"
+    runs = [f"seed {run['seed']}: {_reach(run)}" for run in row["trained"]]
+    proofs = [("✓ " if proof["holds"] else "✗ ") + "; ".join(proof["claims"]) for proof in row["certified"]]
+    mark = {"yes": "✓", "no": "✗", "open": "?"}[row["theory"]]
+    return (
+        row["architecture"],
+        f"{mark} {row['reason']}",
+        compiled,
+        "\n".join(runs) or "–",
+        "\n".join(proofs) or "–",
+    )
+
+
+def _reach(run: Mapping[str, Any]) -> str:
+    if run["diverged"]:
+        return "diverged"
+    if run["reaches"] is None:
+        return f"fails (tested to {run['longest']})"
+    if run["reaches"] == run["longest"]:
+        return f"right to {run['longest']:,}, the longest tested"
+    return f"right to {run['reaches']:,} of {run['longest']:,}"
+
+
+def _shortened(word: str) -> str:
+    return word if len(word) <= 60 else f"{word[:57]}… ({len(word)} characters)"
