@@ -24,14 +24,17 @@ RESULT_KEYS = (
 """What the JSON object of a run takes over from its result."""
 
 
-def run_item(result: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Returns a run as the command line prints it: by task, architecture, seed and length."""
+def run_item(result: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Returns a run as the command line prints it: by task, architecture, seed and length.
+
+    The folder is None for a run that has none.
+    """
     return {
         **name_run(result.get("spec") or {}, result),
         **{name: result.get(name) for name in RESULT_KEYS},
         "status": "done",
         "lengths": {str(score["length"]): score for score in result.get("evaluations") or ()},
-        "folder": str(folder),
+        "folder": None if folder is None else str(folder),
     }
 
 

@@ -154,9 +154,9 @@ class Trainer:
             progress.loss_sum += loss
             if progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps:
                 self.validate()
-                self._tell("validation", loss)
+                self.tell("validation", loss)
             elif time.perf_counter() - self._seen > _SECONDS_BETWEEN_SIGHTS:
-                self._tell("progress", loss)
+                self.tell("progress", loss)
         progress.cpu_seconds += time.process_time() - before
 
     def _update(self, batch: Batch) -> float:
@@ -224,7 +224,7 @@ class Trainer:
         axes: tuple[AxisScore, ...] = ()
         examination: dict[str, Any] = {}
         if progress.divergence is None:
-            self._tell("testing", progress.history[-1].loss)
+            self.tell("testing", progress.history[-1].loss)
             count = spec.run.test_sequences
             scores = evaluate(self.model, self.task, self.test_lengths, sequences=count)
             axes = evaluate_axes(self.model, self.task, sequences=count)
@@ -254,7 +254,8 @@ class Trainer:
             evaluation_cpu_seconds=time.process_time() - begun,
         )
 
-    def _tell(self, event: str, loss: float) -> None:
+    def tell(self, event: str, loss: float) -> None:
+        """Tells who watches how the run gets on."""
         self._seen = time.perf_counter()
         if self._watch is None:
             return

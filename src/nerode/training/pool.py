@@ -39,7 +39,7 @@ def run_all(
     """
     if jobs == 1 or len(specs) == 1:
         for number, spec in enumerate(specs):
-            yield number, run_in(out, spec, watch=_for(number, watch))
+            yield number, run_in(out, spec, watch=watch_of(number, watch))
         return
     # Not by forking this process: torch has threads, and those do not survive a fork.
     context = multiprocessing.get_context("forkserver")
@@ -64,7 +64,8 @@ def run_all(
         _end(pool)
 
 
-def _for(number: int, watch: WatchAll | None) -> Callable[[Sight], None] | None:
+def watch_of(number: int, watch: WatchAll | None) -> Callable[[Sight], None] | None:
+    """Returns who is told of one of the runs."""
     return None if watch is None else lambda sight: watch(number, sight)
 
 

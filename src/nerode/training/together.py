@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
@@ -19,17 +19,44 @@ from nerode.core.errors import InputError
 from nerode.models.ensembles import Ensemble
 from nerode.models.model import Model
 from nerode.training.evaluation import run
-from nerode.training.loop import Trainer, torch_threads
+from nerode.training.loop import Trainer, Watch, torch_threads
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
+from nerode.training.pool import WatchAll, watch_of
 from nerode.training.record import Divergence, NotFinite, RunRecord
 from nerode.training.spec import TrainSpec
 
 
-def train_together(specs: Sequence[TrainSpec]) -> list[tuple[RunRecord, nn.Module]]:
+def train_groups(
+    specs: Sequence[TrainSpec], *, watch: WatchAll | None = None
+) -> Iterator[tuple[int, RunRecord]]:
+    """Yields the number and the record of each run; those that differ in seed and rate only run together.
+
+    Args:
+        specs: the runs.
+        watch: is told how each run gets on.
+
+    Raises:
+        InputError: if a run needs what only runs by themselves have.
+    """
+    groups: dict[str, list[int]] = {}
+    for number, spec in enumerate(specs):
+        groups.setdefault(repr(_without_seed_and_rate(spec)), []).append(number)
+    for numbers in groups.values():
+        _require_alike([specs[number] for number in numbers])
+    for numbers in groups.values():
+        tell = [watch_of(number, watch) for number in numbers]
+        found = train_together([specs[number] for number in numbers], watch=tell)
+        yield from zip(numbers, (record for record, _ in found), strict=True)
+
+
+def train_together(
+    specs: Sequence[TrainSpec], *, watch: Sequence[Watch | None] | None = None
+) -> list[tuple[RunRecord, nn.Module]]:
     """Returns what each run found and its model, in the order of the specs.
 
     Args:
         specs: alike but for the seed and the learning rate.
+        watch: who is told how each run gets on; None for nobody.
 
     Raises:
         InputError: if they differ in more, or need what only runs by themselves have: a curriculum, a fixed
@@ -37,7 +64,8 @@ def train_together(specs: Sequence[TrainSpec]) -> list[tuple[RunRecord, nn.Modul
     """
     _require_alike(specs)
     with torch_threads(specs[0].run.threads), torch.random.fork_rng(devices=[]):
-        trainers = [Trainer(spec) for spec in specs]
+        watching = watch or [None] * len(specs)
+        trainers = [Trainer(spec, watch=tell) for spec, tell in zip(specs, watching, strict=True)]
         crew = Crew(trainers)
         while crew.active:
             crew.step()
@@ -126,6 +154,7 @@ class Crew:
             factor = rate_factor(trainer.spec.optimiser, progress.step - 1, trainer.data.steps)
             set_rates(trainer.optimiser, factor)
             trainer.validate()
+            trainer.tell("validation", loss)
             progress.cpu_seconds += time.process_time() - begun
 
     def _drop(self, kept: list[bool]) -> None:
@@ -150,17 +179,17 @@ def _rows(value: Tensor | None, rows: Tensor) -> Tensor | None:
     return value if value is None or value.ndim == 0 else value[rows]
 
 
+def _without_seed_and_rate(spec: TrainSpec) -> TrainSpec:
+    return replace(spec, run=replace(spec.run, seed=0), optimiser=replace(spec.optimiser, rate=1.0))
+
+
 def _require_alike(specs: Sequence[TrainSpec]) -> None:
     if not specs:
         raise InputError("there is nothing to train; give one spec or more")
     first = specs[0]
+    shared = _without_seed_and_rate(first)
     for spec in specs:
-        same = replace(
-            spec,
-            run=replace(spec.run, seed=first.run.seed),
-            optimiser=replace(spec.optimiser, rate=first.optimiser.rate),
-        )
-        if same != first:
+        if _without_seed_and_rate(spec) != shared:
             raise InputError("runs that are trained together may differ in seed and rate only")
     if first.run.curriculum is not None or first.run.epochs:
         raise InputError("runs with a curriculum or a fixed sample cannot be trained together")
