@@ -1,0 +1,195 @@
+"""`nerode reproduce` and `nerode papers`: tables of papers, measured again, beside what was published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nerode.core.errors import InputError
+from nerode.core.files import write_atomically
+
+if TYPE_CHECKING:
+    from nerode.reproduce.records import Paper, Table
+
+EXPERIMENTS = Path("experiments")
+
+
+@click.command()
+@click.argument("asked", metavar="[PAPER[:TABLE]]…", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="All papers.")
+@click.option(
+    "--scale",
+    type=click.Choice(["cpu", "paper"]),
+    default="cpu",
+    show_default=True,
+    help="What runs here, or a sweep file of what was published.",
+)
+@click.option("--seeds", type=click.IntRange(1, 1000), help="How many; what each line says by default.")
+@click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Runs at once.")
+@click.option("--done", is_flag=True, help="Run nothing; take the runs that are in --out.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs/reproduce"),
+    show_default=True,
+    help="Where the folders of runs are; a run that is there is not made again.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Also write each table as JSON and Markdown into this folder of experiments.",
+)
+@click.option(
+    "--table", "claims", is_flag=True, help="The table of claims of the kept results; runs nothing."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a table and line.")
+def reproduce(
+    asked: Sequence[str],
+    everything: bool,
+    scale: str,
+    seeds: int | None,
+    jobs: int,
+    done: bool,
+    out: Path,
+    keep: Path | None,
+    claims: bool,
+    as_json: bool,
+) -> None:
+    r"""Measure tables of papers again: published, ours, theory, agrees?
+
+    \b
+    nerode reproduce ngram-ssm
+    nerode reproduce memory:table-4 --seeds 5 --jobs 2
+    nerode reproduce sarrof:counters --scale paper --out sweeps
+    nerode reproduce --all --table > experiments/README.md
+    """
+    if claims:
+        _show_claims(keep or EXPERIMENTS, as_json)
+        return
+    tables = _find(asked, everything)
+    if scale == "paper":
+        _write_sweeps(tables, seeds, out, as_json)
+        return
+    for paper, table in tables:
+        _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json)
+
+
+def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
+    from nerode.reproduce.papers import PAPERS, find_tables
+
+    if everything == bool(asked):
+        raise InputError("name papers or tables (`nerode papers` lists them), or give --all; one of the two")
+    names = list(PAPERS) if everything else asked
+    return [pair for name in names for pair in find_tables(name)]
+
+
+def _run(
+    paper: Paper, table: Table, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
+) -> None:
+    from nerode.report.reproductions import reproduction_table, table_markdown
+    from nerode.report.terminal import make_console
+    from nerode.reproduce.committed import write_result
+    from nerode.reproduce.run import run_table
+
+    result = run_table(
+        paper,
+        table,
+        out=out,
+        seeds=seeds,
+        jobs=jobs,
+        watch=lambda line: click.echo(line, err=True),
+        polished=EXPERIMENTS / "polish",
+    )
+    plain = result.to_json()
+    if keep is not None:
+        path = write_result(keep / "reproduce", result)
+        write_atomically(path.with_suffix(".md"), table_markdown(plain))
+    if as_json:
+        click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
+        return
+    console = make_console()
+    console.print(f"\n{result.citation}, {result.where}: {result.title}", style="bold", markup=False)
+    console.print(f"CPU scale: {result.scale}.\n", markup=False)
+    console.print(reproduction_table(plain))
+    console.print(
+        f"\n{result.cpu_seconds:,.0f} CPU seconds; {result.unmeasured} lines of the paper run at --scale "
+        f"paper only. "
+        "Every seed counts; nothing was chosen by its score.",
+        markup=False,
+    )
+    console.print(result.rule, style="dim", markup=False)
+
+
+def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out: Path, as_json: bool) -> None:
+    from nerode.reproduce.sweep_files import sweep_text
+
+    for paper, table in tables:
+        if len(tables) > 1 and all(line.paper is None for line in table.lines):
+            continue
+        path = out / f"{paper.name}-{table.name}.toml"
+        write_atomically(path, sweep_text(paper, table, seeds=seeds))
+        if as_json:
+            click.echo(json.dumps({"paper": paper.name, "table": table.name, "sweep": str(path)}))
+        else:
+            click.echo(f"{path}: nerode sweep {path} --executor slurm (or ray, or local)")
+
+
+def _show_claims(folder: Path, as_json: bool) -> None:
+    from nerode.report.claims_page import claims_page
+    from nerode.reproduce.committed import read_results
+
+    results = read_results(folder / "reproduce")
+    if not results:
+        raise InputError(f"{folder / 'reproduce'} has no kept result; run with --keep {folder} first")
+    if as_json:
+        for result in results:
+            click.echo(json.dumps(result, ensure_ascii=False, allow_nan=False))
+        return
+    click.echo(claims_page(results), nl=False)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a table and line.")
+def papers(as_json: bool) -> None:
+    """List the papers and their tables that can be reproduced."""
+    from nerode.reproduce.papers import PAPERS
+
+    rows = [(paper, table) for paper in PAPERS.values() for table in paper.tables]
+    if as_json:
+        for paper, table in rows:
+            click.echo(json.dumps(_item(paper, table), ensure_ascii=False))
+        return
+    from nerode.report.terminal import make_console, name_table
+
+    cells = [
+        (
+            f"{paper.name}:{table.name}",
+            table.title,
+            f"{sum(line.runs_here for line in table.lines)} of {len(table.lines)}",
+            f"{paper.reference}, {table.where}",
+        )
+        for paper, table in rows
+    ]
+    make_console().print(name_table(("name", "what it shows", "lines that run here", "source"), cells))
+
+
+def _item(paper: Paper, table: Table) -> dict[str, Any]:
+    return {
+        "name": f"{paper.name}:{table.name}",
+        "paper": paper.name,
+        "table": table.name,
+        "title": table.title,
+        "where": table.where,
+        "unit": table.unit,
+        "protocol": table.protocol,
+        "corrected": table.corrected,
+        "scale": table.scale,
+        "lines": len(table.lines),
+        "lines_here": sum(line.runs_here for line in table.lines),
+        "reference": str(paper.reference),
+        "reference_key": paper.reference.key,
+    }

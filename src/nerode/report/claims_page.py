@@ -1,0 +1,110 @@
+"""The page of claims: what papers say, what was found here, what theory says, where they part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from nerode.report.reproductions import Plain, claim_text, markdown_rows, share, theory_text
+
+INTRODUCTION = """\
+# Claims of papers, measured again
+
+Written by `nerode reproduce --all --table > experiments/README.md` from the JSON files under
+[reproduce/](reproduce). Each table's command makes its runs (or takes those that are there) and, with
+`--keep experiments`, its files. Runs are at CPU scale: the claim of the paper on a smaller task, with smaller
+models and a corrected protocol (disjoint splits, longer bins that are longer, nothing chosen by a test, every
+seed counted); what is smaller stands in each file. `nerode reproduce PAPER:TABLE --scale paper` writes the
+published configuration as a sweep file.
+"""
+
+_ORDER = ("agrees", "in kind", "not learned here", "differs")
+
+
+def claims_page(results: Sequence[Plain]) -> str:
+    """Returns the page as Markdown: how much agrees, where it does not, and a row for each line."""
+    parts = [INTRODUCTION, _summary(results), "", f"**Rule.** {results[0]['rule']}", ""]
+    differing = [text for result in results for text in _differences(result)]
+    if differing:
+        parts += ["## Where we disagree", "", *differing, ""]
+    parts += ["## All claims", ""]
+    for result in results:
+        parts += [*_section(result), ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _summary(results: Sequence[Plain]) -> str:
+    counts = Counter(
+        cell["agreement"] for result in results for line in result["lines"] for cell in line["cells"]
+    )
+    compared = sum(counts[name] for name in _ORDER)
+    listed = ", ".join(f"{counts[name]} {name}" for name in _ORDER if counts[name])
+    lines = [line for result in results for line in result["lines"]]
+    runs = sum(len(line["seeds"]) for line in lines if line["kind"] == "trained")
+    proved = sum(bool(line["claims"]) for line in lines)
+    minutes = sum(result["cpu_seconds"] for result in results) / 60
+    return (
+        f"{compared} published cells compared: {listed}. {runs:,} training runs, {minutes:,.0f} CPU minutes; "
+        f"{proved} compiled networks with a proof."
+    )
+
+
+def _differences(result: Plain) -> list[str]:
+    found = []
+    for line in result["lines"]:
+        cells = [cell for cell in line["cells"] if cell["agreement"] == "differs"]
+        if cells:
+            said = "; ".join(f"{c['column']}: {c['printed']}, ours {_ours(line, c)}" for c in cells)
+            found.append(
+                _escaped(
+                    f"- {result['citation']}, {result['where']}, {line['row']}, {line['model']}: {said}."
+                )
+            )
+    return found
+
+
+def _section(result: Plain) -> list[str]:
+    file = f"reproduce/{result['paper']}/{result['table']}.md"
+    rows = [
+        (
+            line["row"],
+            line["model"],
+            " · ".join(f"{c['column']}: {c['printed']}" for c in line["cells"] if c["printed"]) or "–",
+            " · ".join(f"{c['column']}: {_ours(line, c)}" for c in line["cells"]),
+            theory_text(line),
+            _verdict(line),
+        )
+        for line in result["lines"]
+    ]
+    return [
+        f"### {result['citation']}, {result['where']}: {result['title']}",
+        "",
+        f"`{result['command']}` · [{file.removeprefix('reproduce/')}]({file}) · "
+        f"{result['cpu_seconds']:,.0f} CPU s",
+        "",
+        markdown_rows(("task", "model", "published", "ours: median (range)", "theory", "verdict"), rows),
+        *([""] + [f"- {remark}" for remark in result["remarks"]] if result["remarks"] else []),
+    ]
+
+
+def _ours(line: Plain, cell: Plain) -> str:
+    if not cell["values"]:
+        return "refused" if line["failed"] else "–"
+    if cell["low"] == cell["high"]:
+        return share(cell["median"])
+    return f"{share(cell['median'])} ({share(cell['low'])}–{share(cell['high'])})"
+
+
+def _verdict(line: Plain) -> str:
+    if line["claims"]:
+        return f"proved: {claim_text(line['claims'][0])}"
+    if line["kind"] == "polished":
+        return str(line["note"])
+    found = Counter(cell["agreement"] for cell in line["cells"] if cell["agreement"] != "–")
+    if len(found) == 1:
+        return str(next(iter(found)))
+    return ", ".join(f"{found[name]} {name}" for name in _ORDER if found[name]) or "–"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("*", "\\*").replace("_", "\\_")

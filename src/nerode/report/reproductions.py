@@ -1,0 +1,153 @@
+"""How reproduced tables look: in a terminal, and as Markdown.
+
+All functions take the plain values of `reproduce.results`, as they are kept in `experiments/reproduce`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+Plain = Mapping[str, Any]
+
+_STYLES = {"agrees": "green", "in kind": "green", "differs": "red", "not learned here": "yellow"}
+HEADINGS = ("task", "model", "column", "published", "ours: median (range; seeds)", "theory", "agrees?")
+
+
+def reproduction_table(result: Plain) -> Table:
+    """Returns published | ours | theory | agrees? for a terminal, a row for each cell."""
+    view = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for number, heading in enumerate(HEADINGS):
+        view.add_column(heading, style="cyan" if number == 1 else "", overflow="fold")
+    for row in cell_rows(result):
+        *texts, agreement = row
+        view.add_row(*map(Text, texts), Text(agreement, style=_STYLES.get(agreement, "")))
+    return view
+
+
+def cell_rows(result: Plain) -> list[tuple[str, ...]]:
+    """Returns the rows of a table; what repeats the row above is left out."""
+    rows: list[tuple[str, ...]] = []
+    before = ""
+    for line in result["lines"]:
+        first = True
+        for cell in line["cells"]:
+            task = line["row"] if first and line["row"] != before else ""
+            model = line["model"] if first else ""
+            theory = theory_text(line) if first else ""
+            ours = ours_text(line, cell, number=result["unit"] != "tick")
+            rows.append(
+                (task, model, cell["column"], cell["printed"] or "–", ours, theory, cell["agreement"])
+            )
+            first = False
+        before = line["row"]
+    return rows
+
+
+def ours_text(line: Plain, cell: Plain, *, number: bool) -> str:
+    """Returns the median and the range of all seeds, or what there is instead."""
+    values = cell["values"]
+    if not values:
+        return "refused" if line["failed"] else "–"
+    if line["kind"] == "compiled":
+        return f"{share(values[0])} (compiled)"
+    text = f"{share(cell['median'])} ({share(cell['low'])}–{share(cell['high'])}; {len(values)})"
+    if line["diverged"]:
+        text += f", {len(line['diverged'])} diverged"
+    return text
+
+
+def share(value: float) -> str:
+    """Three digits, and never 1 for what is not."""
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return "0.9995" if text == "1" and value < 1 else text or "0"
+
+
+def theory_text(line: Plain) -> str:
+    """Returns the verdict in short."""
+    theory = line["theory"]
+    if theory is None:
+        return "–"
+    return (
+        theory["status"]
+        if theory["status"] == theory["robust"]
+        else f"{theory['status']} (robust: {theory['robust']})"
+    )
+
+
+def claim_text(claim: Plain) -> str:
+    """Returns a claim of a certificate in one line."""
+    text = str(claim["scope"]).replace("a dtype", claim["dtype"] or "a dtype")
+    if claim["length"] != "all":
+        text = f"right up to length {claim['length']:,} in {claim['dtype']}"
+    return text if claim["eps"] is None else f"{text}, eps = {float_of(claim['eps']):.3g}"
+
+
+def float_of(value: Any) -> float:
+    """Returns a number that may be written as a fraction."""
+    if isinstance(value, str):
+        above, _, below = value.partition("/")
+        return float(above) / float(below or 1)
+    return float(value)
+
+
+def table_markdown(result: Plain) -> str:
+    """Returns one table as Markdown, with protocol, command, environment and what was checked."""
+    parts = [
+        f"## {result['where']}: {result['title']}",
+        "",
+        f"{result['citation']}. Numbers are {'ticks' if result['unit'] == 'tick' else result['unit']}; "
+        f"a cell counts as solved from {result['threshold']:g}.",
+        "",
+        f"- Published protocol: {result['protocol']}.",
+        f"- Corrected protocol: {result['corrected']}.",
+        f"- CPU scale: {result['scale']}.",
+        f"- Command: `{result['command']}`",
+        f"- {_effort(result)}",
+        "",
+        markdown_rows(HEADINGS, cell_rows(result)),
+        "",
+        *_notes(result),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _effort(result: Plain) -> str:
+    environment = result["environment"]
+    runs = sum(len(line["seeds"]) for line in result["lines"])
+    left = (
+        f"; {result['unmeasured']} lines of the paper have no run at this scale"
+        if result["unmeasured"]
+        else ""
+    )
+    return (
+        f"{runs} runs, {result['cpu_seconds']:,.0f} CPU seconds on one core ({environment['processor']}), "
+        f"torch {environment['torch']}, commit {str(environment['commit'])[:10]}{left}."
+    )
+
+
+def _notes(result: Plain) -> list[str]:
+    found = [f"- {remark}" for remark in result["remarks"]]
+    for line in result["lines"]:
+        name = f"{line['row']} · {line['model']}"
+        found += [f"- {name}: proved {claim_text(claim)}." for claim in line["claims"][:1]]
+        found += [f"- {name}: {message}." for message in line["failed"]]
+        if len(line["seeds"]) not in (0, 5) and line["kind"] == "trained":
+            found.append(f"- {name}: seeds {', '.join(map(str, line['seeds']))}.")
+    return [*found, ""] if found else []
+
+
+def markdown_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Returns a Markdown table."""
+    lines = [_markdown_row(headings), _markdown_row(["---"] * len(headings))]
+    return "\n".join([*lines, *map(_markdown_row, rows)])
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    # A star or an underscore of a language is no emphasis.
+    return (
+        "| " + " | ".join(c.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_") for c in cells) + " |"
+    )

@@ -1,0 +1,58 @@
+"""When a number here agrees with a published one: one rule, stated once and printed with every table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from statistics import median
+
+TOLERANCE = 0.05
+"""Shares that differ by no more count as the same."""
+
+
+class Agreement(StrEnum):
+    """How a cell compares."""
+
+    AGREES = "agrees"
+    IN_KIND = "in kind"
+    DIFFERS = "differs"
+    NOT_LEARNED = "not learned here"
+    NOTHING = "–"
+
+
+RULE = (
+    "agrees: for a tick or cross, the median over seeds is on the same side of the threshold; for a "
+    "number, it "
+    f"lies within {TOLERANCE:g} of the range of our seeds. in kind: the numbers differ, but both or neither "
+    "reach the threshold. not learned here: the paper's number reaches the threshold, and our median "
+    "misses it already at the lengths of training, within the steps of this scale. differs: all else."
+)
+
+
+def compare(
+    published: float | None,
+    values: Sequence[float],
+    *,
+    threshold: float,
+    tick: bool,
+    learned: bool,
+) -> Agreement:
+    """Returns how the values of all seeds compare with a published share.
+
+    Args:
+        published: the share, 1 for a tick and 0 for a cross.
+        values: what each seed found.
+        threshold: the share from which a cell counts as solved.
+        tick: whether the paper has a tick or cross.
+        learned: whether the lengths of training are solved here.
+    """
+    if published is None or not values:
+        return Agreement.NOTHING
+    solved = median(values) >= threshold
+    claimed = published >= threshold
+    near = min(values) - TOLERANCE <= published <= max(values) + TOLERANCE
+    if solved == claimed if tick else near:
+        return Agreement.AGREES
+    if claimed and not solved and not learned:
+        return Agreement.NOT_LEARNED
+    return Agreement.IN_KIND if solved == claimed and not tick else Agreement.DIFFERS

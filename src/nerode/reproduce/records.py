@@ -1,0 +1,199 @@
+"""What a paper published, and how the same is measured here: papers, tables, lines and cells.
+
+Values are shares from 0 to 1; a tick of a paper is 1, a cross 0. A line is one model on one task: its cells
+are read from the same runs. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+
+Measure = Literal["token", "sequence", "final", "scaled"]
+Tables = Mapping[str, Any]
+"""The tables of a training spec, without the seed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lengths:
+    """The accuracy at some lengths, all sequences together.
+
+    Attributes:
+        low: shortest length.
+        high: longest length.
+        measure: which accuracy.
+        chance: the accuracy that is to be 0; 0 leaves it as it is.
+    """
+
+    low: int
+    high: int
+    measure: Measure = "sequence"
+    chance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.low <= self.high:
+            raise InputError(f"lengths from {self.low} to {self.high} are not a range from 1 on")
+        if not 0 <= self.chance < 1:
+            raise InputError(f"chance is {self.chance}; it has to be at least 0 and below 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisValue:
+    """The accuracy at a value of another quantity than the length."""
+
+    axis: str
+    value: int
+    measure: Measure = "token"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A test of the task that is no accuracy over sequences.
+
+    Attributes:
+        name: "greedy", "sampled" (completions), "two-isi", "double-isi" (phase alignment) or "survives".
+        at: for "survives", the number of ignored bits after which a bit is still to be read right.
+    """
+
+    name: Literal["greedy", "sampled", "two-isi", "double-isi", "survives"]
+    at: int = 0
+
+
+Reading = Lengths | AxisValue | Finding
+"""How a cell is read from the record of a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One number of a table.
+
+    Attributes:
+        column: its heading in the paper.
+        reading: how it is measured here.
+        published: the share that the paper has, 1 for a tick and 0 for a cross; None if it has none.
+        printed: as the paper prints it.
+        trained: whether it is about lengths that are trained on.
+    """
+
+    column: str
+    reading: Reading
+    published: float | None = None
+    printed: str = ""
+    trained: bool = False
+
+    def __post_init__(self) -> None:
+        if self.published is not None and not -1 <= self.published <= 1:
+            raise InputError(f"the published value of {self.column} is {self.published}; give a share")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One model on one task.
+
+    Attributes:
+        row: what the paper calls the task.
+        model: what the paper calls the model.
+        cells: in the order of the columns.
+        language: name of the language for theory; empty if the task is none.
+        architecture: name of the architecture for theory; empty if theory is not asked.
+        cpu: the training spec that runs here; None if there is none.
+        paper: the training spec of the paper.
+        grid: values of the paper's search, by dotted name.
+        compile_to: a target of the compiler, for a line that is compiled and not trained.
+        seeds: runs at CPU scale.
+        note: what differs from the paper at CPU scale.
+    """
+
+    row: str
+    model: str
+    cells: tuple[Cell, ...]
+    language: str = ""
+    architecture: str = ""
+    cpu: Tables | None = None
+    paper: Tables | None = None
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    compile_to: str = ""
+    seeds: int = 5
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.cells:
+            raise InputError(f"the line {self.row} · {self.model} has no cell; give one or more")
+        if self.compile_to and (self.cpu is not None or not self.language):
+            raise InputError(
+                f"the line {self.row} · {self.model} is compiled: it needs a language and no spec"
+            )
+        if self.seeds < 3:
+            raise InputError(f"the line {self.row} · {self.model} has {self.seeds} seeds; give 3 or more")
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether it is measured at CPU scale."""
+        return self.cpu is not None or bool(self.compile_to)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table or figure of a paper.
+
+    Attributes:
+        name: kebab-case, as it is asked for.
+        title: what it shows.
+        where: its place in the paper.
+        unit: what the numbers are; "tick" for ticks and crosses.
+        protocol: how the paper measured.
+        corrected: what is done otherwise here, and why.
+        scale: what is smaller at CPU scale.
+        lines: its lines.
+        threshold: the share from which a cell counts as solved.
+        seeds: those of the paper's protocol at full scale.
+        remarks: what was checked where we disagree.
+    """
+
+    name: str
+    title: str
+    where: str
+    unit: str
+    protocol: str
+    corrected: str
+    scale: str
+    lines: tuple[Line, ...]
+    threshold: float = 0.9
+    seeds: int = 5
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def ticks(self) -> bool:
+        """Whether the paper has ticks and crosses instead of numbers."""
+        return self.unit == "tick"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The headings of all lines, in order of first appearance."""
+        return tuple(dict.fromkeys(cell.column for line in self.lines for cell in line.cells))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """A paper.
+
+    Attributes:
+        name: kebab-case.
+        reference: the work.
+        title: what is reproduced.
+        tables: its tables.
+    """
+
+    name: str
+    reference: Reference
+    title: str
+    tables: tuple[Table, ...]
+
+    def __post_init__(self) -> None:
+        names = [table.name for table in self.tables]
+        if len(set(names)) != len(names) or not names:
+            raise InputError(f"the tables of {self.name} are {names}; their names have to differ")

@@ -1,0 +1,197 @@
+"""From a table to its numbers: specs, runs (or those that are there), cells."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from nerode.reproduce.agreement import RULE, compare
+from nerode.reproduce.compiled import measure_compiled
+from nerode.reproduce.polished import polished_lines
+from nerode.reproduce.readings import lengths_to_test, read_value, readings_of
+from nerode.reproduce.records import Cell, Line, Paper, Table
+from nerode.reproduce.results import CellResult, LineResult, TableResult
+from nerode.reproduce.theory import theory_of
+from nerode.sweeps.driver import run_sweep
+from nerode.sweeps.local import LocalExecutor
+from nerode.sweeps.runner import Job, Outcome
+from nerode.sweeps.store import RunStore
+from nerode.sweeps.training_runs import NAME
+from nerode.training.environment import describe_environment
+from nerode.training.record import RunRecord
+from nerode.training.run_folder import read_run
+from nerode.training.spec import TrainSpec
+from nerode.training.spec_sources import merge
+
+Watch = Callable[[str], None]
+"""Is told in one line what has ended."""
+
+
+def specs_of(line: Line, seeds: Sequence[int]) -> list[TrainSpec]:
+    """Returns the runs of a line at CPU scale, one for each seed; none for a line that is not trained."""
+    if line.cpu is None:
+        return []
+    first = TrainSpec.from_mapping(dict(line.cpu))
+    lengths = lengths_to_test(first.task.build(), readings_of(line))
+    return [
+        TrainSpec.from_mapping(merge(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
+        for seed in seeds
+    ]
+
+
+def run_table(
+    paper: Paper,
+    table: Table,
+    *,
+    out: Path,
+    seeds: int | None = None,
+    jobs: int = 1,
+    watch: Watch | None = None,
+    polished: Path | None = None,
+) -> TableResult:
+    """Returns a table with what the runs at CPU scale found; runs that are in `out` are not made again.
+
+    Args:
+        paper: the paper.
+        table: one of its tables.
+        out: where the folders of runs are.
+        seeds: how many, instead of what each line says.
+        jobs: processes at once; 0 to run nothing, and to take what is there.
+        watch: is told what has ended.
+        polished: a folder of results of polished networks, for the tables that have a place for them.
+    """
+    lines = [line for line in table.lines if line.runs_here]
+    specs = [specs_of(line, range(min(seeds or line.seeds, 10_000))) for line in lines]
+    records, failures = _run_all(lines, specs, out, jobs, watch)
+    results = [
+        _compiled_line(table, line) if line.compile_to else _trained_line(table, line, own, records, failures)
+        for line, own in zip(lines, specs, strict=True)
+    ]
+    measured = [line for line in results if line.failed or any(cell.values for cell in line.cells)]
+    unmeasured = len(table.lines) - len(measured)
+    if polished is not None and table.name == "table-2" and paper.name == "memory":
+        measured += polished_lines(polished)
+    return TableResult(
+        paper=paper.name,
+        reference=paper.reference.key,
+        citation=str(paper.reference),
+        table=table.name,
+        title=table.title,
+        where=table.where,
+        unit=table.unit,
+        threshold=table.threshold,
+        protocol=table.protocol,
+        corrected=table.corrected,
+        scale=table.scale,
+        remarks=table.remarks,
+        rule=RULE,
+        command=_command(paper, table, seeds, out),
+        lines=tuple(measured),
+        unmeasured=unmeasured,
+        environment=describe_environment(),
+    )
+
+
+def _command(paper: Paper, table: Table, seeds: int | None, out: Path) -> str:
+    words = ["nerode", "reproduce", f"{paper.name}:{table.name}", "--scale", "cpu", "--out", str(out)]
+    return shlex.join(words + ([] if seeds is None else ["--seeds", str(seeds)]))
+
+
+def _run_all(
+    lines: Sequence[Line],
+    specs: Sequence[Sequence[TrainSpec]],
+    out: Path,
+    jobs: int,
+    watch: Watch | None,
+) -> tuple[dict[str, RunRecord], dict[str, str]]:
+    """The records and the messages of failed runs, by key."""
+    titles = {
+        spec.key: f"{line.row} · {line.model} · seed {spec.run.seed}"
+        for line, own in zip(lines, specs, strict=True)
+        for spec in own
+    }
+    # The first seed of every line comes first: what is stopped halfway has a bit of everything.
+    ordered = sorted((spec for own in specs for spec in own), key=lambda spec: spec.run.seed)
+    wanted = {spec.key: Job(key=spec.key, spec=spec.to_mapping()) for spec in ordered}
+    failures: dict[str, str] = {}
+
+    def see(outcome: Outcome) -> None:
+        if outcome.status != "done":
+            failures[outcome.key] = f"{outcome.status}: {outcome.message}"
+        if watch is not None:
+            watch(f"{titles[outcome.key]}: {outcome.status} {outcome.message}".strip())
+
+    if wanted and jobs:
+        run_sweep(
+            list(wanted.values()), root=out, runner=NAME, executor=LocalExecutor(processes=jobs), watch=see
+        )
+    store = RunStore(out)
+    return {key: read_run(store.folder(key)) for key in wanted if store.is_done(key)}, failures
+
+
+def _trained_line(
+    table: Table,
+    line: Line,
+    specs: Sequence[TrainSpec],
+    records: Mapping[str, RunRecord],
+    failures: Mapping[str, str],
+) -> LineResult:
+    found = [records[spec.key] for spec in specs if spec.key in records]
+    values = [
+        tuple(v for record in found if (v := read_value(cell.reading, record)) is not None)
+        for cell in line.cells
+    ]
+    return LineResult(
+        row=line.row,
+        model=line.model,
+        kind="trained",
+        cells=compared(table, line.cells, values),
+        theory=theory_of(line.language, line.architecture),
+        seeds=tuple(int(record.complete["run"]["seed"]) for record in found),
+        diverged=tuple(int(r.complete["run"]["seed"]) for r in found if r.divergence is not None),
+        failed=tuple(f"seed {s.run.seed}: {failures[s.key]}" for s in specs if s.key in failures),
+        steps=tuple(record.steps for record in found),
+        parameters=found[0].parameters if found else None,
+        cpu_seconds=sum(r.cpu_seconds + r.evaluation_cpu_seconds for r in found),
+        keys=tuple(record.key for record in found),
+        spec=dict(line.cpu or {}),
+        note=line.note,
+    )
+
+
+def _compiled_line(table: Table, line: Line) -> LineResult:
+    measured = measure_compiled(line)
+    return LineResult(
+        row=line.row,
+        model=line.model,
+        kind="compiled",
+        cells=compared(table, line.cells, measured.values),
+        theory=theory_of(line.language, line.architecture),
+        cpu_seconds=measured.cpu_seconds,
+        parameters=measured.parameters,
+        claims=measured.claims,
+        failed=measured.refused,
+        note=line.note,
+    )
+
+
+def compared(
+    table: Table, cells: Sequence[Cell], values: Sequence[tuple[float, ...]]
+) -> tuple[CellResult, ...]:
+    """Returns the cells of a line with what was found."""
+    trained = [own for cell, own in zip(cells, values, strict=True) if cell.trained and own]
+    learned = all(median(own) >= table.threshold for own in trained)
+    return tuple(
+        CellResult(
+            column=cell.column,
+            published=cell.published,
+            printed=cell.printed,
+            values=own,
+            agreement=compare(
+                cell.published, own, threshold=table.threshold, tick=table.ticks, learned=learned
+            ).value,
+        )
+        for cell, own in zip(cells, values, strict=True)
+    )

@@ -1,0 +1,80 @@
+"""The full scale of a table as a sweep file, for `nerode sweep` on a cluster."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nerode.core.errors import InputError
+from nerode.reproduce.records import Line, Paper, Table
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
+
+
+def sweep_text(paper: Paper, table: Table, *, seeds: int | None = None) -> str:
+    """Returns the sweep file of a table as published: every line, every value of its search, every seed.
+
+    Args:
+        paper: the paper.
+        table: one of its tables.
+        seeds: how many, instead of what the protocol says.
+
+    Raises:
+        InputError: if no line of the table has a spec of the paper.
+    """
+    rows = list(dict.fromkeys(row for line in table.lines for row in _rows(line)))
+    if not rows:
+        raise InputError(f"{paper.name}:{table.name} is not trained; there is nothing to run at full scale")
+    count = seeds or table.seeds
+    head = [
+        f"# {paper.reference}, {table.where}: {table.title}",
+        f"# As published: {table.protocol}.",
+        f"# Otherwise here: {table.corrected}.",
+        f"# nerode sweep {paper.name}-{table.name}.toml --executor slurm",
+        "",
+        "[grid]",
+        f"run.seed = {list(range(count))}",
+    ]
+    return "\n".join(head) + "\n" + "".join(f"\n[[list]]\n{row}" for row in rows)
+
+
+def _rows(line: Line) -> Iterator[str]:
+    if line.paper is None:
+        return
+    plain = dict(_leaves(line.paper))
+    for values in itertools.product(*line.grid.values()):
+        chosen = {**plain, **dict(zip(line.grid, values, strict=True))}
+        yield "".join(f"{name} = {toml_value(value)}\n" for name, value in chosen.items())
+
+
+def _leaves(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The settings by dotted name, two deep; deeper tables are values."""
+    for name, table in tables.items():
+        for key, value in table.items():
+            yield f"{name}.{key}", value
+
+
+def toml_value(value: Any) -> str:
+    """Returns a plain value as TOML writes it.
+
+    Raises:
+        InputError: for a value that TOML does not have.
+    """
+    if isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {toml_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    raise InputError(
+        f"{value!r} cannot be written into a sweep file; give a number, a text, a list or a table"
+    )
+
+
+def _key(name: str) -> str:
+    return name if _BARE.match(name) else json.dumps(name)

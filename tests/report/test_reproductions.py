@@ -1,0 +1,143 @@
+"""Reproduced tables as text."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from nerode.report.claims_page import claims_page
+from nerode.report.reproductions import cell_rows, claim_text, reproduction_table, share, table_markdown
+
+
+def cell(**changes):
+    given = {
+        "column": "51–100",
+        "published": 0.54,
+        "printed": "54",
+        "values": [0.5, 0.6, 0.7],
+        "median": 0.6,
+        "low": 0.5,
+        "high": 0.7,
+        "agreement": "agrees",
+    }
+    return {**given, **changes}
+
+
+def line(**changes):
+    given = {
+        "row": "{0,1}*d_",
+        "model": "Mamba, 1 layer",
+        "kind": "trained",
+        "cells": [cell()],
+        "theory": {"status": "yes", "robust": "no", "reason": "", "reference": ""},
+        "seeds": [0, 1, 2],
+        "diverged": [],
+        "failed": [],
+        "claims": [],
+        "note": "",
+    }
+    return {**given, **changes}
+
+
+def result(*lines, **changes):
+    given = {
+        "paper": "tiny",
+        "table": "table-1",
+        "citation": "Somebody 2025",
+        "where": "Table 1",
+        "title": "a table",
+        "unit": "accuracy",
+        "threshold": 0.9,
+        "protocol": "p",
+        "corrected": "c",
+        "scale": "s",
+        "remarks": ["checked twice"],
+        "rule": "the rule",
+        "command": "nerode reproduce tiny:table-1",
+        "lines": list(lines) or [line()],
+        "unmeasured": 2,
+        "environment": {"processor": "a core", "torch": "2", "commit": "0123456789abcdef"},
+        "cpu_seconds": 90.0,
+    }
+    return {**given, **changes}
+
+
+PROVED = {"scope": "all lengths in exact arithmetic", "dtype": None, "length": "all", "eps": None}
+
+
+def test_a_row_has_published_ours_theory_and_agreement():
+    (row,) = cell_rows(result())
+    assert row == (
+        "{0,1}*d_",
+        "Mamba, 1 layer",
+        "51–100",
+        "54",
+        "0.6 (0.5–0.7; 3)",
+        "yes (robust: no)",
+        "agrees",
+    )
+
+
+def test_what_repeats_is_left_out():
+    rows = cell_rows(result(line(cells=[cell(), cell(column="b")]), line(model="LSTM")))
+    assert [row[0] for row in rows] == ["{0,1}*d_", "", ""]
+    assert [row[1] for row in rows] == ["Mamba, 1 layer", "", "LSTM"]
+
+
+def test_compiled_refused_and_diverged():
+    empty = cell(values=[], median=None, low=None, high=None, agreement="–")
+    rows = cell_rows(
+        result(
+            line(kind="compiled", cells=[cell(values=[1.0])], claims=[PROVED], seeds=[]),
+            line(kind="compiled", cells=[empty], failed=["no"], seeds=[]),
+            line(diverged=[1]),
+            line(theory=None),
+        )
+    )
+    assert [row[4] for row in rows] == [
+        "1 (compiled)",
+        "refused",
+        "0.6 (0.5–0.7; 3), 1 diverged",
+        "0.6 (0.5–0.7; 3)",
+    ]
+    assert rows[3][5] == "–"
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.0, "1"), (0.99999, "0.9995"), (0.5, "0.5"), (0.0, "0")])
+def test_shares_never_round_up_to_one(value, text):
+    assert share(value) == text
+
+
+def test_claims():
+    assert claim_text(PROVED) == "all lengths in exact arithmetic"
+    limit = {"scope": "right up to length N in a dtype", "dtype": "float16", "length": 1024, "eps": None}
+    assert claim_text(limit) == "right up to length 1,024 in float16"
+    noise = {"scope": "all lengths under noise below eps", "dtype": None, "length": "all", "eps": "1/8"}
+    assert claim_text(noise) == "all lengths under noise below eps, eps = 0.125"
+
+
+def test_the_markdown_of_a_table_has_all_that_is_needed_to_repeat_it():
+    text = table_markdown(result())
+    for part in ("nerode reproduce tiny:table-1", "90 CPU seconds", "a core", "0123456789", "checked twice"):
+        assert part in text
+    assert "{0,1}\\*d\\_" in text
+    assert "seeds 0, 1, 2" in text
+
+
+def test_the_page_counts_and_lists_what_differs():
+    other = line(cells=[cell(agreement="differs"), cell(agreement="–")], model="LSTM")
+    text = claims_page([result(line(), other), result(line(claims=[PROVED], kind="compiled"))])
+    assert "3 published cells compared: 2 agrees, 1 differs" in text
+    assert "6 training runs, 3 CPU minutes; 1 compiled networks" in text
+    assert "## Where we disagree" in text
+    assert "LSTM: 51–100: 54, ours 0.6 (0.5–0.7)" in text
+    assert "the rule" in text
+    assert "proved: all lengths in exact arithmetic" in text
+
+
+def test_a_terminal_shows_the_table():
+    console = Console(file=io.StringIO(), width=150)
+    console.print(reproduction_table(result()))
+    assert "0.6 (0.5–0.7; 3)" in console.file.getvalue()

@@ -1,0 +1,42 @@
+"""The rule of agreement."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nerode.reproduce.agreement import TOLERANCE, Agreement, compare
+
+SHARES = st.floats(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("published", "values", "tick", "learned", "expected"),
+    [
+        (1.0, [1.0, 0.95, 0.2], True, True, "agrees"),
+        (1.0, [0.2, 0.95, 0.3], True, True, "differs"),
+        (1.0, [0.2, 0.95, 0.3], True, False, "not learned here"),
+        (0.0, [1.0, 1.0, 1.0], True, True, "differs"),
+        (0.0, [0.89, 0.1, 1.0], True, False, "agrees"),
+        (0.54, [0.5, 0.6], False, True, "agrees"),
+        (0.54, [0.6, 0.7], False, True, "in kind"),
+        (0.54, [0.95, 0.97], False, True, "differs"),
+        (1.0, [0.5, 0.6], False, False, "not learned here"),
+        (None, [1.0], True, True, "–"),
+        (1.0, [], True, True, "–"),
+    ],
+)
+def test_cases_by_hand(published, values, tick, learned, expected):
+    assert compare(published, values, threshold=0.9, tick=tick, learned=learned) == expected
+
+
+@given(SHARES, st.lists(SHARES, min_size=1, max_size=5), st.booleans(), st.booleans())
+def test_what_agrees_is_near_or_on_the_same_side(published, values, tick, learned):
+    found = compare(published, values, threshold=0.9, tick=tick, learned=learned)
+    if found is Agreement.AGREES and not tick:
+        assert min(values) - TOLERANCE <= published <= max(values) + TOLERANCE
+    if found is Agreement.NOT_LEARNED:
+        assert published >= 0.9
+        assert not learned
+    assert compare(values[0], values[:1], threshold=0.9, tick=tick, learned=learned) is Agreement.AGREES

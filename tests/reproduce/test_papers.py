@@ -1,0 +1,100 @@
+"""What the papers say: figures typed in again from the sources, names that exist, specs that build."""
+
+from __future__ import annotations
+
+import pytest
+
+from nerode.core.errors import UnknownName
+from nerode.languages.resolve import resolve_language
+from nerode.models.configurations import all_configurations
+from nerode.reproduce.papers import PAPERS, find_tables
+from nerode.training.spec import TrainSpec
+from nerode.verdict.architectures import find_architecture
+
+ALL = [(p, t) for p in PAPERS.values() for t in p.tables]
+LINES = [line for _, table in ALL for line in table.lines]
+
+
+def published(name, row, model):
+    ((_, table),) = find_tables(name)
+    (line,) = [x for x in table.lines if x.row.startswith(row) and x.model == model]
+    return [cell.published for cell in line.cells if cell.published is not None]
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "model", "expected"),
+    [
+        ("sarrof:counters", "Dyck-1", "Mamba, 3 layers", [1.0, 0.5395, 0.1]),
+        ("sarrof:counters", "a^n b^n c^n d^n", "Mamba, 1 layer", [1.0, 0.0476, 0.0]),
+        ("sarrof:not-star-free", "Tomita-3", "Mamba, 2 layers", [0.3688, 0.1705]),
+        ("sarrof:star-free", "D_12", "Mamba, 1 layer", [0.9365, 0.9335]),
+        ("grazzi:parity", "Parity", "Mamba [0,1]", [0.0]),
+        ("grazzi:arithmetic", "Arithmetic", "DeltaNet [-1,1]", [0.826]),
+        ("memory:table-3", "Copying S = 10", "Mamba, 1 layer", [0.0]),
+        ("memory:table-3", "Copying S = 10", "Mamba, 2 layers", [1.0]),
+        ("memory:table-3", "Copying S ≤ 10", "GRU, 2 layers", [0.0]),
+        ("memory:table-4", "length 1000", "NRU, hidden size 64", [0.0]),
+        ("memory:table-5", "length 200", "GRU, hidden size 8", [0.0, 1.0]),
+        ("memory:table-2", "Z60", "LSTM", [1, 1, 1, 1, 1, 1, 0, 0, 0]),
+        ("memory:table-2", "A4xZ5", "NRU", [1, 1, 1, 1, 1, 1, 1, 0, 0]),
+        ("deletang:regular-tasks", "Modular arithmetic", "DeltaNet[-1,1]", [0.664]),
+    ],
+)
+def test_published_figures(name, row, model, expected):
+    assert published(name, row, model) == pytest.approx(expected)
+
+
+def test_the_27_languages_are_all_there():
+    rows = {
+        line.language
+        for _, table in find_tables("sarrof")
+        if table.name in ("star-free", "not-star-free", "counters")
+        for line in table.lines
+    }
+    assert len(rows) == 27
+
+
+@pytest.mark.parametrize("line", LINES[::7], ids=lambda line: f"{line.row}-{line.model}")
+def test_specs_build(line):
+    for tables in (line.cpu, line.paper):
+        if tables is not None:
+            spec = TrainSpec.from_mapping(dict(tables))
+            assert spec.model.config(spec.task.build()).layers
+
+
+def test_every_spec_is_read_and_every_configuration_exists():
+    for line in LINES:
+        for tables in (line.cpu, line.paper):
+            if tables is None:
+                continue
+            spec = TrainSpec.from_mapping(dict(tables))
+            if spec.model.configuration:
+                assert spec.model.configuration in all_configurations()
+
+
+def test_theory_knows_every_language_and_architecture():
+    for name in {line.language for line in LINES if line.language}:
+        assert resolve_language(name)
+    for name in {line.architecture for line in LINES if line.architecture}:
+        assert find_architecture(name)
+
+
+def test_every_table_says_how_it_was_measured():
+    for _, table in ALL:
+        assert table.protocol
+        assert table.corrected
+        assert table.scale
+        assert any(line.runs_here for line in table.lines)
+        assert any(cell.published is not None for line in table.lines for cell in line.cells)
+
+
+def test_trained_lines_have_an_honest_number_of_seeds():
+    assert all(line.seeds >= 3 for line in LINES)
+    assert max(line.seeds for line in LINES) == 5
+
+
+def test_names_that_are_not_there():
+    with pytest.raises(UnknownName, match="sarrof"):
+        find_tables("sarof")
+    with pytest.raises(UnknownName, match="counters"):
+        find_tables("sarrof:counter")

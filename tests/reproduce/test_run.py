@@ -1,0 +1,161 @@
+"""From a table to its numbers, with tiny runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nerode.core.errors import FormatError
+from nerode.reproduce.committed import read_results, result_path, write_result
+from nerode.reproduce.polished import polished_lines
+from nerode.reproduce.readings import lengths_to_test, read_value
+from nerode.reproduce.records import AxisValue, Cell, Finding, Lengths
+from nerode.reproduce.run import run_table, specs_of
+from nerode.sweeps.store import RunStore
+from nerode.tasks.table import TaskConfig
+from nerode.training.loop import train
+from tests.reproduce.tiny import RUN, compiled, paper, table, trained
+
+BROKEN = {**trained().cpu, "model": {"module": "tests.reproduce.no_such_file:build"}}
+DIVERGING = {
+    **trained().cpu,
+    "optimiser": {"name": "sgd", "rate": 1e30, "clip": 0.0},
+    "run": {**RUN, "steps": 50},
+}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    seen = []
+    lines = (trained(), compiled(), trained(cpu=BROKEN), trained(cpu=DIVERGING))
+    return out, run_table(paper(), table(*lines), out=out, seeds=2, watch=seen.append), seen
+
+
+def test_every_seed_is_in_the_cells(done):
+    _, result, seen = done
+    line = result.lines[0]
+    assert line.seeds == (0, 1)
+    assert [len(cell.values) for cell in line.cells] == [2, 2]
+    assert len(set(line.keys)) == 2
+    assert len(seen) == 6
+    assert line.theory is not None
+    assert line.theory.status == "yes"
+
+
+def test_values_are_those_of_the_runs(done):
+    out, result, _ = done
+    for seed, spec in enumerate(specs_of(trained(), range(2))):
+        record, _ = train(spec)
+        assert result.lines[0].cells[1].values[seed] == record.at(16).sequence
+        assert RunStore(out).is_done(spec.key)
+
+
+def test_nothing_is_run_twice_and_what_is_missing_can_be_left(done):
+    out, first, _ = done
+    seen = []
+    again = run_table(paper(), table(), out=out, seeds=3, jobs=0, watch=seen.append)
+    assert seen == []
+    assert again.lines[0].cells == first.lines[0].cells
+    nothing = run_table(paper(), table(), out=out / "empty", jobs=0)
+    assert [line.kind for line in nothing.lines] == ["compiled"]
+    assert nothing.unmeasured == 1
+
+
+def test_a_compiled_line_is_right_and_proved(done):
+    line = done[1].lines[1]
+    assert line.cells[0].values == (1.0,)
+    assert line.claims[0]["length"] == "all"
+
+
+def test_a_network_that_cannot_be_is_refused(tmp_path):
+    result = run_table(paper(), table(compiled(compile_to="mamba")), out=tmp_path)
+    assert result.lines[0].cells[0].values == ()
+    assert "star-free" in " ".join(result.lines[0].failed)
+
+
+def test_a_run_that_fails_is_a_result(done):
+    line = done[1].lines[2]
+    assert line.cells[0].values == ()
+    assert line.failed[0].startswith("seed 0: failed")
+
+
+def test_divergence_counts_as_nothing(done):
+    line = done[1].lines[3]
+    assert line.diverged == (0, 1)
+    assert line.cells[0].values == (0.0, 0.0)
+    assert line.cells[0].agreement == "not learned here"
+
+
+def test_results_are_kept_and_read_back(done, tmp_path):
+    path = write_result(tmp_path, done[1])
+    assert path == result_path(tmp_path, "tiny", "table-1")
+    assert read_results(tmp_path) == [json.loads(json.dumps(done[1].to_json()))]
+    path.write_text('{"format": "other"}')
+    with pytest.raises(FormatError, match="no reproduced table"):
+        read_results(tmp_path)
+    path.write_text('{"format": "nerode-reproduction", "version": 99}')
+    with pytest.raises(FormatError, match="version 99"):
+        read_results(tmp_path)
+    path.write_text("{")
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_results(tmp_path)
+
+
+def test_lengths_without_words_are_replaced_by_shorter_ones():
+    task = TaskConfig(name="predict-aaaa-star").build()
+    found = lengths_to_test(task, [Lengths(low=51, high=101), AxisValue(axis="x", value=1)])
+    assert found
+    assert all(n % 4 == 0 and 51 <= n <= 101 for n in found)
+
+
+def test_lengths_are_joined_by_their_sequences_and_scaled():
+    record, _ = train(specs_of(trained(), [0])[0])
+    shares = [score.final for score in record.evaluations if score.length <= 8]
+    found = read_value(Lengths(low=5, high=8, measure="final"), record)
+    assert found == pytest.approx(sum(shares) / len(shares))
+    assert read_value(Lengths(low=5, high=8, measure="final", chance=0.5), record) == pytest.approx(
+        2 * found - 1
+    )
+    assert read_value(Lengths(low=900, high=901), record) is None
+    assert read_value(AxisValue(axis="none", value=1), record) is None
+    assert read_value(Finding(name="greedy"), record) is None
+
+
+def test_findings_of_counting_and_flip_flops():
+    small = {"on": 3, "off": [6, 12], "length": 60}
+    spec = {"task": {"name": "counting", "settings": small}, "model": {"layers": "gru"}, "run": RUN}
+    line = trained(cpu=spec, cells=(Cell(column="a", reading=Finding(name="two-isi")),))
+    record, _ = train(specs_of(line, [0])[0])
+    passed = {test["name"]: test["passed"] for test in reversed(record.examination["phase_alignment"])}
+    assert read_value(Finding(name="two-isi"), record) == passed["two-isi"]
+    assert read_value(Finding(name="double-isi"), record) == passed["double-isi"]
+    flips = {
+        "task": {"name": "flip-flop", "settings": {"streams": 20}},
+        "model": {"layers": "gru"},
+        "run": RUN,
+    }
+    record, _ = train(specs_of(trained(cpu=flips), [0])[0])
+    survived = [row["survived"] for row in record.examination["streams"]]
+    expected = sum(n >= 10 for n in survived) / 6
+    assert read_value(Finding(name="survives", at=10), record) == expected
+
+
+def test_polished_networks_are_read_where_there_are_some(tmp_path):
+    assert polished_lines(tmp_path / "none") == []
+    record = {
+        "format": "nerode-polish-record",
+        "group": "Z3",
+        "proved": True,
+        "after": [{"length": 8, "sequence": 1.0}, {"length": 4096, "sequence": 0.5}],
+        "polish_cpu_seconds": 2.0,
+    }
+    (tmp_path / "a.json").write_text(json.dumps([record, record]))
+    (tmp_path / "other.json").write_text('{"format": "else"}')
+    (line,) = polished_lines(tmp_path)
+    assert [(cell.column, cell.values) for cell in line.cells] == [("1X", (1.0, 1.0)), ("4096", (0.5, 0.5))]
+    assert line.note.startswith("2 of 2 proved")
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(FormatError, match="cannot be read"):
+        polished_lines(tmp_path)

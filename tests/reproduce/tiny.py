@@ -1,0 +1,62 @@
+"""A paper with one tiny table, for tests."""
+
+from __future__ import annotations
+
+from nerode.core.refs import Reference
+from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
+
+RUN = {"steps": 3, "batch": 8, "evaluate_every": 3, "validation": 16, "test_sequences": 8}
+
+
+def trained(**changes):
+    spec = {
+        "task": {"name": "parity", "settings": {"shortest": 4, "longest": 8}},
+        "model": {"layers": "gru", "width": 4, "settings": {"hidden": 4}},
+        "run": RUN,
+    }
+    line = {
+        "row": "Parity",
+        "model": "GRU",
+        "cells": (
+            Cell(column="≤ 8", reading=Lengths(low=5, high=8), published=1.0, printed="✓", trained=True),
+            Cell(column="16", reading=Lengths(low=16, high=16), published=0.0, printed="✗"),
+        ),
+        "language": "parity",
+        "architecture": "gru",
+        "cpu": spec,
+        "paper": spec,
+        "seeds": 3,
+    }
+    return Line(**{**line, **changes})
+
+
+def compiled(**changes):
+    line = {
+        "row": "Parity",
+        "model": "compiled",
+        "cells": (Cell(column="16", reading=Lengths(low=16, high=20)),),
+        "language": "parity",
+        "architecture": "mamba-signed",
+        "compile_to": "mamba-signed",
+    }
+    return Line(**{**line, **changes})
+
+
+def table(*lines, **changes):
+    given = {
+        "name": "table-1",
+        "title": "parity",
+        "where": "Table 1",
+        "unit": "tick",
+        "protocol": "as published",
+        "corrected": "every seed counts",
+        "scale": "tiny",
+        "lines": lines or (trained(), compiled()),
+    }
+    return Table(**{**given, **changes})
+
+
+def paper(*tables):
+    return Paper(
+        name="tiny", reference=Reference("Grazzi2025"), title="a tiny paper", tables=tables or (table(),)
+    )
