@@ -39,6 +39,8 @@ from nerode.certificates.checker_problem import LANGUAGE_TASKS, Failure, Problem
 from nerode.certificates.checker_records import CheckedNetwork
 from nerode.certificates.checker_saturation import METHOD as SATURATION
 from nerode.certificates.checker_saturation import verify_saturation
+from nerode.certificates.checker_state_boxes import METHOD as STATE_BOXES
+from nerode.certificates.checker_state_boxes import verify_state_boxes
 from nerode.certificates.checker_windows import METHODS as WINDOW_METHODS
 from nerode.certificates.checker_windows import verify_window
 from nerode.core.budget import Budget
@@ -53,6 +55,7 @@ VERIFIERS: dict[str, Verifier] = {
     **dict.fromkeys(CELL_METHODS, verify_cells),
     INTEGERS: verify_integers,
     BOXES: verify_boxes,
+    STATE_BOXES: verify_state_boxes,
     **dict.fromkeys(WINDOW_METHODS, verify_window),
     NOISE: verify_noise,
     NGRAMS: verify_ngrams,

@@ -146,7 +146,7 @@ def _search(
 
 def _escaped(problem: Problem, steps: SpanNetwork, task: str, word: Word, how: str) -> Failure:
     """A word on which the network fails even without noise, or where the intervals are not closed."""
-    failure = _fails_without_noise(problem.language, steps, task)
+    failure = fails_without_noise(problem.language, steps, task)
     if failure is not None:
         return failure
     alphabet = problem.language.alphabet
@@ -157,8 +157,8 @@ def _escaped(problem: Problem, steps: SpanNetwork, task: str, word: Word, how: s
     )
 
 
-def _fails_without_noise(language: Language, steps: SpanNetwork, task: str) -> Failure | None:
-    """Searches short words, without noise, for one after which the answer is settled and wrong."""
+def fails_without_noise(language: Language, steps: SpanNetwork, task: str) -> Failure | None:
+    """Returns a failure on a short word, without noise, after which the answer is settled and wrong."""
     queue: list[tuple[list[LayerState], Hashable, Word]] = [(steps.start(), language.initial(), ())]
     for states, configuration, word in queue:
         for letter in _followed(language, configuration, task):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from nerode.certificates import checker_spans as spans
 from nerode.certificates.checker_records import (
@@ -12,6 +13,7 @@ from nerode.certificates.checker_records import (
     Fixed,
     Gated,
     Layer,
+    Points,
     Row,
     Scores,
     Squashed,
@@ -39,16 +41,19 @@ class SpanNetwork:
     """
 
     def __init__(self, network: CheckedNetwork) -> None:
-        if not isinstance(network.decoder, Scores):
-            raise InputError("the decoder does not compare scores with 1/2")
+        if not isinstance(network.decoder, Scores | Points):
+            raise InputError("the decoder neither compares scores with 1/2 nor chooses a point")
         self.network = network
         self.layers = [_SpanLayer(layer, i) for i, layer in enumerate(network.layers, start=1)]
         self._embedding = [
             {name: spans.outer(rational(v), rational(v)) for name, v in vector.items()}
             for vector in network.embedding
         ]
-        self._units = SpanRows(network.decoder.units)
-        self._scores = SpanRows(network.decoder.rows)
+        self._decoder = (
+            _SpanScores(network.decoder)
+            if isinstance(network.decoder, Scores)
+            else _SpanPoints(network.decoder)
+        )
 
     def start(self) -> list[LayerState]:
         """Returns the states before the first letter."""
@@ -66,9 +71,18 @@ class SpanNetwork:
             new, outputs = layer.step(stream, state, letter, noise)
             found.append(new)
             stream.update(outputs)
-        return found, self._answer(stream)
+        return found, self._decoder.answer(stream)
 
-    def _answer(self, stream: Table) -> Legal | None:
+
+class _SpanScores:
+    """A decoder that compares scores with 1/2."""
+
+    def __init__(self, decoder: Scores) -> None:
+        self._units = SpanRows(decoder.units)
+        self._scores = SpanRows(decoder.rows)
+
+    def answer(self, stream: Table) -> Legal | None:
+        """Returns the answer that is the same for all values of the stream; None if there is none."""
         for i, value in enumerate(self._units(stream)):
             stream[unit(i)] = spans.relu(value)
         flags = []
@@ -77,6 +91,31 @@ class SpanNetwork:
                 return None
             flags.append(low > _HALF)
         return Legal(frozenset(i for i, flag in enumerate(flags[:-1]) if flag), flags[-1])
+
+
+class _SpanPoints:
+    """A decoder that chooses the point with the largest product."""
+
+    def __init__(self, decoder: Points) -> None:
+        self._decoder = decoder
+        points = [[rational(v) for v in point] for point in decoder.points]
+        self._products = SpanRows([(0, tuple(zip(decoder.reads, p, strict=True))) for p in points])
+        self._leads = [SpanRows([_difference(decoder.reads, p, q) for q in points]) for p in points]
+
+    def answer(self, stream: Table) -> Legal | None:
+        """Returns the answer that is the same for all values of the stream; None if none is found."""
+        products = self._products(stream)
+        best = max(range(len(self._leads)), key=lambda i: sum(products[i]))
+        answers = self._decoder.answers
+        for (low, _), other in zip(self._leads[best](stream), answers, strict=True):
+            if other != answers[best] and low <= 0:
+                return None
+        return answers[best]
+
+
+def _difference(names: Sequence[str], one: Sequence[Fraction], other: Sequence[Fraction]) -> Row:
+    """The product with one point less that with another, as a row."""
+    return 0, tuple((name, a - b) for name, a, b in zip(names, one, other, strict=True) if a != b)
 
 
 class _SpanLayer:

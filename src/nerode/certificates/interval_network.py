@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.certificates.intervals import Floats, IntervalMap, Intervals, enclose, fill, stack
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.decoders import ScoreDecoder
+from nerode.compiler.affine import Affine, Row, zero_map
+from nerode.compiler.decoders import Decoder, PointDecoder, ScoreDecoder
 from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import CELL_STATES, Diagonal, Elman, GatedCell, LetterMatrices, TimeInvariant
 from nerode.core.errors import InputError
@@ -26,18 +26,23 @@ Numbers = npt.NDArray[np.int64]
 class IntervalNetwork:
     """Steps a network on boxes.
 
+    Args:
+        network: what is stepped.
+        points: whether its decoder may choose the nearest of n points; its scores are then n² differences,
+            the product with point i less that with point j in place n·i + j.
+
     Raises:
         InputError: if the network has a part that this arithmetic is not made for.
     """
 
-    def __init__(self, network: Network) -> None:
-        if not isinstance(network.decoder, ScoreDecoder):
+    def __init__(self, network: Network, *, points: bool = False) -> None:
+        if not isinstance(network.decoder, (ScoreDecoder, PointDecoder) if points else ScoreDecoder):
             raise InputError(f"a decoder of {network.decoder.kind} is not a set of scores compared with 1/2")
         self.network = network
         self._embedding = enclose(network.embedding.vectors)
         self._layers = [_IntervalLayer(layer, number) for number, layer in enumerate(network.layers, start=1)]
-        self._units = IntervalMap(network.decoder.units)
-        self._scores = IntervalMap(network.decoder.scores)
+        units, scores = _decoder_maps(network.decoder)
+        self._units, self._scores = IntervalMap(units), IntervalMap(scores)
         self._place = {name: i for i, name in enumerate(network.embedding.directions)}
         for layer in network.layers:
             for name in layer.outputs:
@@ -189,6 +194,21 @@ def _between(share: Intervals, old: Intervals, new: Intervals) -> Intervals:
     points = [Intervals(bound, bound) for bound in (share.low, share.high)]
     first, second = ((one - point) * old + point * new for point in points)
     return Intervals(np.minimum(first.low, second.low), np.maximum(first.high, second.high))
+
+
+def _decoder_maps(decoder: Decoder) -> tuple[Affine, Affine]:
+    """The units and the scores of a decoder; for points the differences of their products."""
+    if isinstance(decoder, ScoreDecoder):
+        return decoder.units, decoder.scores
+    if not isinstance(decoder, PointDecoder):
+        raise InputError(f"boxes are not made for a decoder of {decoder.kind}")
+    rows = [
+        tuple((d, a - b) for d, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+        for one in decoder.points
+        for other in decoder.points
+    ]
+    width = len(decoder.reads)
+    return zero_map(width), Affine(num_inputs=width, bias=(0,) * len(rows), rows=tuple(rows))
 
 
 def _joined(write: Affine, matrix: tuple[Row, ...]) -> Affine:

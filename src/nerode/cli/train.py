@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from nerode.report.terminal import make_console
 from nerode.report.training_runs import MEASURES, RunRow, axes_table, live_table, results_table
 
 if TYPE_CHECKING:
+    from nerode.analysis.proofs.certifying import Attempt
     from nerode.training.loop import Sight
     from nerode.training.record import RunRecord
     from nerode.training.spec import TrainSpec
@@ -43,6 +45,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where the folders of runs are; a run that is there is not made again.",
 )
+@click.option(
+    "--together",
+    is_flag=True,
+    help="Seeds of a model in one computation: faster for small cells. Keeps no folders, cannot go on.",
+)
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Also look for a proof that each model is right at every length; exit 1 if one has none.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
 def train(
     task: str | None,
@@ -52,6 +64,8 @@ def train(
     spec_file: Path | None,
     jobs: int,
     out: Path,
+    together: bool,
+    certify: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -60,25 +74,55 @@ def train(
     \b
     nerode train parity --arch mamba,mamba-signed,lstm,elman --seeds 3
     nerode train parity --arch mamba+mamba --set optimiser.rate=1e-3 --lengths 40,400
+    nerode train predict-tomita-5 --arch elman --certify
     nerode train --spec experiment.toml
     """
     from nerode.training.pool import run_all
     from nerode.training.run_folder import folder_name
 
-    specs = _specs(task, arch, own, seeds, _tables(spec_file, options))
+    specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
     found: dict[int, RunRecord] = {}
+    if together and certify:
+        raise InputError("--together keeps no folders, which --certify reads; leave one of them out")
+    runs = _together(specs, board) if together else run_all(specs, out, jobs=jobs, watch=board.see)
     with board:
-        for number, record in run_all(specs, out, jobs=jobs, watch=board.see):
+        for number, record in runs:
             found[number] = record
             board.end(number, record)
     records = [found[number] for number in range(len(specs))]
+    attempts = [_certify(out / folder_name(record.key)) if certify else None for record in records]
     if as_json:
-        for record in records:
-            item = run_item(record.to_json(), out / folder_name(record.key))
+        for record, attempt in zip(records, attempts, strict=True):
+            item = run_item(record.to_json(), None if together else out / folder_name(record.key))
+            if attempt is not None:
+                item["proof"] = attempt.to_json()
             click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
-        return
-    _show(specs, records, out)
+    else:
+        _show(specs, records, None if together else out)
+        _show_attempts(specs, attempts)
+    sys.exit(1 if any(attempt is not None and not attempt.proved for attempt in attempts) else 0)
+
+
+def _together(specs: list[TrainSpec], board: Board) -> Iterator[tuple[int, RunRecord]]:
+    from nerode.training.together import train_groups
+
+    return train_groups(specs, watch=board.see)
+
+
+def _certify(folder: Path) -> Attempt:
+    from nerode.analysis.proofs.run_proofs import certify_run
+
+    return certify_run(folder)
+
+
+def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> None:
+    from nerode.analysis.proofs.run_proofs import attempt_lines
+
+    for spec, attempt in zip(specs, attempts, strict=True):
+        if attempt is not None:
+            first, *rest = attempt_lines(attempt)
+            click.echo("\n".join([f"\n{spec.model.title}, seed {spec.run.seed}: {first}", *rest]))
 
 
 def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +148,13 @@ def _lengths(text: str) -> list[int]:
 
 
 def _specs(
-    task: str | None, arch: str | None, own: str | None, seeds: int, tables: dict[str, Any]
+    task: str | None,
+    arch: str | None,
+    own: str | None,
+    seeds: int,
+    tables: dict[str, Any],
+    *,
+    certify: bool = False,
 ) -> list[TrainSpec]:
     """A spec for each architecture and seed; the seeds go on from that of the file."""
     from nerode.training.defaults import make_specs, specs_of_seeds
@@ -132,6 +182,15 @@ def _specs(
     names = split_names(arch)
     if names is None:
         raise InputError("name what to train: --arch mamba,lstm (`nerode architectures` lists more)")
+    if certify:
+        from nerode.analysis.proofs.run_proofs import certify_tables
+
+        under = [merge(certify_tables(tables["task"], layers), tables) for layers in names]
+        return [
+            spec
+            for layers, own_tables in zip(names, under, strict=True)
+            for spec in make_specs(name, [layers], seeds=chosen, tables=own_tables)
+        ]
     return make_specs(name, names, seeds=chosen, tables=tables)
 
 
@@ -189,7 +248,7 @@ class Board:
             click.echo(row.line(), err=True)
 
 
-def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path) -> None:
+def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path | None) -> None:
     console = make_console()
     measure = specs[0].run.measure
     low, high = specs[0].task.build().training_lengths
@@ -202,4 +261,5 @@ def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path) -> None:
         console.print(axes)
     threshold = specs[0].run.test_threshold
     console.print(f"\nreaches: {threshold:g} or more there and at every shorter length tested")
-    console.print(f"every seed is listed; nothing was chosen by its score. Folders of the runs: {out}")
+    kept = "No folders were kept." if out is None else f"Folders of the runs: {out}"
+    console.print(f"every seed is listed; nothing was chosen by its score. {kept}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.certificates.certificate import claim_to_json
-from nerode.certificates.checker import CheckResult, check_folder
+from nerode.certificates.checker import CERTIFICATE_FILE, CheckResult, check_folder
 from nerode.certificates.checker_problem import Failure
 from nerode.cli.options import budget_options, make_budget
 from nerode.core.budget import Budget
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 def verify(folder: Path, dtypes: str | None, save: bool, as_json: bool, **options: Any) -> None:
     """Re-check the certificate in DIR; exit 1 if it does not hold.
 
+    DIR may also be the folder of a run that was certified (`nerode train … --certify`).
     With --dtype, also exit 1 if the network fails on some word in one of the formats, or nothing is proved.
     """
+    folder = _folder_of_proof(folder)
     budget = make_budget(options)
     wanted = _read_dtypes(dtypes)
     if save and not wanted:
@@ -50,6 +52,19 @@ def verify(folder: Path, dtypes: str | None, save: bool, as_json: bool, **option
     else:
         _print(result, found)
     sys.exit(0 if result.ok and all(_is_good(e, result) for e in found) else 1)
+
+
+def _folder_of_proof(folder: Path) -> Path:
+    """The folder itself, or that of the proof if it is the folder of a run."""
+    if not (folder / "result.json").exists() or (folder / CERTIFICATE_FILE).exists():
+        return folder
+    inside = folder / "proof"
+    if not (inside / CERTIFICATE_FILE).exists():
+        tried = "none was found" if inside.exists() else "none was looked for"
+        raise InputError(
+            f"{folder} is a run without a proof: {tried}; `nerode train … --certify` looks for one"
+        )
+    return inside
 
 
 def _read_dtypes(names: str | None) -> list[str]:

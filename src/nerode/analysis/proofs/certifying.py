@@ -1,0 +1,277 @@
+"""The whole path from a trained model to a proof, or to a plain "no proof found" with all that was tried.
+
+1. the network as it was trained      2. after fine-tuning with noise      3. during certificate training
+
+The last two are repeated if need be. After each, boxes are looked for, first with enough noise to cover
+roundings, at the very end with hardly any. What is found is given to the independent
+checker, which has the last word.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from nerode.analysis.proofs.certificate_training import CertificateTraining, train_certificate
+from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, fine_tune
+from nerode.analysis.proofs.goals import Goal, goal_of
+from nerode.analysis.proofs.trained_network import require_plain, trained_network
+from nerode.certificates.certificate import Certificate, certificate_to_json
+from nerode.certificates.checker import check
+from nerode.certificates.state_boxes import METHOD, SMALLEST_NOISE, certify_state_boxes
+from nerode.compiler.json_form import network_to_json
+from nerode.compiler.network import Network
+from nerode.core.budget import Budget
+from nerode.core.config import to_mapping
+from nerode.core.errors import InputError
+from nerode.core.rng import stream
+from nerode.languages.description import describe_language
+from nerode.models.model import Model
+from nerode.tasks.task import Task
+
+WANTED_NOISE = 2.0**-10
+"""What is looked for while there is still something to train; far above the roundings of float32."""
+
+_LETTERS = (1, 2, 3)
+_NEARLY_RIGHT = 0.99
+_TEST_WORDS, _TEST_LENGTH = 128, 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertifySettings:
+    """How a proof is looked for.
+
+    Attributes:
+        fine_tuning: noise and saturation.
+        certificate_training: boxes and weights together.
+        rounds: how often fine-tuning and certificate training are repeated, each from where the last ended.
+        seconds: for one search of boxes, and for the check.
+    """
+
+    fine_tuning: FineTuning = field(default_factory=FineTuning)
+    certificate_training: CertificateTraining = field(default_factory=CertificateTraining)
+    rounds: int = 2
+    seconds: float = 300.0
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise InputError(f"{self.seconds} seconds for a search; give a number above 0")
+        if self.rounds < 0:
+            raise InputError(f"{self.rounds} rounds of training; give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What one stage did.
+
+    Attributes:
+        name: "trained", "fine-tuning" or "certificate training".
+        steps: updates.
+        accuracy: share of right positions on random words of length 100 afterwards, some with dead states.
+        proved: whether a proof was found then.
+        cpu_seconds: of training and searching.
+    """
+
+    name: str
+    steps: int
+    accuracy: float
+    proved: bool
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of the search for a proof.
+
+    Attributes:
+        proved: whether the checker accepts a certificate.
+        language: what the proof is about.
+        task: "predict" or "recognise"; both speak of all words over the alphabet.
+        letters: how many last letters a box knows, if proved.
+        eps: the noise under which it holds, as a fraction, if proved.
+        boxes: how many, if proved.
+        reason: why there is no proof, if there is none.
+        stages: what was tried, in order.
+        check_cpu_seconds: of the independent checker.
+        cpu_seconds: of all of it.
+        seed: of the draws.
+    """
+
+    proved: bool
+    language: str
+    task: str
+    letters: int | None
+    eps: str | None
+    boxes: int | None
+    reason: str | None
+    stages: tuple[Stage, ...]
+    check_cpu_seconds: float
+    cpu_seconds: float
+    seed: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain values for JSON."""
+        return to_mapping(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """An attempt with what it made.
+
+    Attributes:
+        attempt: what came of it.
+        goal: what was to be proved.
+        model: the model as it was last trained.
+        network: its exact network.
+        certificate: the proof; None if there is none.
+    """
+
+    attempt: Attempt
+    goal: Goal
+    model: Model
+    network: Network
+    certificate: Certificate | None
+
+
+def prove_model(model: Model, task: Task, *, seed: int = 0, settings: CertifySettings | None = None) -> Proof:
+    """Returns a proof that a model does its task at every length, after training it on if need be.
+
+    Args:
+        model: trained on the task; it is not changed.
+        task: what it was trained on.
+        seed: of all draws.
+        settings: how to look for the proof.
+
+    Raises:
+        InputError: if the task or the model is none that boxes are made for.
+    """
+    goal = goal_of(task)
+    require_plain(model)
+    search = _Search(copy.deepcopy(model).float().train(), goal, seed, settings or CertifySettings())
+    search.run()
+    return search.result()
+
+
+class _Search:
+    """The stages one after the other, until one of them has a proof."""
+
+    def __init__(self, model: Model, goal: Goal, seed: int, settings: CertifySettings) -> None:
+        self.model, self.goal, self.seed, self.settings = model, goal, seed, settings
+        self.certificate: Certificate | None = None
+        self.reason: str | None = None
+        self.stages: list[Stage] = []
+        self.check_seconds = 0.0
+        self._begun = self._stage_begun = time.process_time()
+
+    def run(self) -> None:
+        """Tries stage after stage."""
+        if self._stage("trained", 0):
+            return
+        chosen = self.settings.certificate_training
+        for turn in range(self.settings.rounds):
+            rng = stream(self.seed, "certify", turn)
+            head = _states_head(self.model, self.goal, rng)
+            if self._fine_tune(head, rng):
+                return
+            steps = train_certificate(
+                self.model, self.goal, head, chosen, rng=rng, proved=lambda step: self._look(letters=(1,))
+            )
+            last = turn == self.settings.rounds - 1
+            if self._stage("certificate training", steps, least=SMALLEST_NOISE if last else WANTED_NOISE):
+                return
+
+    def _fine_tune(self, head: nn.Linear, rng: np.random.Generator) -> bool:
+        """Fine-tunes, twice if the answers are not nearly all right after the first time."""
+        chosen = self.settings.fine_tuning
+        for _ in range(2):
+            fine_tune(self.model, self.goal, head, chosen, rng=rng)
+            if self._stage("fine-tuning", chosen.steps):
+                return True
+            if self.stages[-1].accuracy >= _NEARLY_RIGHT:
+                return False
+        return False
+
+    def _stage(self, name: str, steps: int, *, least: float = WANTED_NOISE) -> bool:
+        """Looks for a proof, unless there is one already, and notes how it went."""
+        proved = self.certificate is not None or self._look(least=least)
+        now = time.process_time()
+        self.stages.append(
+            Stage(
+                name=name,
+                steps=steps,
+                accuracy=self._accuracy(name),
+                proved=proved,
+                cpu_seconds=now - self._stage_begun,
+            )
+        )
+        self._stage_begun = now
+        return proved
+
+    def _accuracy(self, name: str) -> float:
+        rng = stream(self.seed, "certify", "accuracy", name)
+        return accuracy(self.model, self.goal, words=_TEST_WORDS, length=_TEST_LENGTH, rng=rng)
+
+    def _look(self, *, least: float = WANTED_NOISE, letters: tuple[int, ...] = _LETTERS) -> bool:
+        network = trained_network(self.model, self.goal)
+        budget = Budget(seconds=self.settings.seconds)
+        found = certify_state_boxes(
+            network,
+            self.goal.language,
+            task=self.goal.task,
+            letters=letters,
+            least=least,
+            budget=budget,
+        )
+        if not isinstance(found, Certificate):
+            self.reason = found.reason
+            return False
+        begun = time.process_time()
+        result = check(
+            network_to_json(network),
+            describe_language(self.goal.language),
+            certificate_to_json(found),
+            budget=Budget(seconds=self.settings.seconds),
+        )
+        self.check_seconds += time.process_time() - begun
+        if result.failure is not None:
+            self.reason = f"the checker refuses the certificate: {result.failure.what}"
+            return False
+        self.certificate, self.reason = found, None
+        return True
+
+    def result(self) -> Proof:
+        """Returns what was found."""
+        evidence = {} if self.certificate is None else self.certificate.evidence[METHOD]
+        attempt = Attempt(
+            proved=self.certificate is not None,
+            language=self.goal.language.name,
+            task=self.goal.task,
+            letters=evidence.get("letters"),
+            eps=evidence.get("eps"),
+            boxes=len(evidence["boxes"]) if evidence else None,
+            reason=self.reason,
+            stages=tuple(self.stages),
+            check_cpu_seconds=self.check_seconds,
+            cpu_seconds=time.process_time() - self._begun,
+            seed=self.seed,
+        )
+        return Proof(
+            attempt=attempt,
+            goal=self.goal,
+            model=self.model.eval(),
+            network=trained_network(self.model, self.goal),
+            certificate=self.certificate,
+        )
+
+
+def _states_head(model: Model, goal: Goal, rng: np.random.Generator) -> nn.Linear:
+    """A head that names the states of the automaton, with weights drawn by rng."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**62)))
+        return nn.Linear(model.layers[0].outputs, goal.dfa.num_states)

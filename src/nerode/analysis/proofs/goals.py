@@ -1,0 +1,179 @@
+"""What a proof about a trained network has to show: which language, and what its outputs mean.
+
+    language-prediction    outputs are bits: the symbols that may follow, and the end       predict
+    language-recognition   two classes, the second for words of the language                recognise
+    parity                 two classes, the second for an odd number of ones                recognise
+    dfa-states             a class for each state of the minimal automaton                  predict
+    state-tracking         a class for each element; words that give the identity           predict
+
+"Predict" and "recognise" speak of all words over the alphabet, so that a dead state counts as any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.certificates.certificate import PREDICT, RECOGNISE
+from nerode.core.errors import InputError
+from nerode.languages.bestiary import find_language
+from nerode.languages.dfa import Dfa
+from nerode.languages.groups import finite_monoid
+from nerode.languages.language import Language, Legal
+from nerode.tasks.dfa_states import DfaStates
+from nerode.tasks.parity import Parity
+from nerode.tasks.prediction import Prediction
+from nerode.tasks.recognition import Recognition
+from nerode.tasks.state_tracking import StateTracking
+from nerode.tasks.task import Task
+
+MOST_STATES = 200
+"""States of an automaton for which boxes are trained."""
+
+SUPPORTED = "language-prediction, language-recognition, parity, dfa-states, state-tracking"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What a proof has to show.
+
+    Attributes:
+        language: what the network should do.
+        task: PREDICT or RECOGNISE, for all words over the alphabet.
+        dfa: its minimal automaton.
+        legal: for each state what may follow.
+        classes: for each state the class that the network should name; None if its outputs are bits.
+        answers: for each class what it says; None if the outputs are bits.
+    """
+
+    language: Language
+    task: str
+    dfa: Dfa
+    legal: tuple[Legal, ...]
+    classes: npt.NDArray[np.int64] | None = None
+    answers: tuple[Legal, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.classes is None) != (self.answers is None):
+            raise InputError("a goal has classes without answers, or answers without classes")
+        if self.answers is None or self.classes is None:
+            return
+        for state, number in enumerate(self.classes):
+            said, wanted = self.answers[number], self.legal[state]
+            if said.end != wanted.end or (self.task == PREDICT and said != wanted):
+                raise InputError(f"class {number} does not say what may follow state {state}")
+
+    @property
+    def bits(self) -> npt.NDArray[np.bool_]:
+        """For each state, which symbols may follow, and whether the word may end."""
+        found = np.zeros((len(self.legal), len(self.language.alphabet) + 1), dtype=np.bool_)
+        for state, legal in enumerate(self.legal):
+            found[state, sorted(legal.symbols)] = True
+            found[state, -1] = legal.end
+        return found
+
+    @property
+    def dead(self) -> npt.NDArray[np.bool_]:
+        """Which states no word of the language passes."""
+        return np.logical_not(self.bits.any(axis=1))
+
+
+def goal_of(task: Task) -> Goal:
+    """Returns what there is to prove about a network that was trained on a task.
+
+    Raises:
+        InputError: if the task is not about a language with a small automaton.
+    """
+    match task:
+        case Prediction():
+            return _goal(task.language, PREDICT)
+        case Recognition():
+            return _recognition(task.language, accepted=1)
+        case Parity():
+            return _recognition(find_language("parity"), accepted=0)
+        case DfaStates():
+            goal = _goal(task.language, PREDICT)
+            return _with_classes(goal, np.arange(len(goal.legal)), goal.legal)
+        case StateTracking():
+            return _word_problem(task)
+        case _:
+            raise InputError(
+                f"there is nothing to prove about {task.name}: it is not about a language at every position; "
+                f"--certify knows {SUPPORTED}"
+            )
+
+
+def _goal(language: Language, task: str) -> Goal:
+    states = language.num_states()
+    if not language.regular or (states is not None and states > MOST_STATES):
+        raise InputError(
+            f"{language.name} has no automaton of at most {MOST_STATES} states; boxes need one for each state"
+        )
+    dfa = language.dfa()
+    return Goal(language=language, task=task, dfa=dfa, legal=_legal(language, dfa))
+
+
+def _legal(language: Language, dfa: Dfa) -> tuple[Legal, ...]:
+    """What may follow each state of the automaton."""
+    reached = {dfa.start: language.initial()}
+    queue = [dfa.start]
+    for state in queue:
+        for letter, target in enumerate(dfa.transitions[state].tolist()):
+            if target not in reached:
+                reached[target] = language.advance(reached[state], letter)
+                queue.append(target)
+    return tuple(language.legal(reached[state]) for state in range(dfa.num_states))
+
+
+def _with_classes(goal: Goal, classes: npt.NDArray[np.int64], answers: tuple[Legal, ...]) -> Goal:
+    return Goal(
+        language=goal.language,
+        task=goal.task,
+        dfa=goal.dfa,
+        legal=goal.legal,
+        classes=classes.astype(np.int64),
+        answers=answers,
+    )
+
+
+def _recognition(language: Language, *, accepted: int) -> Goal:
+    goal = _goal(language, RECOGNISE)
+    ends = np.array([legal.end for legal in goal.legal])
+    answers = tuple(Legal(frozenset(), number == accepted) for number in (0, 1))
+    return _with_classes(goal, np.where(ends, accepted, 1 - accepted), answers)
+
+
+def _word_problem(task: StateTracking) -> Goal:
+    settings = task.settings
+    if settings.tokens != 1 or settings.letters != "elements":
+        raise InputError("the word problem is proved for words over all elements, one letter for each")
+    goal = _goal(find_language(settings.monoid.lower()), PREDICT)
+    if tuple(goal.language.alphabet) != task.alphabet:
+        raise InputError(f"the word problem of {settings.monoid} has other letters than the task")
+    count = len(task.elements)
+    products = finite_monoid(settings.monoid).times(tuple(range(count)))
+    identity = next(e for e in range(count) if products[e].tolist() == list(range(count)))
+    answers = tuple(Legal(frozenset(range(count)), element == identity) for element in range(count))
+    return _with_classes(goal, _elements(products, goal.dfa, identity), answers)
+
+
+def _elements(products: npt.NDArray[np.int32], dfa: Dfa, identity: int) -> npt.NDArray[np.int64]:
+    """The element of each state of the automaton.
+
+    Raises:
+        InputError: if a state stands for several elements.
+    """
+    found = np.full(dfa.num_states, -1, dtype=np.int64)
+    found[dfa.start] = identity
+    queue = [dfa.start]
+    for state in queue:
+        for letter, target in enumerate(dfa.transitions[state].tolist()):
+            element = int(products[found[state], letter])
+            if found[target] < 0:
+                found[target] = element
+                queue.append(target)
+            elif found[target] != element:
+                raise InputError("a state of the word problem stands for two elements; this is no group")
+    return found

@@ -1,0 +1,283 @@
+"""From a trained model to a network with exact weights: every float is a fraction over a power of two.
+
+The network computes, in exact arithmetic, what the weights of the module mean; the module does the same up to
+rounding. Letters may be one-hot or embedded; there is one cell with nothing around it and a linear head.
+
+    bits       score = 1/2 + output, so that a score is above 1/2 where the module's output is above 0
+    classes    a point for each class, its bias on a direction that is always 1: the largest product wins
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from torch import Tensor
+
+from nerode.analysis.proofs.goals import Goal
+from nerode.compiler.affine import Affine, zero_map
+from nerode.compiler.decoders import Decoder, PointDecoder, ScoreDecoder
+from nerode.compiler.network import Embedding, Layer, Network, Origin
+from nerode.compiler.recurrences import Elman as ElmanRecurrence
+from nerode.compiler.recurrences import GatedCell, Recurrence
+from nerode.core.errors import InputError
+from nerode.core.refs import Reference
+from nerode.languages.description import language_hash
+from nerode.languages.language import Legal
+from nerode.models.architectures.elman import Elman
+from nerode.models.architectures.gru import Gru
+from nerode.models.architectures.lstm import Lstm
+from nerode.models.architectures.slstm import Slstm
+from nerode.models.model import Model
+from nerode.models.surroundings import Surroundings
+
+ONE = "one"
+"""The direction that is always 1."""
+
+KINDS = ("elman-tanh", "gru-reset-first", "lstm", "slstm")
+
+Matrix = list[list[Fraction]]
+Vector = list[Fraction]
+
+
+def trained_network(model: Model, goal: Goal) -> Network:
+    """Returns the network that a trained model means.
+
+    Args:
+        model: one cell of Elman (tanh), GRU (reset gate first), LSTM or sLSTM between letters and a linear
+            head.
+        goal: what its outputs mean.
+
+    Raises:
+        InputError: if the model has another part.
+    """
+    require_plain(model)
+    alphabet = goal.language.alphabet
+    if model.config.letters != len(alphabet):
+        raise InputError(f"the model reads {model.config.letters} letters, the alphabet has {len(alphabet)}")
+    embedding = _embedding(model, goal)
+    layer = _layer(model, embedding.directions, with_one=goal.answers is not None)
+    weight, bias = head_of(model)
+    shown = _cell(model.layers[0])[2][: model.layers[0].outputs]
+    outputs = [
+        b + sum((w * h for w, h in zip(row, shown, strict=True)), Fraction(0))
+        for row, b in zip(weight, bias, strict=True)
+    ]
+    return Network(
+        alphabet=alphabet,
+        target=layer.name,
+        embedding=embedding,
+        layers=(layer,),
+        decoder=_decoder(weight, bias, outputs, layer.outputs, goal),
+        origin=Origin(
+            language=goal.language.name,
+            language_hash=language_hash(goal.language),
+            construction="trained",
+            route=f"a trained {layer.name} of {layer.width} coordinates, its floats read as exact numbers",
+            reference=_REFERENCES[layer.name],
+        ),
+    )
+
+
+_REFERENCES = {
+    "elman-tanh": Reference("Elman1990"),
+    "gru": Reference("Cho2014"),
+    "lstm": Reference("HochreiterSchmidhuber1997"),
+    "slstm": Reference("Beck2024"),
+}
+
+
+def require_plain(model: Model) -> None:
+    """Raises InputError unless the model is one cell between letters and a linear head."""
+    config = model.config
+    around = config.around(0)
+    plain = Surroundings(dropout=around.dropout, position=around.position, expansion=around.expansion)
+    reasons = []
+    if len(config.layers) != 1:
+        reasons.append(f"it has {len(config.layers)} layers")
+    if config.letters is None:
+        reasons.append("it reads features")
+    if config.positions != "none" or config.final_norm != "none" or around != plain:
+        reasons.append("something stands around its cell (norm, residual path, feed-forward part, positions)")
+    if config.head != "linear":
+        reasons.append("its head is not linear")
+    reasons += _obstacles(model)
+    if reasons:
+        raise InputError(
+            f"boxes are for one cell ({', '.join(KINDS)}) between letters and a linear head; this model is "
+            f"another: {'; '.join(reasons)}"
+        )
+
+
+def _obstacles(model: Model) -> list[str]:
+    """What in the cell has no place in a network with exact weights."""
+    match model.layers[0]:
+        case Elman() as cell:
+            return [] if cell.settings.activation == "tanh" else ["its activation is not tanh"]
+        case Gru() as cell:
+            return ["its reset gate acts after the product"] if cell.settings.reset_after else []
+        case Lstm():
+            return []
+        case Slstm() as cell:
+            found = cell.settings
+            special = found.convolution or found.group_norm or found.headwise or found.forget != "sigmoid"
+            return ["its sLSTM has a convolution, a norm, blocks of inputs or exp(f)"] if special else []
+        case other:
+            return [f"its layer is {type(other).__name__}"]
+
+
+def head_of(model: Model) -> tuple[Matrix, Vector]:
+    """Returns the exact weights and biases of the head."""
+    weight = _matrix(model.head.weight)  # type: ignore[arg-type]
+    bias = model.head.bias
+    return weight, [Fraction(0)] * len(weight) if bias is None else _vector(bias)  # type: ignore[arg-type]
+
+
+def _embedding(model: Model, goal: Goal) -> Embedding:
+    if model.embedding is None:
+        return Embedding.one_hot(goal.language.alphabet)
+    vectors = _matrix(model.embedding.weight)  # type: ignore[arg-type]
+    return Embedding(
+        directions=tuple(f"x{i}" for i in range(len(vectors[0]))), vectors=tuple(map(tuple, vectors))
+    )
+
+
+def _layer(model: Model, reads: tuple[str, ...], *, with_one: bool) -> Layer:
+    cell = model.layers[0]
+    name, recurrence, start, blocks = _cell(cell)
+    width, hidden = len(start), cell.outputs
+    outputs = [f"h{i}" for i in range(hidden)]
+    rows: list[tuple[tuple[int, int], ...]] = [((len(reads) + i, 1),) for i in range(hidden)]
+    bias = [0] * hidden
+    if with_one:
+        outputs, rows, bias = [*outputs, ONE], [*rows, ()], [*bias, 1]
+    seen = len(reads) + width
+    return Layer(
+        name=name,
+        reads=reads,
+        state=tuple(f"{block}{i}" for block in blocks for i in range(hidden)),
+        start=tuple(start),
+        units=zero_map(len(reads)),
+        recurrence=recurrence,
+        readout_units=zero_map(seen),
+        outputs=tuple(outputs),
+        readout=Affine(num_inputs=seen, bias=tuple(bias), rows=tuple(rows)),
+    )
+
+
+def _cell(cell: object) -> tuple[str, Recurrence, Vector, str]:
+    """The name, the recurrence, the start and the names of the blocks of the state."""
+    match cell:
+        case Elman():
+            (update,) = _gates(cell.read.weight, cell.recurrent, _bias(cell), 1)
+            start = _start(cell.start, cell.outputs)
+            return "elman-tanh", ElmanRecurrence(activation="tanh", update=update), start, "h"
+        case Gru():
+            reset, update, new = _gates(cell.read.weight, cell.recurrent, _bias(cell), 3)
+            # The record's gate is the share of the new state, ours that of the old one.
+            gates = (reset, _negated(update), new)
+            return "gru", GatedCell(cell="gru", gates=gates), _start(cell.start, cell.outputs), "h"
+        case Lstm():
+            i, f, g, o = _gates(cell.read.weight, cell.recurrent, _bias(cell), 4)
+            recurrence = GatedCell(cell="lstm", gates=(i, f, o, g))
+            return "lstm", recurrence, _start(cell.start, 2 * cell.outputs), "hc"
+        case Slstm():
+            recurrent = _spread_heads(_matrix(cell.recurrent.flatten(0, 1)), *cell.recurrent.shape)
+            i, f, z, o = _joined_gates(
+                _matrix(cell.read.flatten(0, 1)), recurrent, _vector(cell.bias.flatten()), 4
+            )
+            start = _start(cell.start, 3 * cell.outputs)
+            # The module takes the absolute value of n.
+            start = [*start[: 2 * cell.outputs], *map(abs, start[2 * cell.outputs :])]
+            return "slstm", GatedCell(cell="slstm", gates=(i, f, o, z)), start, "hcn"
+        case _:
+            raise InputError(f"{type(cell).__name__} is not among {', '.join(KINDS)}")
+
+
+def _bias(cell: Elman | Gru | Lstm) -> Vector:
+    bias = _vector(cell.read.bias)
+    if cell.recurrent_bias is None:
+        return bias
+    return [a + b for a, b in zip(bias, _vector(cell.recurrent_bias), strict=True)]
+
+
+def _gates(read: Tensor, recurrent: Tensor, bias: Vector, count: int) -> list[Affine]:
+    return _joined_gates(_matrix(read), _matrix(recurrent), bias, count)
+
+
+def _joined_gates(read: Matrix, recurrent: Matrix, bias: Vector, count: int) -> list[Affine]:
+    """The gates as maps of what the cell reads and of h."""
+    size = len(bias) // count
+    rows = [_sparse([*a, *b]) for a, b in zip(read, recurrent, strict=True)]
+    width = len(read[0]) + len(recurrent[0])
+    return [
+        Affine(num_inputs=width, bias=tuple(bias[k : k + size]), rows=tuple(rows[k : k + size]))
+        for k in range(0, len(bias), size)
+    ]
+
+
+def _spread_heads(rows: Matrix, heads: int, gates_and_places: int, size: int) -> Matrix:
+    """The blocks of the heads as one matrix, ordered by gate, then head, then place."""
+    places = gates_and_places // 4
+    found = []
+    for gate in range(4):
+        for head in range(heads):
+            for place in range(places):
+                row = rows[head * gates_and_places + gate * places + place]
+                found.append(
+                    [Fraction(0)] * (head * size) + row + [Fraction(0)] * ((heads - 1 - head) * size)
+                )
+    return found
+
+
+def _negated(gate: Affine) -> Affine:
+    return Affine(
+        num_inputs=gate.num_inputs,
+        bias=tuple(-b for b in gate.bias),
+        rows=tuple(tuple((j, -c) for j, c in row) for row in gate.rows),
+    )
+
+
+def _start(start: Tensor | None, width: int) -> Vector:
+    return [Fraction(0)] * width if start is None else _vector(start.flatten())
+
+
+def _decoder(
+    weight: Matrix, bias: Vector, outputs: Vector, directions: tuple[str, ...], goal: Goal
+) -> Decoder:
+    """The decoder; `outputs` are those of the head before the first letter."""
+    if goal.answers is not None:
+        if len(weight) != len(goal.answers):
+            raise InputError(f"the model has {len(weight)} classes, the task {len(goal.answers)}")
+        return PointDecoder(
+            reads=directions,
+            points=tuple((*row, b) for row, b in zip(weight, bias, strict=True)),
+            answers=goal.answers,
+            empty=goal.answers[outputs.index(max(outputs))],
+        )
+    if len(weight) != len(goal.language.alphabet) + 1:
+        raise InputError(f"the model has {len(weight)} outputs; a bit for each symbol and the end is needed")
+    scores = Affine(
+        num_inputs=len(directions),
+        bias=tuple(b + Fraction(1, 2) for b in bias),
+        rows=tuple(map(_sparse, weight)),
+    )
+    legal = frozenset(i for i, v in enumerate(outputs[:-1]) if v > 0)
+    return ScoreDecoder(
+        reads=directions,
+        units=zero_map(len(directions)),
+        scores=scores,
+        empty=Legal(legal, outputs[-1] > 0),
+    )
+
+
+def _sparse(row: Sequence[Fraction]) -> tuple[tuple[int, Fraction], ...]:
+    return tuple((j, c) for j, c in enumerate(row) if c != 0)
+
+
+def _matrix(values: Tensor) -> Matrix:
+    return [[Fraction(v) for v in row] for row in values.detach().tolist()]
+
+
+def _vector(values: Tensor) -> Vector:
+    return [Fraction(v) for v in values.detach().tolist()]

@@ -1,0 +1,110 @@
+"""A trained model as an exact network: the same function, up to rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from nerode.analysis.proofs.goals import goal_of
+from nerode.analysis.proofs.trained_network import trained_network
+from nerode.compiler.interpreter import Interpreter
+from nerode.compiler.json_form import network_from_json, network_to_json
+from nerode.core.errors import InputError
+from nerode.models.configurations import model_config
+from nerode.models.model import Model, build_model
+from nerode.models.surroundings import Surroundings
+from nerode.tasks.table import TaskConfig
+
+CELLS = ("elman-tanh", "gru-reset-first", "lstm", "slstm")
+
+
+def make_model(layers: str, task, *, width: int | None = 3, seed: int = 0, **settings) -> Model:
+    """A small model with weights that are nowhere zero."""
+    config = model_config(
+        layers, letters=task.letters, outputs=task.outputs, width=width, surroundings=Surroundings()
+    )
+    (layer,) = config.layers
+    settings = {"hidden": 4, "learned_start": True, **settings}
+    config = type(config)(
+        **{
+            **{name: getattr(config, name) for name in config.__dataclass_fields__},
+            "layers": (type(layer)(name=layer.name, settings={**layer.settings, **settings}),),
+            "final_norm": "none",
+        }
+    )
+    model = build_model(config, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.3 * torch.randn(parameter.shape, generator=generator)
+    return model
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("width", [None, 3])
+@pytest.mark.parametrize(
+    "name", ["predict-tomita-3", "recognise-tomita-3", "s3", "parity", "states-tomita-4"]
+)
+def test_the_network_says_what_the_module_says(cell, width, name):
+    task = TaskConfig(name=name).build()
+    goal = goal_of(task)
+    model = make_model(cell, task, width=width).double()
+    network = trained_network(model, goal)
+    assert network_from_json(network_to_json(network)) == network
+    interpreter = Interpreter(network)
+    word = np.random.default_rng(1).integers(0, task.letters, 12)
+    state, torch_state = interpreter.start(), model.initial_state(1)
+    compared = 0
+    for letter in word.tolist():
+        state, answer = interpreter.step(state, letter)
+        scores, torch_state = model.step(torch.tensor([letter]), torch_state)
+        compared += 1
+        if goal.answers is None:
+            said = set(torch.nonzero(scores[0] > 0).flatten().tolist())
+            assert answer.legal.symbols == {i for i in said if i < task.letters}
+            assert answer.legal.end == (task.letters in said)
+        else:
+            assert answer.legal == goal.answers[int(scores[0].argmax())]
+    assert compared == 12
+
+
+def test_the_empty_word_is_answered_by_the_learnt_start():
+    task = TaskConfig(name="recognise-tomita-3").build()
+    goal = goal_of(task)
+    model = make_model("elman-tanh", task)
+    with torch.no_grad():
+        model.head.weight.zero_()
+        for accepted in (0, 1):
+            model.head.bias.copy_(torch.tensor([1.0 - accepted, float(accepted)]))
+            assert trained_network(model, goal).decoder.empty.end == bool(accepted)
+
+
+@pytest.mark.parametrize(
+    ("layers", "settings", "reason"),
+    [
+        ("elman-relu", {}, "not tanh"),
+        ("gru", {}, "reset gate"),
+        ("mamba", None, "Mamba"),
+        ("slstm", {"heads": 2, "group_norm": True}, "sLSTM has"),
+    ],
+)
+def test_other_cells_are_refused(layers, settings, reason):
+    task = TaskConfig(name="parity").build()
+    if settings is None:
+        config = model_config(layers, letters=2, outputs=2, width=4, surroundings=Surroundings())
+        model = build_model(config, seed=0)
+    else:
+        model = make_model(layers, task, **settings)
+    with pytest.raises(InputError, match=reason):
+        trained_network(model, goal_of(task))
+
+
+def test_two_layers_and_norms_are_refused():
+    task = TaskConfig(name="parity").build()
+    for config in (
+        model_config("elman,elman", letters=2, outputs=2, width=4),
+        model_config("elman", letters=2, outputs=2, width=4, surroundings=Surroundings(norm="layer")),
+    ):
+        with pytest.raises(InputError, match="boxes are for one cell"):
+            trained_network(build_model(config, seed=0), goal_of(task))

@@ -1,0 +1,212 @@
+"""One box for each state and last letters: found for cells with a margin, refused for everything else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from nerode.certificates.certificate import (
+    EXACT,
+    PREDICT,
+    RECOGNISE,
+    UNDER_NOISE,
+    VALID_PREFIXES,
+    Certificate,
+    Unproved,
+    certificate_to_json,
+    content_hash,
+    noise_claim,
+)
+from nerode.certificates.checker import check
+from nerode.certificates.state_boxes import METHOD, certify_state_boxes, explore_nodes
+from nerode.compiler.constructions.robust_cells import elman_flip_flop
+from nerode.compiler.decoders import PointDecoder
+from nerode.compiler.json_form import network_hash, network_to_json
+from nerode.compiler.pipeline import compile_language
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+from nerode.languages.bestiary import find_language
+from nerode.languages.description import describe_language
+
+CELL = elman_flip_flop()
+
+
+def verdict(network, language, certificate):
+    """What the independent checker says, after a round trip through JSON."""
+    data = (network_to_json(network), describe_language(language), certificate_to_json(certificate))
+    return check(*(json.loads(json.dumps(part)) for part in data))
+
+
+def certificate_of(network, language, **options):
+    found = certify_state_boxes(network, language, **options)
+    assert isinstance(found, Certificate)
+    return found
+
+
+def changed(certificate, claims=None, **stated):
+    """The certificate with other evidence, its digest made right again."""
+    evidence = {k: v for k, v in certificate.evidence[METHOD].items() if k != "digest"} | stated
+    evidence["digest"] = content_hash({k: v for k, v in evidence.items() if k != "digest"})
+    return replace(certificate, claims=claims or certificate.claims, evidence={METHOD: evidence})
+
+
+def test_nodes_are_pairs_of_a_state_and_the_last_letters():
+    language = find_language("parity")
+    assert len(explore_nodes(language, task=PREDICT, letters=0).legal) == 2
+    # The empty word, then each state after each letter.
+    assert len(explore_nodes(language, task=PREDICT, letters=1).legal) == 5
+    tomita = find_language("tomita-1")
+    assert len(explore_nodes(tomita, task=VALID_PREFIXES, letters=0).legal) == 1
+    assert len(explore_nodes(tomita, task=PREDICT, letters=0).legal) == 2
+
+
+def test_the_published_cell_has_at_least_its_published_margin():
+    """The paper has noise of 0.1 for this cell; with boxes of our own it may only be more."""
+    certificate = certificate_of(CELL.network, CELL.language)
+    assert [claim.scope for claim in certificate.claims] == [EXACT, UNDER_NOISE]
+    assert certificate.claims[1].eps >= Fraction("0.1")
+    assert verdict(CELL.network, CELL.language, certificate).ok
+
+
+@pytest.mark.parametrize("target", ["elman-tanh", "lstm", "gru", "slstm"])
+@pytest.mark.parametrize("name", ["parity", "tomita-4"])
+def test_compiled_cells_get_boxes_that_the_checker_confirms(name, target):
+    language = find_language(name)
+    network = compile_language(language, target)
+    certificate = certificate_of(network, language)
+    assert verdict(network, language, certificate).ok
+    assert certificate.claims[1].eps > 0
+
+
+def test_weaker_tasks_are_certified_as_such():
+    language = find_language("tomita-4")
+    network = compile_language(language, "elman-tanh")
+    for task in (RECOGNISE, VALID_PREFIXES):
+        certificate = certificate_of(network, language, task=task)
+        assert {claim.task for claim in certificate.claims} == {task}
+        assert verdict(network, language, certificate).ok
+        assert not verdict(network, language, changed(certificate, task=PREDICT)).ok
+
+
+def with_eps(certificate, eps):
+    claims = (certificate.claims[0], noise_claim(task=certificate.claims[0].task, method=METHOD, eps=eps))
+    return changed(certificate, claims=claims, eps=str(eps))
+
+
+def test_more_noise_than_the_boxes_bear_is_refused():
+    certificate = certificate_of(CELL.network, CELL.language)
+    eps = certificate.claims[1].eps
+    assert verdict(CELL.network, CELL.language, with_eps(certificate, eps)).ok
+    refused = verdict(CELL.network, CELL.language, with_eps(certificate, eps * 4))
+    assert not refused.ok
+    claims = (noise_claim(task=PREDICT, method=METHOD, eps=2 * eps),)
+    assert not verdict(CELL.network, CELL.language, replace(certificate, claims=claims)).ok
+
+
+@pytest.mark.parametrize("entry", ["first", "last"])
+def test_a_smaller_box_is_refused(entry):
+    certificate = certificate_of(CELL.network, CELL.language)
+    boxes = json.loads(json.dumps(certificate.evidence[METHOD]["boxes"]))
+    box = boxes[0 if entry == "first" else -1][0]
+    low, high = map(Fraction, box[0])
+    box[0] = [str(high + 1), str(high + 2)] if entry == "first" else [str((low + high) / 2), str(high)]
+    refused = verdict(CELL.network, CELL.language, changed(certificate, boxes=boxes))
+    assert not refused.ok
+    assert refused.failure is not None
+
+
+def test_too_few_or_too_many_boxes_are_refused():
+    certificate = certificate_of(CELL.network, CELL.language)
+    boxes = certificate.evidence[METHOD]["boxes"]
+    for wrong in (boxes[:-1], [*boxes, boxes[-1]]):
+        refused = verdict(CELL.network, CELL.language, changed(certificate, boxes=wrong))
+        assert not refused.ok
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"task": "fragile"},
+        {"letters": -1},
+        {"letters": True},
+        {"letters": 10**9},
+        {"eps": "0"},
+        {"eps": "sqrt(2)"},
+        {"boxes": []},
+        {"boxes": [[[["1", "0"]]]]},
+        {"boxes": [[[["0"]]]]},
+        {"boxes": "none"},
+    ],
+)
+def test_evidence_that_makes_no_sense_is_refused(stated):
+    certificate = certificate_of(CELL.network, CELL.language)
+    assert not verdict(CELL.network, CELL.language, changed(certificate, **stated)).ok
+
+
+def test_a_wrong_digest_and_unknown_keys_are_refused():
+    certificate = certificate_of(CELL.network, CELL.language)
+    evidence = certificate.evidence[METHOD]
+    for wrong in ({**evidence, "digest": "0" * 64}, {**evidence, "more": 1}):
+        assert not verdict(CELL.network, CELL.language, replace(certificate, evidence={METHOD: wrong})).ok
+
+
+def test_a_network_for_another_language_gets_no_certificate_and_no_way_around_it():
+    network = compile_language(find_language("tomita-5"), "elman-tanh")
+    other = find_language("tomita-4")
+    assert isinstance(certify_state_boxes(network, other), Unproved)
+    own = certificate_of(network, find_language("tomita-5"))
+    planted = replace(changed(own), language=content_hash(describe_language(other)["definition"]))
+    refused = verdict(network, other, planted)
+    assert not refused.ok
+    assert refused.failure is not None
+
+
+def test_a_wrong_empty_word_is_not_certified():
+    network = CELL.network
+    empty = replace(network.decoder.empty, end=not network.decoder.empty.end)
+    wrong = replace(network, decoder=replace(network.decoder, empty=empty))
+    found = certify_state_boxes(wrong, CELL.language)
+    assert isinstance(found, Unproved)
+    assert "empty word" in found.reason
+    planted = replace(certificate_of(network, CELL.language), network=network_hash(wrong))
+    assert not verdict(wrong, CELL.language, planted).ok
+
+
+def test_a_cell_that_only_latches_gets_no_boxes():
+    """A GRU whose update gate is shut keeps what it has, noise included, so that no box is closed."""
+    from nerode.compiler.affine import Affine
+    from nerode.compiler.recurrences import GatedCell
+
+    language = find_language("tomita-1")
+    network = compile_language(language, "gru")
+    (layer,) = network.layers
+    reset, update, candidate = layer.recurrence.gates
+    shut = Affine(
+        num_inputs=update.num_inputs, bias=(-60,) * update.num_outputs, rows=((),) * update.num_outputs
+    )
+    frozen = replace(layer, recurrence=GatedCell(cell="gru", gates=(reset, shut, candidate)))
+    found = certify_state_boxes(replace(network, layers=(frozen,)), language, budget=Budget(seconds=20))
+    assert isinstance(found, Unproved)
+
+
+def test_other_alphabets_are_refused():
+    with pytest.raises(InputError, match="alphabets"):
+        certify_state_boxes(CELL.network, find_language("s3"))
+
+
+def test_point_decoders_of_other_networks_are_still_refused_by_intervals():
+    from nerode.certificates.interval_network import IntervalNetwork
+
+    network = CELL.network
+    decoder = PointDecoder(
+        reads=network.decoder.reads,
+        points=((0,) * len(network.decoder.reads),),
+        answers=(network.decoder.empty,),
+        empty=network.decoder.empty,
+    )
+    with pytest.raises(InputError, match="scores"):
+        IntervalNetwork(replace(network, decoder=decoder))
+    assert IntervalNetwork(replace(network, decoder=decoder), points=True)
