@@ -1,0 +1,181 @@
+"""Pages that are written from the program itself, so that they cannot be out of date.
+
+A page for each row of the theorem table, the reference of the command line, and the lists of languages,
+architectures, tasks and configurations. They go to docs/generated, which is not kept in the repository.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+from pathlib import Path
+
+import click
+
+from nerode.cli.main import COMMANDS
+from nerode.compiler.construction import CONSTRUCTIONS, Construction
+from nerode.compiler.constructions import TABLE
+from nerode.core.refs import work
+from nerode.languages.bestiary import BESTIARY
+from nerode.report.notation import author_list
+from nerode.report.verdict_rows import SENSE_TITLES, family_title
+from nerode.tasks.table import all_tasks
+from nerode.verdict.architectures import ARCHITECTURES
+from nerode.verdict.theorems import THEOREMS, Theorem
+
+assert CONSTRUCTIONS is TABLE
+
+
+def write_pages(docs: Path) -> None:
+    """Writes all generated pages anew."""
+    folder = docs / "generated"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "theorems").mkdir(parents=True)
+    derived = _sections(docs / "theory" / "derived.md")
+    for row in THEOREMS.values():
+        _write(folder / "theorems" / f"{row.name}.md", _theorem_page(row, derived))
+    _write(folder / "theorems" / "index.md", _theorem_index())
+    _write(folder / "commands.md", _commands())
+    _write(folder / "architectures.md", _architectures())
+    _write(folder / "languages.md", _languages())
+    _write(folder / "tasks.md", _tasks())
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _sections(path: Path) -> dict[str, str]:
+    """The parts of a page by their headings."""
+    found: dict[str, str] = {}
+    for part in path.read_text(encoding="utf-8").split("\n## ")[1:]:
+        title, _, body = part.partition("\n")
+        found[title.strip()] = body.strip()
+    return found
+
+
+def _theorem_page(row: Theorem, derived: dict[str, str]) -> str:
+    senses = ", ".join(SENSE_TITLES[sense] for sense in SENSE_TITLES if sense in row.senses)
+    lines = [
+        f"# {row.name}",
+        "",
+        f"**{_sentence(row.statement)}**",
+        "",
+        f"- **says**: {row.conclusion.value}",
+        f"- **for languages**: {row.language.text}",
+        f"- **on architectures with**: {row.architecture.text}",
+        f"- **arithmetic**: {senses}",
+        f"- **task**: {', '.join(sorted(task.value for task in row.tasks))}",
+        f"- **source**: {_cited(row)} ({row.provenance.value})",
+    ]
+    lines += [f"- **assumes**: {text}" for text in row.assumptions]
+    affected = [a.title for a in ARCHITECTURES.values() if not a.is_class and row.architecture(a.properties)]
+    if affected:
+        lines += ["", "## Architectures it speaks of", "", ", ".join(affected) + "."]
+    made = [c for c in CONSTRUCTIONS.values() if c.theorem == row.name]
+    if made:
+        lines += ["", "## Constructions that make it true", ""]
+        lines += [_construction(c) for c in made]
+    if row.name in derived:
+        lines += ["", "## The argument", "", derived[row.name]]
+    return "\n".join(lines) + "\n"
+
+
+def _construction(row: Construction) -> str:
+    module = importlib.import_module(row.build.__module__)
+    about = (module.__doc__ or "").strip().replace("\n", " ")
+    return f"- `{row.name}` (`{row.build.__module__}`): {about}"
+
+
+def _cited(row: Theorem) -> str:
+    source = work(row.reference.key)
+    place = f", {row.reference.place}" if row.reference.place else ""
+    return f"{author_list(source.author)} ({source.year}), *{source.title}*{place}"
+
+
+def _theorem_index() -> str:
+    lines = [
+        "# The theorem table",
+        "",
+        "Every verdict of `nerode check` comes from a row of this table; `--details` names the rows that were",
+        "used. Two rows that contradict each other on a named language fail a test.",
+        "",
+        "| row | says | for languages | on architectures with |",
+        "|---|---|---|---|",
+    ]
+    for row in THEOREMS.values():
+        lines.append(
+            f"| [{row.name}]({row.name}.md) | {row.conclusion.value} | {_cell(row.language.text)} "
+            f"| {_cell(row.architecture.text)} |"
+        )
+    lines += ["", "```{toctree}", ":hidden:", "", *THEOREMS, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _commands() -> str:
+    lines = [
+        "# Command line",
+        "",
+        "Exit code 0 is success, 1 a negative answer, 2 wrong use. Every command has `--json`.",
+    ]
+    for name, module in COMMANDS.items():
+        command = getattr(importlib.import_module(module), "compile_command" if name == "compile" else name)
+        text = command.get_help(click.Context(command, info_name=f"nerode {name}"))
+        lines += ["", f"## nerode {name}", "", "```text", text.rstrip(), "```"]
+        if isinstance(command, click.Group):
+            for part, child in command.commands.items():
+                context = click.Context(child, info_name=f"nerode {name} {part}")
+                lines += ["", f"### nerode {name} {part}", "", "```text", child.get_help(context).rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _architectures() -> str:
+    lines = [
+        "# Architectures",
+        "",
+        "Theorems speak of classes; an architecture is a row that points to a class.",
+        "",
+        "| name | title | family | update | class |",
+        "|---|---|---|---|---|",
+    ]
+    for row in ARCHITECTURES.values():
+        lines.append(
+            f"| `{row.name}` | {_cell(row.title)} | {_cell(family_title(row))} | `{_cell(row.update)}` "
+            f"| {_cell(row.properties.describe())} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _languages() -> str:
+    lines = [
+        "# Named languages",
+        "",
+        "| name | words | suites |",
+        "|---|---|---|",
+    ]
+    for name, row in BESTIARY.items():
+        words = row.language().convention
+        lines.append(f"| `{name}` | {_cell(_sentence(words))} | {', '.join(row.suites)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _tasks() -> str:
+    kinds, presets = all_tasks()
+    lines = ["# Tasks", "", "| name | task | presets |", "|---|---|---|"]
+    for name, kind in kinds.items():
+        named = [f"`{preset}`" for preset, (of, _) in presets.items() if of == name]
+        shown = ", ".join(named[:8]) + (f" and {len(named) - 8} more" if len(named) > 8 else "")
+        lines.append(f"| `{name}` | {_cell(kind.title)} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _cell(text: str) -> str:
+    """Text inside a table: a bar would end the cell, and a star or angle would be markup."""
+    for mark in "|*<_":
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("\n", " ")
