@@ -27,7 +27,7 @@ TARGETS = ("diagonal-signed", "elman-tanh", "lstm")
 TRAINED = ("lstm", "elman")
 SEEDS = (0, 1, 2)
 METHODS: tuple[tuple[Any, bool], ...] = (("cluster", False), ("lstar", False), ("lstar", True))
-TABLES = {"run": {"steps": 3000, "batch": 32, "test_lengths": [50, 500], "test_sequences": 64}}
+TABLES = {"run": {"steps": 1500, "batch": 32, "test_lengths": [50, 500], "test_sequences": 64}}
 HEADINGS = (
     *("language", "network", "seed", "accuracy at 50 / 500", "method", "states", "equal to the target"),
     *("shortest difference", "words asked", "letters read", "states stepped", "CPU s"),

@@ -32,7 +32,7 @@ from nerode.verdict.architectures import ARCHITECTURES
 Method = Literal["cluster", "lstar", "kv", "exact"]
 METHODS: tuple[Method, ...] = ("cluster", "lstar", "kv", "exact")
 
-_HELD_OUT = Probe(words=500, longest=200, extra_states=0)
+HELD_OUT = Probe(words=500, longest=200, extra_states=0)
 """The test after extraction, the same for all methods, by words that none of them has seen."""
 
 
@@ -125,6 +125,7 @@ def extract(
     kind: Kind | None = None,
     black_box: bool = False,
     probe: Probe | None = None,
+    held_out: Probe = HELD_OUT,
     seed: int = 0,
     budget: Budget | None = None,
 ) -> Extraction:
@@ -139,6 +140,7 @@ def extract(
         kind: for such a model, how its scores are read; "prediction" when None.
         black_box: with queries, whether only words may be asked; states are not looked at.
         probe: how hypotheses are tested.
+        held_out: how the result is tested.
         seed: of the random words.
         budget: limits the states of hypotheses and the time of each stage.
 
@@ -153,9 +155,7 @@ def extract(
     begun = time.process_time()
     found = _by_method(subject, machine, chosen, black_box, probe or Probe(), seed, budget.start())
     seconds, queries = time.process_time() - begun, machine.queries
-    failures = find_failures(
-        machine, found.machine, _HELD_OUT, stream(seed, "held-out", subject.name), most=1
-    )
+    failures = find_failures(machine, found.machine, held_out, stream(seed, "held-out", subject.name), most=1)
     wanted = question.target
     if target is not None:
         wanted = language_question(over(target, question), _language_kind(question)).target
@@ -166,7 +166,7 @@ def extract(
         machine=found.machine,
         consistent=found.consistent,
         fails_on=question.alphabet.decode(failures[0]) if failures else None,
-        tested=(machine.queries.words - queries.words, _HELD_OUT.longest),
+        tested=(machine.queries.words - queries.words, held_out.longest),
         network_states=found.network_states,
         rounds=found.rounds,
         queries=queries,

@@ -1,0 +1,108 @@
+"""Automata of trained networks: right ones, and planted wrong ones with their distinguishing words."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import nerode as nr
+from nerode.analysis.extraction.extract import extract
+from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.extraction.probing import Probe
+from nerode.analysis.extraction.question import language_question
+from nerode.analysis.extraction.task_questions import question_of
+from nerode.analysis.subject import Subject
+from nerode.core.errors import InputError
+from nerode.languages.equivalence import distinguishing_word
+
+from .trained import trained
+
+METHODS = [("cluster", False), ("lstar", False), ("lstar", True), ("kv", True)]
+SHORT = Probe(words=100, longest=30)
+
+
+@pytest.mark.parametrize(("method", "black_box"), METHODS)
+def test_a_trained_network_gives_its_automaton(method: str, black_box: bool) -> None:
+    subject = trained("predict-tomita-2")
+    found = extract(subject, method=method, black_box=black_box, probe=SHORT, held_out=SHORT)  # type: ignore[arg-type]
+    assert found.equal
+    assert found.consistent
+    assert found.acceptor() == nr.language("tomita-2").dfa()
+    assert found.queries.words > 0
+
+
+def test_trained_on_another_language_it_gives_the_shortest_word_between_them() -> None:
+    subject = trained("predict-tomita-2")
+    found = extract(subject, target=nr.language("tomita-1"), probe=SHORT, held_out=SHORT)
+    word = found.difference and found.difference.word
+    # (10)* allows 1 only at the start, 1* does so everywhere: after 1 they expect different letters.
+    assert word == "1"
+    assert found.difference is not None
+    assert (found.difference.expected, found.difference.got) == ("1 $", "0")
+    assert distinguishing_word(nr.language("tomita-1").dfa(), found.acceptor()) is not None
+
+
+def test_a_changed_network_gives_a_word_on_which_it_really_fails() -> None:
+    subject = trained("predict-tomita-2")
+    broken = copy.deepcopy(subject.zoo_model)
+    broken.head.bias.data[-1] += 1000.0  # the word may now always end
+    found = extract(
+        Subject(name="broken", model=broken, task=subject.task, language=subject.language), probe=SHORT
+    )
+    assert found.difference is not None
+    assert subject.task is not None
+    machine = Machine(broken, question_of(subject.task))
+    letters = nr.language("tomita-2").alphabet.encode(found.difference.word)
+    assert machine.traces([letters])[0][-1] == found.difference.got
+    assert "$" in found.difference.got
+    assert "$" not in found.difference.expected
+
+
+def test_words_by_steps_and_by_sequences_are_answered_alike() -> None:
+    subject = trained("predict-tomita-2")
+    assert subject.task is not None
+    question = question_of(subject.task)
+    stepped, whole = Machine(subject.model, question), Machine(subject.model, question)
+    whole.sees_states = False
+    words = [(), (1,), (0,), (1, 0, 1), (1, 1, 0), (1, 0) * 8, (1, 0, 0, 1)]
+    assert stepped.traces(words) == whole.traces(words)
+    assert stepped.queries == whole.queries
+    assert stepped.queries.words == len(words)
+    stepped.traces(words)
+    assert stepped.queries == whole.queries
+    with pytest.raises(InputError, match="black-box"):
+        whole.initial()
+
+
+def test_a_network_of_other_letters_is_refused() -> None:
+    subject = trained("predict-tomita-2")
+    with pytest.raises(InputError, match="letters"):
+        Machine(subject.model, language_question(nr.language("flip-flop"), "prediction"))
+    with pytest.raises(InputError, match="scores"):
+        Machine(subject.model, language_question(nr.language("tomita-2"), "acceptance"))
+    with pytest.raises(InputError, match="--target"):
+        extract(Subject(name="net", model=subject.model))
+    with pytest.raises(InputError, match="over these"):
+        extract(subject, target=nr.language("flip-flop"), probe=SHORT, held_out=SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layers", ["lstm", "elman-tanh"])
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 7])
+def test_tomita_languages_from_trained_networks(number: int, layers: str) -> None:
+    subject = trained(f"predict-tomita-{number}", layers, steps=2000)
+    assert subject.record is not None
+    assert subject.record.stopped == "threshold"
+    for method, black_box in METHODS:
+        found = extract(subject, method=method, black_box=black_box, probe=SHORT, held_out=SHORT)  # type: ignore[arg-type]
+        assert found.equal, found.method
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [5, 6])
+def test_counting_languages_from_trained_lstms(number: int) -> None:
+    subject = trained(f"predict-tomita-{number}", "lstm", seed=1, steps=3000)
+    for method, black_box in METHODS:
+        found = extract(subject, method=method, black_box=black_box, probe=SHORT, held_out=SHORT)  # type: ignore[arg-type]
+        assert found.equal, found.method
