@@ -24,7 +24,8 @@ from nerode.languages.bestiary import BESTIARY
 
 _REMEMBERED = 64
 _LARGEST_REMEMBERED = 2_000_000
-_FORGETFUL = ("runs", "run", "page", "folder")
+_ABOUT_RUNS = ("runs", "run", "analysis", "extraction")
+_FORGETFUL = (*_ABOUT_RUNS, "page", "folder")
 """Jobs whose answers change, or are too large to keep."""
 
 _POLL = 0.2
@@ -58,14 +59,14 @@ class Explorer:
         payload = await _payload(request)
         if payload is None:
             return _problem(400, "input", "a request is one JSON object")
-        if job in ("runs", "run"):
+        if job in _ABOUT_RUNS:
             payload = {**payload, "root": self.runs}
         key = json.dumps([job, payload], sort_keys=True)
         known = self._known.get(key)
         if known is None:
             try:
                 known = await _while_connected(
-                    request, self.workers.run(job, payload, floats=_floats(payload))
+                    request, self.workers.run(job, payload, floats=_floats(job, payload))
                 )
             except Refused as refusal:
                 return _problem(refusal.status, refusal.kind, str(refusal))
@@ -118,7 +119,7 @@ def make_app(access: Access, explorer: Explorer) -> Starlette:
     return Starlette(routes=routes, middleware=[guard], lifespan=lifespan)
 
 
-JOB_NAMES = frozenset(("language", "network", "proof", "folder", "word", "trace", "page", "runs", "run"))
+JOB_NAMES = frozenset(("language", "network", "proof", "folder", "word", "trace", "page", *_ABOUT_RUNS))
 """The keys of `jobs.JOBS`, which is not imported here: the server itself computes nothing."""
 
 
@@ -139,8 +140,9 @@ def _file(name: str, kind: str) -> Any:
     return handle
 
 
-def _floats(payload: dict[str, Any]) -> bool:
-    return bool(payload.get("arithmetic", "exact") != "exact")
+def _floats(job: str, payload: dict[str, Any]) -> bool:
+    """Whether a job needs torch."""
+    return job in ("analysis", "extraction") or bool(payload.get("arithmetic", "exact") != "exact")
 
 
 async def _payload(request: Request) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,19 @@ from nerode.explorer.orders import (
 )
 from nerode.report.notation import visible
 
+
+def _look(order: RunOrder) -> dict[str, Any]:
+    from nerode.explorer import inside
+
+    return inside.look(order)
+
+
+def _extract(order: RunOrder) -> dict[str, Any]:
+    from nerode.explorer import inside
+
+    return inside.extract_automaton(order)
+
+
 JOBS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "language": (LanguageOrder, languages.describe),
     "network": (NetworkOrder, networks.draw),
@@ -30,6 +44,8 @@ JOBS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "page": (PageOrder, standalone.freeze),
     "runs": (RunsOrder, runs.list_all),
     "run": (RunOrder, runs.show),
+    "analysis": (RunOrder, _look),
+    "extraction": (RunOrder, _extract),
 }
 """The order that each job reads, and what carries it out."""
 
@@ -58,6 +74,8 @@ def rehearse(kind: str) -> None:
     run_job("network", {"language": language, "target": "mamba"})
     run_job("proof", {"language": language, "target": "mamba"})
     arithmetic = "float32" if kind == "floats" else "exact"
+    if kind == "floats":
+        importlib.import_module("nerode.explorer.inside")
     run_job("trace", {"language": language, "target": "mamba", "word": "ab", "arithmetic": arithmetic})
 
 

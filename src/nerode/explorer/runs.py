@@ -55,9 +55,7 @@ def show(order: RunOrder) -> dict[str, Any]:
     Raises:
         InputError: if there is no such run.
     """
-    if not _NAME.match(order.name):
-        raise InputError(f"{order.name[:40]!r} is not the name of a run; these have 16 hexadecimal digits")
-    folder = _root(order.root) / order.name
+    folder = run_folder(order)
     result = read_result(folder)
     history = read_metrics(folder)
     step = max(1, len(history) // _MOST_HISTORY)
@@ -68,6 +66,13 @@ def show(order: RunOrder) -> dict[str, Any]:
         "history": [*history[:-1:step], *history[-1:]],
         "analysis": _analysis(folder / "analysis" / "analysis.json"),
     }
+
+
+def run_folder(order: RunOrder) -> Path:
+    """Returns where a run is, or raises InputError for a name that is none."""
+    if not _NAME.match(order.name):
+        raise InputError(f"{order.name[:40]!r} is not the name of a run; these have 16 hexadecimal digits")
+    return _root(order.root) / order.name
 
 
 def _root(given: str) -> Path:

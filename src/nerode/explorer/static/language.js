@@ -156,7 +156,7 @@ async function readFile(file) {
     tellProblem({ message: `${file.name} has ${file.size.toLocaleString("en")} bytes; the page reads files of up to 2,000,000` });
     return;
   }
-  remember({ text: file.name, file: await file.text() });
+  remember({ text: file.name, file: await file.text(), mode: "auto", alphabet: "" });
   fillQuestion();
   loadLanguage();
 }

@@ -1,6 +1,6 @@
 // Runs of a folder: a list that follows a sweep, and what one run found.
 import { remember, state } from "./address.js";
-import { byId, element, pill, show, written } from "./elements.js";
+import { byId, element, markup, pill, show, written } from "./elements.js";
 import { ask, isOutdated } from "./server.js";
 import { legend, lineChart, planeChart } from "./svg.js";
 
@@ -115,15 +115,52 @@ function clusterParts(clusters) {
 const listed = (value) => (Array.isArray(value) ? value : value ? [value] : []);
 
 function analysisCards(analysis) {
-  if (!analysis) {
-    return [element("section", { class: "card" }, element("h2", {}, "Inside"), element("p", { class: "muted" }, "Not looked at yet. ", element("code", {}, `nerode analyse RUN`), " writes spectra, clusters and more beside the run; they appear here."))];
-  }
   const cards = [];
   const spectra = listed(analysis.spectra).filter((layer) => layer.spectra?.length);
   if (spectra.length) cards.push(element("section", { class: "card" }, element("h2", {}, "Spectra on the unit circle"), element("div", { class: "figures" }, spectrumParts(spectra))));
   const clusters = listed(analysis.clusters).filter((part) => part.trained);
-  if (clusters.length) cards.push(element("section", { class: "card" }, element("h2", {}, "Clusters of states"), element("div", { class: "figures" }, clusters.flatMap(clusterParts))));
+  if (clusters.length) cards.push(element("section", { class: "card" }, element("h2", {}, "Hidden states, before and after training"), element("div", { class: "figures" }, clusters.flatMap(clusterParts))));
+  const left = Object.entries(analysis.left_out || {});
+  if (left.length) cards.push(element("p", { class: "muted small" }, "left out: ", left.map(([what, why]) => `${what} (${why})`).join("; ")));
   return cards;
+}
+
+function extractionCard(found) {
+  const verdict = found.equal
+    ? pill("yes", `the same as ${found.target}, on every word`)
+    : pill("no", `differs from ${found.target} on ${found.difference.word || "ε"}: expected ${found.difference.expected}, got ${found.difference.got}`);
+  const caption = found.shown ? `words whose answer is ${found.shown} are accepted` : "words of the language are accepted";
+  const figure = (title, drawing) => element("figure", {}, element("h3", {}, title), drawing ? markup(drawing) : element("p", { class: "muted" }, "too many states to be drawn"));
+  return element("section", { class: "card extraction" }, element("h2", {}, "Extracted automaton, beside its target"), element("p", { class: "sweep" }, verdict),
+    element("p", { class: "muted small" }, `${found.method}, ${found.queries.words.toLocaleString("en")} words asked; ${caption}.`, found.fails_on ? ` The network leaves this automaton on ${found.fails_on}.` : ""),
+    found.theory?.warning ? element("p", { class: "problem" }, found.theory.warning) : null,
+    element("div", { class: "figures pair" }, figure("learned", found.automaton), figure("target", found.wanted)));
+}
+
+function lookCard(known) {
+  const button = element("button", { type: "button", class: "button" }, "Look inside");
+  const card = element("section", { class: "card", id: "inside" }, element("h2", {}, "Inside"), element("p", { class: "muted" }, "Spectra, clusters of hidden states and the automaton that was learned; takes some seconds."), button);
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    button.textContent = "Looking…";
+    const parts = await lookInside(known);
+    card.replaceWith(...parts);
+  });
+  return card;
+}
+
+async function askInside(job, draw) {
+  try {
+    return listed(draw(await ask(job, { name: state.run })));
+  } catch (error) {
+    if (!error.problem) throw error;
+    return [element("p", { class: "problem" }, `${job}: ${error.message}`)];
+  }
+}
+
+async function lookInside(analysis) {
+  const pictures = analysis ? [] : await askInside("analysis", analysisCards);
+  return [...(await askInside("extraction", extractionCard)), ...pictures];
 }
 
 async function showRun() {
@@ -132,7 +169,7 @@ async function showRun() {
     byId("run").replaceChildren(
       element("header", { class: "title" }, element("h2", { class: "big" }, `${run.architecture} on ${run.task}, seed ${run.seed}`), element("p", { class: "lead" }, `${run.parameters.toLocaleString("en")} parameters · ${run.steps.toLocaleString("en")} steps · ${written(run.cpu_seconds)} CPU s · `, element("code", {}, run.name))),
       element("div", { class: "columns" }, element("div", {}, element("section", { class: "card" }, lengthChart(run))), element("div", {}, element("section", { class: "card" }, trainingChart(run)))),
-      ...analysisCards(run.analysis));
+      ...(run.analysis ? analysisCards(run.analysis) : []), lookCard(run.analysis));
   } catch (error) {
     if (isOutdated(error)) return;
     if (!error.problem) throw error;

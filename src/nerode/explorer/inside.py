@@ -1,0 +1,93 @@
+"""What is inside a trained run: pictures of its mechanism, and its automaton beside the one it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+from nerode.analysis.examination import Options, analyse
+from nerode.analysis.extraction.extract import extract, question_about
+from nerode.analysis.extraction.moore import Moore
+from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, Question, is_member
+from nerode.analysis.subject import Subject, load_subject
+from nerode.core.errors import BudgetExceeded, InputError
+from nerode.explorer.orders import RunOrder
+from nerode.explorer.reading import request_budget
+from nerode.explorer.runs import run_folder
+from nerode.languages.minimise import minimise
+from nerode.report.automaton_svg import automaton_figure
+from nerode.sweeps.store import read_result
+
+_MOST_CONFIGURATIONS = 400
+"""Configurations of a target that is drawn."""
+
+_LONGEST_STREAM = 2_000
+"""Ignored bits that a flip-flop is tested with; the command line tests more."""
+
+
+def look(order: RunOrder) -> dict[str, Any]:
+    """Returns what `nerode analyse` finds, with fewer and shorter words."""
+    options = Options(longest=_LONGEST_STREAM)
+    return analyse(_subject(order), options, budget=request_budget()).to_json()
+
+
+def extract_automaton(order: RunOrder) -> dict[str, Any]:
+    """Returns the automaton of a run and that of its target, drawn, and where they differ."""
+    subject = _subject(order)
+    question = question_about(subject, None, None)
+    found = extract(subject, budget=request_budget())
+    told = found.to_json()
+    del told["machine"]
+    wanted = _target(question)
+    shown = _shown_class(found.machine if wanted is None else wanted, question.kind)
+    return {
+        **told,
+        "shown": shown or "",
+        "automaton": _figure(found.machine, question.kind, shown, "what was learned"),
+        "wanted": "" if wanted is None else _figure(wanted, question.kind, shown, found.target),
+    }
+
+
+def _subject(order: RunOrder) -> Subject:
+    folder: Path = run_folder(order)
+    spec = read_result(folder).get("spec")
+    model = spec.get("model") if isinstance(spec, dict) else None
+    if not isinstance(model, dict) or model.get("module"):
+        # Opening a run must not run code that came with it.
+        raise InputError(
+            "its model is code of its own, which a page does not run; use `nerode analyse` and `nerode extract`"
+        )
+    return load_subject(folder)
+
+
+def _target(question: Question) -> Moore | None:
+    """What should be answered, None if it has too many configurations to be drawn."""
+    target = question.target
+    seen: set[Hashable] = set()
+
+    def advance(configuration: Any, letter: int) -> Hashable:
+        after = target.advance(configuration, letter)
+        seen.add(after)
+        if len(seen) > _MOST_CONFIGURATIONS:
+            raise BudgetExceeded("states", _MOST_CONFIGURATIONS)
+        return after
+
+    try:
+        return Moore.explore(question.alphabet, target.initial(), advance, target.answer)
+    except BudgetExceeded:
+        return None
+
+
+def _shown_class(machine: Moore, kind: Kind) -> str | None:
+    """The answer whose words are accepted in the drawings; None where the language itself is drawn."""
+    if kind != "class":
+        return None
+    return next((output for output in machine.outputs if output not in (OUTSIDE, UNASKED)), None)
+
+
+def _figure(machine: Moore, kind: Kind, shown: str | None, name: str) -> str:
+    accepts: Callable[[str], bool] = (
+        (lambda output: is_member(output, kind)) if shown is None else (lambda output: output == shown)
+    )
+    return str(automaton_figure(minimise(machine.accepting(accepts)), name=name).markup)
