@@ -8,7 +8,14 @@ import pytest
 from rich.console import Console
 
 from nerode.report.claims_page import claims_page
-from nerode.report.reproductions import cell_rows, claim_text, reproduction_table, share, table_markdown
+from nerode.report.reproductions import (
+    cell_rows,
+    claim_text,
+    proof_text,
+    reproduction_table,
+    share,
+    table_markdown,
+)
 
 
 def cell(**changes):
@@ -116,6 +123,11 @@ def test_claims():
     assert claim_text(limit) == "right up to length 1,024 in float16"
     noise = {"scope": "all lengths under noise below eps", "dtype": None, "length": "all", "eps": "1/8"}
     assert claim_text(noise) == "all lengths under noise below eps, eps = 0.125"
+    single = {**limit, "dtype": "float32", "length": 100}
+    assert proof_text([PROVED, limit, single, noise]) == (
+        "all lengths in exact arithmetic; right up to length 100 in float32; "
+        "all lengths under noise below eps, eps = 0.125"
+    )
 
 
 def test_the_markdown_of_a_table_has_all_that_is_needed_to_repeat_it():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from nerode.report.reproductions import Plain, claim_text, markdown_rows, share, theory_text
+from nerode.report.reproductions import Plain, markdown_rows, proof_text, share, theory_text
 
 INTRODUCTION = """\
 # Claims of papers, measured again
@@ -97,7 +97,7 @@ def _ours(line: Plain, cell: Plain) -> str:
 
 def _verdict(line: Plain) -> str:
     if line["claims"]:
-        return f"proved: {claim_text(line['claims'][0])}"
+        return f"proved: {proof_text(line['claims'])}"
     if line["kind"] == "polished":
         return str(line["note"])
     found = Counter(cell["agreement"] for cell in line["cells"] if cell["agreement"] != "–")

@@ -86,6 +86,13 @@ def claim_text(claim: Plain) -> str:
     return text if claim["eps"] is None else f"{text}, eps = {float_of(claim['eps']):.3g}"
 
 
+def proof_text(claims: Sequence[Plain]) -> str:
+    """Returns the strongest claim, that about float32 and that about noise, where there are any."""
+    chosen = [claims[0]]
+    chosen += [claim for claim in claims[1:] if claim["dtype"] == "float32" or claim["eps"] is not None]
+    return "; ".join(dict.fromkeys(map(claim_text, chosen)))
+
+
 def float_of(value: Any) -> float:
     """Returns a number that may be written as a fraction."""
     if isinstance(value, str):
@@ -133,7 +140,7 @@ def _notes(result: Plain) -> list[str]:
     found = [f"- {remark}" for remark in result["remarks"]]
     for line in result["lines"]:
         name = f"{line['row']} · {line['model']}"
-        found += [f"- {name}: proved {claim_text(claim)}." for claim in line["claims"][:1]]
+        found += [f"- {name}: proved {proof_text(line['claims'])}."] if line["claims"] else []
         found += [f"- {name}: {message}." for message in line["failed"]]
         if len(line["seeds"]) not in (0, 5) and line["kind"] == "trained":
             found.append(f"- {name}: seeds {', '.join(map(str, line['seeds']))}.")

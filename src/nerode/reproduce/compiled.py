@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from nerode.certificates.certificate import Certificate
+from nerode.certificates.certificate import Certificate, Claim
 from nerode.certificates.certify import certify
 from nerode.compiler.construction import Options
 from nerode.compiler.pipeline import compile_language
@@ -71,13 +71,17 @@ def measure_compiled(line: Line) -> Measured:
     except BudgetExceeded:
         claims: tuple[dict[str, Any], ...] = ()
     else:
-        claims = tuple(map(to_mapping, proof.claims)) if isinstance(proof, Certificate) else ()
+        claims = tuple(map(_plain_claim, proof.claims)) if isinstance(proof, Certificate) else ()
     return Measured(
         values=values,
         claims=claims,
         parameters=network.num_parameters,
         cpu_seconds=time.process_time() - begun,
     )
+
+
+def _plain_claim(claim: Claim) -> dict[str, Any]:
+    return {**to_mapping(claim), "eps": None if claim.eps is None else str(claim.eps)}
 
 
 @torch.no_grad()

@@ -87,7 +87,7 @@ DELETANG = Paper(
         Table(
             name="regular-tasks",
             title="cycle navigation, even pairs, modular arithmetic, parity",
-            where="Table 2 of SLiCE (Walker et al. 2025), on the tasks of Delétang et al.",
+            where="their regular tasks in Table 2 of SLiCE",
             unit="accuracy of the last answer",
             protocol="two layers of width 128 or 512, 100,001 steps of 256, lengths 3 to 40, one answer at "
             "the end; mean and standard deviation of 5 runs of the accuracy at lengths 40 to 256, which "

@@ -137,7 +137,7 @@ GRAZZI = Paper(
         Table(
             name="parity",
             title="parity",
-            where="Table 4, parity",
+            where="formal languages, parity",
             unit="scaled accuracy of the last answer",
             protocol=_PROTOCOL,
             corrected=_CORRECTED,
@@ -147,7 +147,7 @@ GRAZZI = Paper(
         Table(
             name="arithmetic",
             title="arithmetic modulo 5 without brackets",
-            where="Table 4, modular arithmetic",
+            where="formal languages, modular arithmetic",
             unit="scaled accuracy of the last answer",
             protocol=_PROTOCOL,
             corrected=_CORRECTED,

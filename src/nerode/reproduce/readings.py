@@ -81,7 +81,7 @@ def _finding(reading: Finding, examination: dict[str, Any]) -> float | None:
             return float(tests[0]["passed"]) if tests else None
         case "survives":
             rows = examination.get("streams")
-            return None if not rows else sum(r["survived"] >= reading.at for r in rows) / len(rows)
+            return None if not rows else float(all(r["survived"] >= reading.at for r in rows))
 
 
 def readings_of(line: Line) -> list[Reading]:

@@ -56,7 +56,8 @@ class Finding:
 
     Attributes:
         name: "greedy", "sampled" (completions), "two-isi", "double-isi" (phase alignment) or "survives".
-        at: for "survives", the number of ignored bits after which a bit is still to be read right.
+        at: for "survives", the number of ignored bits after which the written bit is read right, in every
+            kind of stream.
     """
 
     name: Literal["greedy", "sampled", "two-isi", "double-isi", "survives"]

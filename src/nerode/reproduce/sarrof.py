@@ -256,7 +256,7 @@ SARROF = Paper(
         Table(
             name="star-free",
             title="11 star-free languages",
-            where="Figure 3 and its table",
+            where="accuracies on 27 languages",
             unit="whole-word accuracy",
             protocol=_PROTOCOL,
             corrected=_CORRECTED,
@@ -266,7 +266,7 @@ SARROF = Paper(
         Table(
             name="not-star-free",
             title="7 regular languages that are not star-free",
-            where="Figure 3 and its table",
+            where="accuracies on 27 languages",
             unit="whole-word accuracy",
             protocol=_PROTOCOL,
             corrected=_CORRECTED,
@@ -276,7 +276,7 @@ SARROF = Paper(
         Table(
             name="counters",
             title="9 counter languages",
-            where="Figure 3 and its table",
+            where="accuracies on 27 languages",
             unit="whole-word accuracy",
             protocol=_PROTOCOL,
             corrected=_CORRECTED,
@@ -286,7 +286,7 @@ SARROF = Paper(
         Table(
             name="flip-flop",
             title="flip-flop language modelling",
-            where="section on flip-flops",
+            where="flip-flops",
             unit="accuracy of the bits that are read",
             protocol="trained on sequences of length 512 with 80 % ignored instructions; tested with 80 % "
             "and 98 %",
@@ -298,7 +298,7 @@ SARROF = Paper(
         Table(
             name="bounded-dyck",
             title="bounded Dyck: how often the right bracket is closed",
-            where="table of close accuracy",
+            where="close accuracy on Dyck(8,10)",
             unit="close accuracy",
             protocol="2 million tokens of words up to length 700, depth 10; one run a cell",
             corrected="words drawn anew, none of the tests trained on; every seed counts",
