@@ -104,6 +104,11 @@ class LengthCurves:
         return sorted({x for s in self.series for run in s.runs for x, _ in run.points})
 
     @property
+    def floor(self) -> float:
+        """Where the axis of accuracies begins: at 0, unless all of them are far above it."""
+        return min([0.0 if min(self.values, default=0.0) < 0.45 else 0.4, *self.values])
+
+    @property
     def values(self) -> list[float]:
         """All accuracies, published ones too."""
         measured = [y for s in self.series for run in s.runs for _, y in run.points]

@@ -56,8 +56,7 @@ def _spec(curves: LengthCurves, labels: list[str]) -> Json:
     lengths = curves.lengths
     log = spans_decades(lengths)
     x = number_axis("x", "length", log=log, domain=_domain(lengths), values=lengths)
-    low = min([0.0 if min(curves.values, default=0) < 0.45 else 0.4, *curves.values])
-    y = number_axis("y", "accuracy", domain=fitted([], low=low, high=1.0))
+    y = number_axis("y", "accuracy", domain=fitted([], low=curves.floor, high=1.0))
     y["axis"]["tickCount"] = 6
     colour, dash = colour_channel(labels), dash_channel(labels)
     seed_tip = tooltip("series", "seed", "x", "y")

@@ -113,11 +113,11 @@ def number_axis(
     # As many ticks as there is room for.
     axis: Json = {"grid": grid, "title": title, "tickCount": {"expr": "max(3, width / 95)"}}
     if log and values is None and domain is not None:
-        axis |= {"values": round_numbers(*domain), "format": "~g"}
+        axis |= {"values": round_numbers(*domain), "format": ",~g"}
     if values is not None:
         axis["values"] = list(values)
-        # All of them say what was measured; those that do not fit are left out by the engine.
-        axis["format"] = ",d"
+        # All of them say what was measured; where they do not fit, every other one is left out.
+        axis |= {"format": ",d", "labelOverlap": "parity"}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 

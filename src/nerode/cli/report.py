@@ -1,0 +1,142 @@
+"""`nerode report`: figures and tables of runs, beside theory and what was published."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from nerode.cli.options import sense_option
+from nerode.core.errors import NerodeError
+from nerode.core.files import write_atomically
+from nerode.core.refs import Reference
+from nerode.report.paper_figures import Record, save_figure
+from nerode.report.report_page import report_page
+from nerode.report.run_files import RunFile, read_run_files
+from nerode.report.run_report import RunReport, make_report, report_json
+from nerode.report.run_tables import to_csv, to_latex, to_markdown
+from nerode.report.training_runs import MEASURES
+from nerode.verdict.records import Sense
+
+
+@click.command()
+@click.argument("runs", metavar="RUNS…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The HTML file.",
+)
+@click.option(
+    "--figures",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Also write every figure as SVG and PDF, for papers.",
+)
+@click.option(
+    "--tables",
+    type=click.Choice(["md", "tex", "csv"]),
+    multiple=True,
+    help="Also write the tables beside the page; csv has every measured number.",
+)
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to show.")
+@sense_option
+@click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
+def report(
+    runs: tuple[Path, ...],
+    output: Path,
+    figures: Path | None,
+    tables: tuple[str, ...],
+    measure: str | None,
+    sense: str,
+    as_json: bool,
+) -> None:
+    r"""Write the report of runs: curves over lengths, training, tables, theory and published values.
+
+    RUNS are folders of runs (`nerode train` and `nerode sweep` fill them) or single runs.
+
+    \b
+    nerode report runs
+    nerode report runs/parity runs/flip-flop -o report.html --figures figures --tables tex
+    """
+    found, left_out = read_run_files(runs)
+    made = make_report(
+        found, left_out=left_out, measure=measure, sense=Sense(sense), task_works=_task_works(found)
+    )
+    written = [output]
+    write_atomically(output, report_page(made, command=_command(runs, output)))
+    for path, text in _table_files(made, output, tables):
+        write_atomically(path, text)
+        written.append(path)
+    if figures is not None:
+        written += _save_figures(made, figures)
+    if tables or figures is not None:
+        place = output.with_suffix(".bib")
+        write_atomically(place, "\n\n".join(work.bibtex for _, work in made.bibliography()) + "\n")
+        written.append(place)
+    if as_json:
+        click.echo(json.dumps({**report_json(made), "out": [str(p) for p in written]}, ensure_ascii=False))
+        return
+    for item in left_out:
+        click.echo(f"left out: {item.path}: {item.why}", err=True)
+    click.echo(f"{len(made.runs)} runs on {len(made.tasks)} tasks", err=True)
+    for path in written:
+        click.echo(str(path))
+
+
+def _command(runs: tuple[Path, ...], output: Path) -> str:
+    return f"nerode report {' '.join(map(str, runs))} -o {output}"
+
+
+def _task_works(runs: list[RunFile]) -> dict[str, Reference]:
+    """Where the tasks were published; nothing without torch, which the table of tasks needs."""
+    try:
+        from nerode.tasks.table import find_task
+    except ImportError:
+        return {}
+    found = {}
+    for name in dict.fromkeys(run.result["complete"]["task"]["name"] for run in runs):
+        try:
+            found[name] = find_task(name)[0].reference
+        except NerodeError:
+            # A task of the user's own.
+            continue
+    return found
+
+
+def _table_files(made: RunReport, output: Path, forms: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+    tables = [item.table for item in made.tasks]
+    writers = {
+        "md": lambda: to_markdown(tables),
+        "tex": lambda: to_latex(tables),
+        "csv": lambda: to_csv(item.task for item in made.tasks),
+    }
+    for form in dict.fromkeys(forms):
+        yield output.with_suffix(f".{form}"), writers[form]()
+
+
+def _save_figures(made: RunReport, folder: Path) -> list[Path]:
+    written = []
+    for number, item in enumerate(made.tasks, start=1):
+        loss, accuracy = item.dynamics
+        records: dict[str, Record | None] = {
+            "lengths": item.curves,
+            "loss": loss,
+            "accuracy": accuracy,
+            "successes": item.successes,
+            "streams": item.streams,
+        }
+        # The names of tasks come from files: what is no plain word does not become a path.
+        task = re.sub(r"[^a-z0-9]+", "-", item.task.title.lower()).strip("-")[:60]
+        for name, record in records.items():
+            for kind in ("svg", "pdf") if record is not None else ():
+                path = folder / f"{number}-{task}-{name}.{kind}"
+                assert record is not None
+                save_figure(record, path)
+                written.append(path)
+    return written

@@ -1,0 +1,90 @@
+"""`nerode report`: from real runs to page, tables and figures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import run
+from tests.report.run_specimens import fill_store, write_run
+
+
+def test_trained_runs_become_a_report(tmp_path: Path) -> None:
+    store = tmp_path / "runs"
+    trained = run(
+        "train", "parity", "--arch", "elman", "--seeds", "2", "--steps", "2", "--lengths", "40,64",
+        "--jobs", "1", "--out", str(store), "--json",
+    )  # fmt: skip
+    assert trained.code == 0
+    page = tmp_path / "report.html"
+    made = run("report", str(store), "-o", str(page), "--json")
+    assert made.code == 0
+    data = json.loads(made.out)
+    (task,) = data["tasks"]
+    scores = [json.loads(line)["lengths"]["64"]["sequence"] for line in trained.out.splitlines()]
+    assert task["models"][0]["lengths"]["64"]["low"] == min(scores)
+    assert task["models"][0]["lengths"]["64"]["seeds"] == 2
+    assert task["trained"] == [3, 40]
+    # The task, the architecture, and the theorem.
+    assert {"Grazzi2025", "Elman1990"} <= set(data["works"])
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_tables_figures_and_works_are_written_beside_the_page(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "runs")
+    page = tmp_path / "out" / "page.html"
+    figures = tmp_path / "figures"
+    forms = [argument for form in ("md", "tex", "csv") for argument in ("--tables", form)]
+    made = run("report", str(store), "-o", str(page), "--figures", str(figures), *forms)
+    assert made.code == 0
+    written = [Path(line) for line in made.out.splitlines()]
+    assert all(path.stat().st_size > 0 for path in written)
+    assert {path.suffix for path in written} == {".html", ".md", ".tex", ".csv", ".svg", ".pdf", ".bib"}
+    assert sorted(path.name for path in figures.iterdir() if path.suffix == ".svg") == [
+        "1-parity-accuracy.svg",
+        "1-parity-lengths.svg",
+        "1-parity-loss.svg",
+        "1-parity-successes.svg",
+    ]
+    assert "@" in page.with_suffix(".bib").read_text()
+
+
+def test_a_task_cannot_choose_where_figures_go(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs", task="../../evil", settings={"language": "/../x"})
+    figures = tmp_path / "deep" / "figures"
+    made = run("report", str(tmp_path / "runs"), "-o", str(tmp_path / "r.html"), "--figures", str(figures))
+    assert made.code == 0
+    names = {path.name for path in figures.iterdir()}
+    assert "1-evil-x-lengths.svg" in names
+    assert not list(tmp_path.glob("*evil*"))
+
+
+def test_what_is_damaged_is_told(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "runs")
+    (sorted(store.iterdir())[0] / "result.json").write_text("{")
+    made = run("report", str(store), "-o", str(tmp_path / "r.html"))
+    assert made.code == 0
+    assert "left out: " in made.err
+    assert "5 runs on 1 tasks" in made.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("report",), ("report", "nowhere"), ("report", ".", "--tables", "doc")]
+)
+def test_wrong_use_is_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(*arguments).code == 2
+
+
+def test_the_page_alone_needs_no_torch(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "runs")
+    program = (
+        "import sys; sys.modules['torch'] = None; from nerode.cli.main import main; "
+        f"main(['report', {str(store)!r}, '-o', {str(tmp_path / 'r.html')!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
