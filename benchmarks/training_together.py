@@ -1,23 +1,38 @@
-"""5 seeds × 6 rates of one small model: one computation against one run after the other.
+"""5 seeds × 6 rates of one small model: one computation against a pool of two processes.
 
-Times of the processor on one thread. Both ways can be spread over a pool of processes.
+Times of the processor, because the machine may be busy: a pool of two processes on two idle cores takes half
+of its processor time, one computation on one thread takes all of its own. The first ratio is that of these
+times, which is also the ratio if two such computations share the cores; the second gives the pool both cores
+and the computation one.
 """
 
 from __future__ import annotations
 
+import tempfile
+import time
+from pathlib import Path
+
 import torch
 
 from nerode.training.defaults import make_specs
-from nerode.training.loop import Trainer
-from nerode.training.together import Crew
+from nerode.training.pool import run_all
+from nerode.training.spec import TrainSpec
+from nerode.training.together import train_together
 
 SEEDS = range(5)
 RATES = (1e-2, 5e-3, 3e-3, 1e-3, 5e-4, 1e-4)
-STEPS = 30
+STEPS = 40
+CASES = (("lstm", 64), ("elman", 64), ("gru", 64), ("lstm", 16), ("mamba", 64))
 
 
-def specs(layers: str, batch: int):
-    run = {"batch": batch, "evaluate_every": 10**6, "steps": 10**6}
+def specs(layers: str, batch: int) -> list[TrainSpec]:
+    run = {
+        "batch": batch,
+        "steps": STEPS,
+        "evaluate_every": STEPS,
+        "test_lengths": [40],
+        "test_sequences": 64,
+    }
     return [
         spec
         for rate in RATES
@@ -27,31 +42,28 @@ def specs(layers: str, batch: int):
     ]
 
 
-def seconds(layers: str, batch: int) -> tuple[float, float]:
+def seconds(layers: str, batch: int) -> tuple[float, float, float]:
+    """Returns processor seconds of the computation and of the pool, and how far their losses are apart."""
     given = specs(layers, batch)
-    crew = Crew([Trainer(spec) for spec in given])
-    for _ in range(STEPS):
-        crew.step()
-    together = sum(trainer.progress.cpu_seconds for trainer in crew.active)
-    alone = 0.0
-    for spec in given:
-        trainer = Trainer(spec)
-        for _ in range(STEPS):
-            trainer.step()
-        alone += trainer.progress.cpu_seconds
-    return together / STEPS, alone / STEPS
+    begun = time.process_time()
+    together = [record for record, _ in train_together(given)]
+    one = time.process_time() - begun
+    with tempfile.TemporaryDirectory() as out:
+        pool = dict(run_all(given, Path(out), jobs=2))
+    apart = max(abs(r.history[-1].loss - pool[n].history[-1].loss) for n, r in enumerate(together))
+    return one, sum(r.cpu_seconds + r.evaluation_cpu_seconds for r in pool.values()), apart
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    for layers in ("lstm", "elman", "gru"):
-        for batch in (64, 16):
-            together, alone = seconds(layers, batch)
-            print(
-                f"{layers:8} batch {batch:3}: 30 runs, one step of each: together {together * 1e3:6.1f} ms, "
-                f"one by one {alone * 1e3:6.1f} ms, {alone / together:.1f} times faster",
-                flush=True,
-            )
+    for layers, batch in CASES:
+        one, pool, apart = seconds(layers, batch)
+        print(
+            f"{layers:6} batch {batch:3}: 30 runs of {STEPS} steps: together {one:5.1f} s, pool {pool:5.1f} "
+            f"s of the processor: {pool / one:.1f} times; {pool / 2 / one:.1f} with both cores for the pool; "
+            f"losses at most {apart:.1e} apart",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from nerode.training.defaults import make_specs, with_small_defaults
 from nerode.training.run_folder import read_run
+from nerode.training.spec import TrainSpec
 from tests.cli.runner import run
 
 FILE = """
@@ -52,11 +54,12 @@ def plain(path):
 
 
 def test_a_sweep_finds_what_training_finds(folder, tmp_path):
-    settings = ["model.width=4", "model.settings={hidden=4}", "model.layers=gru", "run.batch=4"]
+    settings = ["model.width=4", "model.settings={hidden=4}", "run.batch=4"]
     settings += ["run.evaluate_every=3", "run.validation=8", "run.test_sequences=8"]
-    settings += ["task.settings={shortest=4,longest=8}", "optimiser.rate=1e-3"]
+    settings += ["task.settings={shortest=4,longest=8}"]
     arguments = [part for text in settings for part in ("--set", text)]
-    outcome = run("train", "parity", "--steps", "6", "--lengths", "8,16", "--out", str(tmp_path), *arguments)
+    arguments += ["--steps", "6", "--lengths", "8,16", "--out", str(tmp_path)]
+    outcome = run("train", "parity", "--arch", "gru", *arguments)
     assert outcome.code == 0, outcome.err
     (trained,) = [p for p in tmp_path.iterdir() if not p.name.startswith(".")]
     swept = folder / "runs" / trained.name
@@ -165,3 +168,38 @@ def test_options_of_other_executors_are_refused(tmp_path, option, value):
     outcome = run("sweep", str(tmp_path / "s.toml"), "--out", str(tmp_path / "runs"), option, value)
     assert outcome.code == 2
     assert f"{option} belongs to" in outcome.err
+
+
+def test_a_sweep_and_train_make_the_same_runs_of_an_architecture(tmp_path):
+    file = tmp_path / "sweep.toml"
+    file.write_text(
+        '[base]\ntask.name = "parity"\nrun.steps = 7\n'
+        '[grid]\nmodel.layers = ["lstm", "elman", "mamba", "mamba,lstm"]\n'
+    )
+    outcome = run("sweep", str(file), "--dry-run", "--json", "--out", str(tmp_path / "out"))
+    keys = [json.loads(line)["key"] for line in outcome.out.splitlines()]
+    specs = make_specs(
+        "parity", ["lstm", "elman", "mamba", "mamba+lstm"], seeds=[0], tables={"run": {"steps": 7}}
+    )
+    assert keys == [spec.key for spec in specs]
+
+
+def test_what_a_sweep_gives_wins_over_the_defaults(tmp_path):
+    file = tmp_path / "sweep.toml"
+    file.write_text(
+        '[base]\ntask.name = "parity"\nmodel.width = 5\nmodel.settings.hidden = 6\noptimiser.rate = 0.5\n'
+        'model.depth = 2\n[grid]\nmodel.layers = ["lstm"]\n'
+    )
+    outcome = run("sweep", str(file), "--dry-run", "--json", "--out", str(tmp_path / "out"))
+    (spec,) = [json.loads(line)["spec"] for line in outcome.out.splitlines()]
+    assert spec["model"] == {"layers": "lstm", "depth": 2, "width": 5, "settings": {"hidden": 6}}
+    assert spec["optimiser"] == {"rate": 0.5}
+
+
+def test_mixed_layers_that_are_repeated_have_their_settings_each(tmp_path):
+    tables = {"task": {"name": "parity"}, "model": {"layers": "mamba,lstm", "depth": 2}}
+    spec = TrainSpec.from_mapping(with_small_defaults(tables))
+    layers = spec.model.config(spec.task.build()).layers
+    assert [layer.settings.get("hidden") for layer in layers] == [None, 16, None, 16]
+    own = {"task": {"name": "parity"}, "model": {"configuration": "cpu-parity-rnn"}}
+    assert with_small_defaults(own) == own

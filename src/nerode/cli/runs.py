@@ -149,8 +149,9 @@ def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
 def _keys(files: tuple[Path, ...]) -> set[str]:
     from nerode.sweeps.sweep_file import read_sweep
     from nerode.sweeps.training_runs import TRAINING
+    from nerode.training.defaults import with_small_defaults
 
-    return {job.key for file in files for job in read_sweep(file).jobs(TRAINING)}
+    return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 
 
 def _choose(found: list[Outline], beginning: str) -> Outline:

@@ -63,7 +63,8 @@ def sweep(
 ) -> None:
     r"""Train every combination of FILE.toml; exit 1 if a run failed.
 
-    Run it again to continue it; add seeds, rates or lengths to the file to extend it.
+    Run it again to continue it; add seeds, rates or lengths to the file to extend it. What the file does not
+    say about width, settings of layers and rate is as in `nerode train --arch`.
 
     \b
     [base]
@@ -74,9 +75,10 @@ def sweep(
     """
     from nerode.sweeps.driver import run_sweep
     from nerode.sweeps.training_runs import NAME, TRAINING
+    from nerode.training.defaults import with_small_defaults
 
     root = out or Path("runs") / file.stem
-    wanted = read_sweep(file).jobs(TRAINING)
+    wanted = read_sweep(file).jobs(TRAINING, with_small_defaults)
     if dry_run:
         _preview(wanted, RunStore(root), as_json)
         return

@@ -23,13 +23,16 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nerode.core.errors import FormatError, InputError, UnknownName
 from nerode.sweeps.runner import Job, Runner
+
+Complete = Callable[[dict[str, Any]], dict[str, Any]]
+"""Adds to the settings of a run what they leave open."""
 
 MAX_RUNS = 1_000_000
 
@@ -77,15 +80,20 @@ class Sweep:
                     spec = _merged(spec, _nested(name, value))
                 yield spec
 
-    def jobs(self, runner: Runner) -> list[Job]:
+    def jobs(self, runner: Runner, complete: Complete = dict) -> list[Job]:
         """Returns the runs, each once, in the order of their first appearance.
+
+        Args:
+            runner: the kind of run.
+            complete: adds to a combination what the file leaves open.
 
         Raises:
             InputError: for a combination that is no spec, with its settings.
         """
         found: dict[str, Job] = {}
-        for number, spec in enumerate(self.specs(), start=1):
+        for number, combination in enumerate(self.specs(), start=1):
             try:
+                spec = complete(combination)
                 key = runner.key(spec)
             except InputError as error:
                 raise InputError(f"combination {number} of the sweep: {error}") from None

@@ -74,6 +74,24 @@ def default_tables(task: str, layers: str) -> dict[str, Any]:
     }
 
 
+def with_small_defaults(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the tables of a spec with what its layers need and they do not give: width, settings, rate.
+
+    Tables without a list of layers (a model of a paper, one of the user's own) come back as they are.
+    """
+    model = tables.get("model")
+    if not isinstance(model, Mapping) or model.get("configuration") or model.get("module"):
+        return dict(tables)
+    layers, depth = model.get("layers"), model.get("depth", 1)
+    if not isinstance(layers, str) or not isinstance(depth, int):
+        return dict(tables)
+    defaults = default_tables("", layers)
+    defaults.pop("task")
+    if "layer_settings" in defaults["model"]:
+        defaults["model"]["layer_settings"] *= depth
+    return merge(defaults, tables)
+
+
 def make_specs(
     task: str,
     architectures: Sequence[str],
