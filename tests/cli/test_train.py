@@ -141,3 +141,25 @@ def test_tasks_are_listed():
     plain = run("tasks").out
     assert "parity: labels last" in plain
     assert "3–40" in plain
+
+
+def test_seeds_together_find_what_they_find_alone_and_keep_no_folders(tmp_path):
+    command = ("train", "parity", "--arch", "gru,elman", "--seeds", "2", "--jobs", "1", "--json", *TINY)
+    double = ("--set", "run.dtype=float64")
+    together = items(run(*command, *double, "--together", "--out", str(tmp_path / "together")))
+    alone = items(run(*command, *double, "--out", str(tmp_path / "alone")))
+    assert not (tmp_path / "together").exists()
+    assert {one["folder"] for one in together} == {None}
+    for one, other in zip(together, alone, strict=True):
+        same = set(one) - {"cpu_seconds", "folder", "lengths"}
+        assert {k: one[k] for k in same} == {k: other[k] for k in same}
+        for length, score in one["lengths"].items():
+            assert score["token"] == other["lengths"][length]["token"]
+            assert score["loss"] == pytest.approx(other["lengths"][length]["loss"], rel=1e-6)
+
+
+def test_what_cannot_run_together_is_said():
+    curriculum = ("--set", "run.curriculum.start=4")
+    outcome = run("train", "parity", "--arch", "gru", "--together", *TINY, *curriculum)
+    assert outcome.code == 2
+    assert "cannot be trained together" in outcome.err
