@@ -161,8 +161,9 @@ TABLE_5 = Table(
     remarks=(
         "Checked: the answered bits of every run (`examination.phase_alignment` of its result.json). While a "
         "signal of twice the time is on, all networks that learned the offset answer off after the first "
-        "half; most then stay off, some go on again and end early. None counts the second half. The paper does not "
-        "say what counts as passed, and its runs last 1,000 epochs; ours end when validation is right.",
+        "half; most then stay off, some go on again and end early. None counts the second half. The paper "
+        "does not say what counts as passed, and its runs last 1,000 epochs; ours end when validation is "
+        "right.",
         "Two ISI differs between seeds of one model; a tick rests on 3 of 5.",
     ),
 )

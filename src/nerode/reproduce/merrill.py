@@ -25,16 +25,11 @@ _STEPS = {"RNN": 2500, "IDS4": 600, "IDS4 by rotations": 700, "Transformer": 500
 _LENGTHS = {"Z60": 12, "A4xZ5": 12, "A5": 20}
 
 
-def _model(model: str, group: str) -> dict[str, Any]:
+def _model(model: str) -> dict[str, Any]:
     layers, settings, _ = MODELS[model]
-    if model == "IDS4 by rotations":
-        size = 2 if group == "Z5" else 3
+    if layers == "orthogonal":
         return {
-            "model": {
-                "layers": "orthogonal",
-                "width": 0,
-                "settings": {"blocks": 4, "size": size, "spread": 1.0},
-            },
+            "model": {"configuration": "cpu-groups-rotations", "width": 0, "depth": 0},
             "optimiser": {"rate": 1e-2},
         }
     return small_model(layers, **settings)
@@ -63,7 +58,7 @@ def _line(group: str, model: str) -> Line:
         architecture="ids4" if layers == "orthogonal" else ARCHITECTURES.get(layers, layers),
         cpu=spec(
             "state-tracking",
-            _model(model, here),
+            _model(model),
             settings=task,
             steps=_STEPS[model],
             batch=64,
