@@ -137,7 +137,8 @@ def _read_moves(data: Json, seen: list[str], width: int, num_letters: int, where
         raise InputError(
             f"{where} has the unknown recurrence {str(kind)[:40]!r}; known are {', '.join(fields)}"
         )
-    optional = {"selector"} if kind == "householder" and "selector" in data else set[str]()
+    chosen = {"householder": "selector", "gated-cell": "cap"}.get(kind)
+    optional = {chosen} if chosen is not None and chosen in data else set[str]()
     _keys(data, fields[kind] | {"kind"} | optional, where)
     if kind == "diagonal":
         return Gated(_map(data["gate"], seen, where, width), _map(data["write"], seen, where, width))
@@ -179,7 +180,10 @@ def _read_cell(data: Json, seen: list[str], width: int, where: str) -> Cell:
         raise InputError(f"{where}: {data['cell']} has {num_gates} gates and {blocks} blocks of state")
     each = width // blocks
     inputs = [*seen, *map(before, range(each))]
-    return Cell(data["cell"], tuple(_map(gate, inputs, where, each) for gate in data["gates"]))
+    cap = _rational(data.get("cap", 1), where)
+    if not 0 < cap <= 1 or (cap < 1 and data["cell"] != "gru"):
+        raise InputError(f"{where} has the cap {cap}; only gru has one, above 0 and at most 1")
+    return Cell(data["cell"], tuple(_map(gate, inputs, where, each) for gate in data["gates"]), cap)
 
 
 def _placed_diagonals(images: Json, diagonals: Json, width: int, where: str) -> list[Matrix]:

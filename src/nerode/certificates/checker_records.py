@@ -61,10 +61,14 @@ class Squashed:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An LSTM, GRU or sLSTM cell; rows of each gate read h of the step before."""
+    """An LSTM, GRU or sLSTM cell; rows of each gate read h of the step before.
+
+    The cap is the largest share of h that a GRU keeps.
+    """
 
     cell: str
     gates: tuple[tuple[Row, ...], ...]
+    cap: Fraction = Fraction(1)
 
 
 Moves = Gated | Fixed | ByLetter | Squashed | Cell

@@ -22,7 +22,7 @@ from nerode.certificates.checker_records import (
     seen_unit,
     unit,
 )
-from nerode.certificates.checker_spans import Span, SpanRows, rational
+from nerode.certificates.checker_spans import ONE, Span, SpanRows, outer, rational
 from nerode.core.errors import InputError
 from nerode.core.exact import Exact
 from nerode.languages.language import Legal
@@ -152,7 +152,7 @@ class _SpanLayer:
     def _move(self, table: Table, state: LayerState, letter: int) -> list[Span]:
         moves = self.layer.moves
         if isinstance(moves, Cell) and moves.cell == "gru":
-            return self._gru(table, state)
+            return self._gru(moves, table, state)
         chosen = [self._maps[letter]] if isinstance(moves, ByLetter) else self._maps
         values = [
             rows.finish(early, table)
@@ -183,13 +183,21 @@ class _SpanLayer:
             self._known[state] = sums
         return sums
 
-    def _gru(self, table: Table, state: LayerState) -> list[Span]:
+    def _gru(self, moves: Cell, table: Table, state: LayerState) -> list[Span]:
         inside = {**table, **{before(i): value for i, value in enumerate(state)}}
         reset, update = ([spans.sigmoid(v) for v in rows(inside)] for rows in self._maps[:2])
         for i, (r, h) in enumerate(zip(reset, state, strict=True)):
             inside[before(i)] = spans.multiply(r, h)
         candidate = [spans.tanh(v) for v in self._maps[2](inside)]
-        return [spans.mix(z, h, n) for z, h, n in zip(update, state, candidate, strict=True)]
+        shares = update if moves.cap == 1 else [_capped(z, moves.cap) for z in update]
+        return [spans.mix(z, h, n) for z, h, n in zip(shares, state, candidate, strict=True)]
+
+
+def _capped(share: Span, cap: Fraction) -> Span:
+    """1 - cap·(1 - share), which grows with the share."""
+    kept = outer(cap, cap)
+    low, high = (spans.multiply(kept, (ONE - end, ONE - end)) for end in share)
+    return ONE - low[1], ONE - high[0]
 
 
 def _maps(moves: Gated | Fixed | ByLetter | Squashed | Cell) -> list[tuple[Row, ...]]:

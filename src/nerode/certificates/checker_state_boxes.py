@@ -30,12 +30,14 @@ from nerode.certificates.checker_problem import (
     refute,
 )
 from nerode.certificates.checker_records import Layer
+from nerode.certificates.checker_rounding import refuse_rounding
 from nerode.certificates.checker_span_network import LayerState, SpanNetwork
 from nerode.certificates.checker_spans import inner, outer
+from nerode.certificates.rounded_claims import rounded_claim
 from nerode.core.errors import InputError
 from nerode.core.exact import read_exact
 from nerode.languages.alphabet import Word
-from nerode.languages.language import Language
+from nerode.languages.language import Language, Legal
 
 METHOD = "state-boxes"
 
@@ -63,21 +65,34 @@ def verify_state_boxes(problem: Problem, evidence: Evidence, claims: Sequence[Cl
     if eps <= 0:
         return Failure(what=f"the noise {eps} is not above 0", entry=f"{entry}.eps")
     outside, inside = _read_boxes(evidence["boxes"], problem.network.layers)
-    failure = _check_edges(problem, task, letters, eps, outside, inside)
+    expected: dict[int, Legal] = {}
+    failure = _check_edges(problem, task, letters, eps, outside, inside, expected)
     if failure is not None:
         return failure
     shown = [language_claim(task=task, method=METHOD), noise_claim(task=task, method=METHOD, eps=eps)]
+    if any(claim.dtype is not None for claim in claims):
+        answers = [expected[node] for node in range(len(outside))]
+        failure = refuse_rounding(problem.network, outside, answers, eps, task)
+        if failure is not None:
+            return failure
+        shown.append(rounded_claim(task=task, method=METHOD, eps=eps / 2))
     return refuse_unless_implied(claims, shown)
 
 
 def _check_edges(
-    problem: Problem, task: str, letters: int, eps: Fraction, outside: list[Box], inside: list[Box]
+    problem: Problem,
+    task: str,
+    letters: int,
+    eps: Fraction,
+    outside: list[Box],
+    inside: list[Box],
+    expected: dict[int, Legal],
 ) -> Failure | None:
-    """Looks at every node and letter; no box may be left over."""
+    """Looks at every node and letter, and notes the answers of the nodes; no box may be left over."""
     language, steps = problem.language, SpanNetwork(problem.network)
-    expected = language.legal(language.initial())
-    if not agrees(task, expected, problem.network.empty):
-        return refute(language.alphabet, (), expected, problem.network.empty)
+    expected[0] = language.legal(language.initial())
+    if not agrees(task, expected[0], problem.network.empty):
+        return refute(language.alphabet, (), expected[0], problem.network.empty)
     if not _contains(inside[0], steps.start()):
         return Failure(what="the start is not in its box", entry=f"evidence.{METHOD}.boxes")
     noise = outer(eps, eps)[1]
@@ -86,10 +101,11 @@ def _check_edges(
         seen = max(seen, there + 1)
         if there >= len(inside):
             return Failure(what=f"there are more than {len(inside)} nodes", entry=f"evidence.{METHOD}.boxes")
+        expected[there] = language.legal(configuration)
         images, got = steps.step(outside[here], letter, noise)
         if got is None:
             return _not_closed(problem, steps, task, (*word, letter), "leaves the answer open")
-        if not agrees(task, language.legal(configuration), got):
+        if not agrees(task, expected[there], got):
             return _not_closed(problem, steps, task, (*word, letter), "makes the answer wrong")
         if not _contains(inside[there], images):
             return _not_closed(problem, steps, task, (*word, letter), "leads out of the box of its node")

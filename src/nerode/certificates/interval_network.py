@@ -16,6 +16,7 @@ from nerode.compiler.decoders import Decoder, PointDecoder, ScoreDecoder
 from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import CELL_STATES, Diagonal, Elman, GatedCell, LetterMatrices, TimeInvariant
 from nerode.core.errors import InputError
+from nerode.core.exact import Exact
 
 Boxes = tuple[Intervals, ...]
 """For each layer an array of shape (boxes, coordinates)."""
@@ -139,7 +140,7 @@ class _IntervalLayer:
                     return argument.tanh()
                 return argument.relu() if move.activation == "relu" else argument.clip()
             case GatedCell() as move:
-                return _gated(move.cell, self._maps, seen, before, cells)
+                return _gated(move, self._maps, seen, before, cells)
             case other:
                 raise InputError(f"boxes are not made for {other.kind}")
 
@@ -168,14 +169,15 @@ class _StatefulMap:
 
 
 def _gated(
-    cell: str, gates: list[_StatefulMap], seen: Intervals, before: Intervals, cells: Numbers
+    move: GatedCell, gates: list[_StatefulMap], seen: Intervals, before: Intervals, cells: Numbers
 ) -> Intervals:
+    cell = move.cell
     width = before.shape[1] // len(CELL_STATES[cell])
     h = before[:, :width]
     if cell == "gru":
         reset, update = (gate(seen, h, cells).sigmoid() for gate in gates[:2])
         candidate = gates[2].with_state(seen, reset * h[cells]).tanh()
-        return _between(update, h[cells], candidate)
+        return _between(_capped(update, move.cap), h[cells], candidate)
     write, forget, shown, inner = (gate(seen, h, cells) for gate in gates)
     kept = forget.sigmoid()
     c = before[cells, width : 2 * width]
@@ -186,6 +188,14 @@ def _gated(
     new = kept * c + amount * inner.tanh()
     normaliser = kept * before[cells, 2 * width :] + amount
     return stack([shown.sigmoid() * (new / normaliser), new, normaliser])
+
+
+def _capped(share: Intervals, cap: Exact) -> Intervals:
+    """1 - cap·(1 - share)."""
+    if cap == 1:
+        return share
+    one = Intervals(np.ones(share.shape), np.ones(share.shape))
+    return (one - enclose([cap]) * (one - share)).clip()
 
 
 def _between(share: Intervals, old: Intervals, new: Intervals) -> Intervals:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,7 @@ from nerode.certificates.certificate import (
 )
 from nerode.certificates.interval_network import IntervalNetwork
 from nerode.certificates.intervals import Floats, Intervals
+from nerode.certificates.rounded_claims import rounded_claim
 from nerode.compiler.decoders import PointDecoder
 from nerode.compiler.json_form import network_hash
 from nerode.compiler.network import Network
@@ -302,3 +303,11 @@ def _seal(network: Network, language: Language, boxes: ClosedBoxes) -> Certifica
         claims=claims,
         evidence={METHOD: boxes.evidence()},
     )
+
+
+def with_float32(certificate: Certificate) -> Certificate:
+    """Returns the certificate with the claim that half of its noise covers float32; only a check tells."""
+    noise = certificate.claims[-1]
+    assert noise.eps is not None
+    claim = rounded_claim(task=noise.task, method=METHOD, eps=noise.eps / 2)
+    return replace(certificate, claims=(*certificate.claims, claim))

@@ -205,6 +205,8 @@ def _recurrence_to_json(recurrence: Recurrence) -> dict[str, Json]:
             data |= {"activation": recurrence.activation, "update": _affine_to_json(recurrence.update)}
         case GatedCell():
             data |= {"cell": recurrence.cell, "gates": [_affine_to_json(g) for g in recurrence.gates]}
+            if recurrence.cap != 1:
+                data["cap"] = _number(recurrence.cap)
     return data
 
 
@@ -240,7 +242,8 @@ def _recurrence_from_json(data: Json) -> Recurrence:
         case "elman":
             return Elman(activation=data["activation"], update=_affine_from_json(data["update"]))
         case "gated-cell":
-            return GatedCell(cell=data["cell"], gates=tuple(_affine_from_json(g) for g in data["gates"]))
+            gates = tuple(_affine_from_json(g) for g in data["gates"])
+            return GatedCell(cell=data["cell"], gates=gates, cap=read_exact(data.get("cap", 1)))
         case other:
             raise InputError(f"unknown recurrence {other!r}")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nerode.compiler.affine import Affine, Row
 from nerode.core.errors import InputError
-from nerode.core.exact import Exact, to_complex
+from nerode.core.exact import Exact, is_rational, to_complex
 
 Vector = tuple[Exact, ...]
 
@@ -220,11 +220,13 @@ class GatedCell:
 
         lstm   c = σ(forget) c + σ(input) tanh(cell), h = σ(output) tanh(c)
         gru    r = σ(reset), z = σ(update), h = (1-z) h + z tanh(candidate with r ∘ h in place of h)
+               with a cap: z = 1 - cap·(1 - σ(update)), so that at most this share of h is kept
         slstm  c = σ(forget) c + exp(input) tanh(cell), n = σ(forget) n + exp(input), h = σ(output) c / n
     """
 
     cell: str
     gates: tuple[Affine, ...]
+    cap: Exact = 1
     kind: str = "gated-cell"
 
     def check(self, *, width: int, num_inputs: int) -> None:
@@ -233,6 +235,8 @@ class GatedCell:
             raise InputError(f"unknown cell {self.cell!r}; allowed are {', '.join(CELL_GATES)}")
         if len(self.gates) != len(CELL_GATES[self.cell]):
             raise InputError(f"{self.cell} has the gates {', '.join(CELL_GATES[self.cell])}")
+        if self.cap != 1 and (self.cell != "gru" or not is_rational(self.cap) or not 0 < self.cap < 1):
+            raise InputError(f"{self.cell} has the cap {self.cap}; only gru has one, above 0 and at most 1")
         blocks = len(CELL_STATES[self.cell])
         if width % blocks:
             raise InputError(

@@ -78,7 +78,8 @@ def step_function(recurrence: Recurrence, number: Callable[[Exact], Number]) -> 
             return lambda seen, h, letter: tuple(squash(v) for v in update([*seen, *h]))
         case GatedCell():
             gates = [ExactMap(g, number) for g in recurrence.gates]
-            return lambda seen, h, letter: _gated(recurrence.cell, gates, seen, h)
+            cap = number(recurrence.cap)
+            return lambda seen, h, letter: _gated(recurrence.cell, gates, cap, seen, h)
 
 
 def _times(matrix: list[list[tuple[int, Number]]], h: Vector) -> list[Number]:
@@ -139,12 +140,14 @@ def _permute(recurrence: PermutationDiagonal, h: Vector, letter: int) -> Vector:
     return _plus(values, recurrence.writes[letter])
 
 
-def _gated(cell: str, gates: list[ExactMap], seen: list[Number], state: Vector) -> Vector:
+def _gated(cell: str, gates: list[ExactMap], cap: Number, seen: list[Number], state: Vector) -> Vector:
     width = len(state) // len(CELL_STATES[cell])
     h = list(state[:width])
     if cell == "gru":
         reset = [_sigmoid(v) for v in gates[0](seen + h)]
         update = [_sigmoid(v) for v in gates[1](seen + h)]
+        if cap != 1:
+            update = [1 - cap * (1 - z) for z in update]
         candidate = gates[2](seen + [r * v for r, v in zip(reset, h, strict=True)])
         return tuple((1 - z) * v + z * _tanh(n) for z, v, n in zip(update, h, candidate, strict=True))
     write, forget, out, inner = (gate(seen + h) for gate in gates)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.certificates.certificate import FRAGILE, TESTED, VALID_PREFIXES, WINDOW, Claim
+from nerode.certificates.certificate import FRAGILE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
 
 
 def claim_line(claim: Claim) -> str:
@@ -15,6 +15,8 @@ def claim_line(claim: Claim) -> str:
         parts = [f"tested to length {claim.length:,} in {claim.dtype}, no proof"]
     if claim.task == WINDOW or claim.task == FRAGILE:
         parts = [claim.covers]
+    if claim.scope == UNDER_NOISE and claim.dtype is not None:
+        parts.append(f"computed in {claim.dtype}")
     if claim.eps is not None:
         parts.append(f"eps = {float(claim.eps):.3g}")
     if claim.task == VALID_PREFIXES:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
 
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.proofs.trained_network import trained_network
+from nerode.certificates.checker_network import read_network
+from nerode.certificates.checker_span_network import SpanNetwork
+from nerode.certificates.checker_spans import ONE
+from nerode.certificates.interval_network import IntervalNetwork
 from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.json_form import network_from_json, network_to_json
 from nerode.core.errors import InputError
@@ -39,6 +46,32 @@ def make_model(layers: str, task, *, width: int | None = 3, seed: int = 0, **set
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn(parameter.shape, generator=generator)
     return model
+
+
+def test_a_cap_on_the_update_gate_is_part_of_the_network():
+    task = TaskConfig(name="predict-tomita-3").build()
+    model = make_model("gru-reset-first", task, cap=0.5).double()
+    network = trained_network(model, goal_of(task))
+    assert network.layers[0].recurrence.cap == Fraction(1, 2)
+    assert network_from_json(network_to_json(network)) == network
+    assert read_network(json.loads(json.dumps(network_to_json(network)))).layers[0].moves.cap == Fraction(
+        1, 2
+    )
+    interpreter, plain = Interpreter(network), IntervalNetwork(network)
+    state, boxes, torch_state = interpreter.start(), plain.start(), model.initial_state(1)
+    spans = SpanNetwork(read_network(network_to_json(network)))
+    found = spans.start()
+    for letter in (0, 1, 1, 0, 1):
+        state, _ = interpreter.step(state, letter)
+        boxes, _ = plain.step(boxes, np.array([0]), np.array([letter]), [np.zeros(4)])
+        found, _ = spans.step(found, letter, 0)
+        _, torch_state = model.step(torch.tensor([letter]), torch_state)
+        wanted = torch_state["0.h"][0].detach().numpy()
+        assert np.allclose(wanted, [float(v) for v in state[0]], rtol=0, atol=1e-12)
+        assert (boxes[0].low[0] <= wanted + 1e-14).all()
+        assert (boxes[0].high[0] >= wanted - 1e-14).all()
+        for (low, high), value in zip(found[0], wanted, strict=True):
+            assert low / ONE - 1e-14 <= value <= high / ONE + 1e-14
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -47,3 +47,37 @@ def test_the_forms_differ() -> None:
 def test_no_units_are_refused() -> None:
     with pytest.raises(InputError, match="hidden is -1"):
         GruSettings(hidden=-1)
+
+
+@pytest.mark.parametrize("reset_after", [False, True])
+def test_a_cap_bounds_the_share_that_is_kept(reset_after: bool) -> None:
+    torch.manual_seed(0)
+    settings = GruSettings(
+        hidden=3, reset_after=reset_after, recurrent_bias=False, cap=0.5, learned_start=True
+    )
+    layer = Gru(4, settings).double()
+    with torch.no_grad():
+        layer.start.fill_(0.7)
+    x = features(2, 6, 4)
+    outputs, _ = layer(x)
+    torch.testing.assert_close(outputs, layer.reference(x)[0], rtol=0, atol=1e-14)
+    with torch.no_grad():
+        layer.read.bias[3:6] = 100.0  # z = cap
+        layer.read.weight[6:], layer.recurrent[6:], layer.read.bias[6:] = 0.0, 0.0, 0.0  # n = 0
+    kept, _ = layer(x)
+    torch.testing.assert_close(kept[0, :, 0], 0.7 * 0.5 ** torch.arange(1.0, 7.0, dtype=torch.float64))
+
+
+def test_a_cap_of_one_changes_nothing_and_gradients_of_another_are_right() -> None:
+    torch.manual_seed(0)
+    plain, capped = Gru(2, GruSettings(hidden=2)).double(), Gru(2, GruSettings(hidden=2, cap=0.9)).double()
+    capped.load_state_dict(plain.state_dict())
+    x = features(1, 3, 2).requires_grad_()
+    assert not torch.allclose(plain(x)[0], capped(x)[0], atol=1e-6)
+    assert torch.autograd.gradcheck(lambda v: capped(v)[0], (x,))
+
+
+@pytest.mark.parametrize("cap", [0.0, 1.5, -1.0])
+def test_a_cap_that_is_no_share_is_refused(cap: float) -> None:
+    with pytest.raises(InputError, match="cap is"):
+        GruSettings(cap=cap)

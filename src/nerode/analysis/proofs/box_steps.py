@@ -132,12 +132,13 @@ def _gru(layer: Gru, before: Spans, source: Tensor, drive: Tensor) -> Spans:
     w_gates, w_new = layer.recurrent[:both], layer.recurrent[both:]
     x_gates, x_new = drive[:, :both], drive[:, both:]
     reset, keep = _chunks(_shift(before.times(w_gates), source, x_gates).sigmoid(), 2)
+    cap = layer.settings.cap
     h = _pick(before, source)
     shown = h.scaled(reset).times(w_new)
     new = Spans(shown.low + x_new, shown.high + x_new).tanh()
     ends = [
         (share * h.low + (1 - share) * new.low, share * h.high + (1 - share) * new.high)
-        for share in (keep.low, keep.high)
+        for share in (cap * keep.low, cap * keep.high)
     ]
     return Spans(torch.minimum(ends[0][0], ends[1][0]), torch.maximum(ends[0][1], ends[1][1]))
 

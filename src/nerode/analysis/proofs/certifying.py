@@ -24,7 +24,7 @@ from nerode.analysis.proofs.goals import Goal, goal_of
 from nerode.analysis.proofs.trained_network import require_plain, trained_network
 from nerode.certificates.certificate import Certificate, certificate_to_json
 from nerode.certificates.checker import check
-from nerode.certificates.state_boxes import METHOD, SMALLEST_NOISE, certify_state_boxes
+from nerode.certificates.state_boxes import METHOD, SMALLEST_NOISE, certify_state_boxes, with_float32
 from nerode.compiler.json_form import network_to_json
 from nerode.compiler.network import Network
 from nerode.core.budget import Budget
@@ -96,6 +96,7 @@ class Attempt:
         letters: how many last letters a box knows, if proved.
         eps: the noise under which it holds, as a fraction, if proved.
         boxes: how many, if proved.
+        float32: whether the proof covers the roundings of float32, with noise of half of eps on top.
         reason: why there is no proof, if there is none.
         stages: what was tried, in order.
         check_cpu_seconds: of the independent checker.
@@ -109,6 +110,7 @@ class Attempt:
     letters: int | None
     eps: str | None
     boxes: int | None
+    float32: bool = False
     reason: str | None
     stages: tuple[Stage, ...]
     check_cpu_seconds: float
@@ -231,19 +233,25 @@ class _Search:
         if not isinstance(found, Certificate):
             self.reason = found.reason
             return False
+        for certificate in (with_float32(found), found):
+            failure = self._check(network, certificate)
+            if failure is None:
+                self.certificate, self.reason = certificate, None
+                return True
+            self.reason = f"the checker refuses the certificate: {failure}"
+        return False
+
+    def _check(self, network: Network, certificate: Certificate) -> str | None:
+        """Why the independent checker refuses a certificate; None if it accepts it."""
         begun = time.process_time()
         result = check(
             network_to_json(network),
             describe_language(self.goal.language),
-            certificate_to_json(found),
+            certificate_to_json(certificate),
             budget=Budget(seconds=self.settings.seconds),
         )
         self.check_seconds += time.process_time() - begun
-        if result.failure is not None:
-            self.reason = f"the checker refuses the certificate: {result.failure.what}"
-            return False
-        self.certificate, self.reason = found, None
-        return True
+        return None if result.failure is None else result.failure.what
 
     def result(self) -> Proof:
         """Returns what was found."""
@@ -255,6 +263,7 @@ class _Search:
             letters=evidence.get("letters"),
             eps=evidence.get("eps"),
             boxes=len(evidence["boxes"]) if evidence else None,
+            float32=self.certificate is not None and any(c.dtype for c in self.certificate.claims),
             reason=self.reason,
             stages=tuple(self.stages),
             check_cpu_seconds=self.check_seconds,

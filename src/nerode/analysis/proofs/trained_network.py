@@ -176,7 +176,12 @@ def _cell(cell: object) -> tuple[str, Recurrence, Vector, str]:
             reset, update, new = _gates(cell.read.weight, cell.recurrent, _bias(cell), 3)
             # The record's gate is the share of the new state, ours that of the old one.
             gates = (reset, _negated(update), new)
-            return "gru", GatedCell(cell="gru", gates=gates), _start(cell.start, cell.outputs), "h"
+            return (
+                "gru",
+                GatedCell(cell="gru", gates=gates, cap=Fraction(cell.settings.cap)),
+                _start(cell.start, cell.outputs),
+                "h",
+            )
         case Lstm():
             i, f, g, o = _gates(cell.read.weight, cell.recurrent, _bias(cell), 4)
             recurrence = GatedCell(cell="lstm", gates=(i, f, o, g))

@@ -31,16 +31,21 @@ class GruSettings:
         recurrent_bias: whether a second bias is added to U h, as torch does. Only with `reset_after`, and
             only in the candidate, does it do anything that the first bias does not.
         learned_start: whether the state before the first position is trained; otherwise it is zero.
+        cap: the largest share of the state that is kept: z = cap·σ(…). Below 1 no unit can latch, and
+            rounding errors die out; it runs without the fast kernels.
     """
 
     hidden: int | None = None
     reset_after: bool = True
     recurrent_bias: bool = True
     learned_start: bool = False
+    cap: float = 1.0
 
     def __post_init__(self) -> None:
         if self.hidden is not None and self.hidden < 1:
             raise InputError(f"hidden is {self.hidden}; a GRU needs 1 unit or more")
+        if not 0 < self.cap <= 1:
+            raise InputError(f"cap is {self.cap}; a share is above 0 and at most 1")
 
 
 class Gru(Layer):
@@ -73,9 +78,9 @@ class Gru(Layer):
         """Returns h_t as output and state."""
         projected, inner = self._project(x)
         if self.settings.reset_after:
-            h = cells_reference.gru_step(projected, self.recurrent, inner, state["h"])
+            h = cells_reference.gru_step(projected, self.recurrent, inner, state["h"], self.settings.cap)
         else:
-            h = cells_reference.reset_first_step(projected, self.recurrent, state["h"])
+            h = cells_reference.reset_first_step(projected, self.recurrent, state["h"], self.settings.cap)
         return h, {"h": h}
 
     def forward(
@@ -85,7 +90,12 @@ class Gru(Layer):
         require_features(self, x)
         start = (self.initial_state(len(x)) if state is None else state)["h"]
         projected, inner = self._project(x)
-        if self.settings.reset_after:
+        cap = self.settings.cap
+        if cap < 1 and self.settings.reset_after:
+            h = cells_reference.gru(projected, self.recurrent, inner, start, cap)
+        elif cap < 1:
+            h = cells_reference.gru_reset_first(projected, self.recurrent, start, cap)
+        elif self.settings.reset_after:
             h = cells.gru(projected, self.recurrent, inner, start)
         else:
             h = cells.gru_reset_first(projected, self.recurrent, start)

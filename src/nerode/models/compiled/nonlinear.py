@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from nerode.compiler import recurrences as exact
 from nerode.compiler.affine import Affine, Row
 from nerode.core.errors import InputError
+from nerode.core.exact import to_float
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
@@ -65,6 +66,7 @@ class GatedRecurrence(CompiledRecurrence):
     def __init__(self, record: exact.GatedCell, numbers: Converter, *, place: str) -> None:
         super().__init__()
         self.cell = record.cell
+        self.cap = to_float(record.cap)
         names = exact.CELL_GATES[record.cell]
         parts = [
             _split(gate, numbers, f"{place}, {name} gate")
@@ -95,7 +97,7 @@ class GatedRecurrence(CompiledRecurrence):
             return super().scan(drive, start)
         if self.cell == "lstm":
             return self._lstm_kernel(drive, start)
-        if self.cell == "gru" and self.constant_reset:
+        if self.cell == "gru" and self.constant_reset and self.cap == 1:
             return self._gru_kernel(drive, start)
         return super().scan(drive, start)
 
@@ -124,6 +126,8 @@ class GatedRecurrence(CompiledRecurrence):
     def _gru(self, drive: Drive, h: Tensor) -> Tensor:
         reset = torch.add(drive[0], self.recurrents[0](h)).sigmoid()
         update = torch.add(drive[1], self.recurrents[1](h)).sigmoid()
+        if self.cap != 1:
+            update = 1 - self.cap * (1 - update)
         candidate = torch.add(drive[2], self.recurrents[2](reset * h)).tanh()
         return (1 - update) * h + update * candidate
 

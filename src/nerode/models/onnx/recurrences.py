@@ -107,7 +107,11 @@ def _gated(graph: GraphWriter, moves: GatedCell, seen: str, state: str, width: i
     if moves.cell == "gru":
         reset, update = (graph.node("Sigmoid", gate(i, h)) for i in (0, 1))
         candidate = graph.node("Tanh", gate(2, graph.node("Mul", reset, h)))
-        return mix(graph.node("Sub", graph.number(1.0), update), h, update, candidate)
+        kept = graph.node("Sub", graph.number(1.0), update)
+        if moves.cap != 1:
+            kept = graph.node("Mul", graph.number(to_float(moves.cap)), kept)
+            update = graph.node("Sub", graph.number(1.0), kept)
+        return mix(kept, h, update, candidate)
     write, forget, shown, inner = (gate(i, h) for i in range(4))
     forget, shown, inner = (
         graph.node("Sigmoid", forget),

@@ -138,4 +138,6 @@ def _gates(layer: ExactLayer, cell: str, architecture: str) -> tuple[Affine, ...
     record = layer.recurrence
     if not isinstance(record, GatedCell) or record.cell != cell:
         raise NotCompilable(architecture, [f"layer {layer.name} is not made of {cell} cells"])
+    if record.cap != 1:
+        raise NotCompilable(architecture, [f"layer {layer.name} has a cap on its update gate"])
     return record.gates

@@ -1,0 +1,209 @@
+"""From a model to a proof: what is found is checked again, and planted wrong networks are refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from nerode.analysis.proofs.box_steps import Spans, flat_state, letter_vectors, step_boxes
+from nerode.analysis.proofs.certificate_training import CertificateTraining
+from nerode.analysis.proofs.certifying import CertifySettings, prove_model
+from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, draw_words, fine_tune
+from nerode.analysis.proofs.goals import goal_of
+from nerode.analysis.proofs.trained_network import trained_network
+from nerode.certificates.certificate import UNDER_NOISE, Unproved, certificate_to_json
+from nerode.certificates.checker import check
+from nerode.certificates.state_boxes import certify_state_boxes
+from nerode.compiler.json_form import network_hash, network_to_json
+from nerode.core.errors import InputError
+from nerode.core.rng import stream
+from nerode.languages.bestiary import find_language
+from nerode.languages.description import describe_language, language_hash
+from nerode.tasks.table import TaskConfig
+from tests.analysis.proofs.test_trained_network import make_model
+
+QUICK = CertifySettings(
+    fine_tuning=FineTuning(steps=120, longest=12, rate=1e-2),
+    certificate_training=CertificateTraining(steps=400, every=50, ramp=200, rate=1e-2),
+)
+TASK = TaskConfig(name="predict-set-reset").build()
+
+
+@pytest.fixture(scope="module")
+def proof():
+    """A tanh network for the flip-flop of two writes and a hold, from random weights."""
+    return prove_model(make_model("elman-tanh", TASK, hidden=8), TASK, seed=0, settings=QUICK)
+
+
+def verdict(network, language, certificate):
+    parts = (network_to_json(network), describe_language(language), certificate_to_json(certificate))
+    return check(*(json.loads(json.dumps(part)) for part in parts))
+
+
+def test_a_network_is_proved_for_all_lengths(proof):
+    assert proof.attempt.proved
+    assert proof.attempt.reason is None
+    assert proof.attempt.eps == str(proof.certificate.claims[1].eps)
+    assert verdict(proof.network, proof.goal.language, proof.certificate).ok
+    assert trained_network(proof.model, proof.goal) == proof.network
+
+
+def test_the_module_is_right_on_long_words_in_float32(proof):
+    rng = np.random.default_rng(3)
+    assert accuracy(proof.model, proof.goal, words=16, length=2_000, rng=rng) == 1.0
+
+
+def test_float32_is_covered_and_its_claim_says_on_what_terms(proof):
+    (claim,) = [claim for claim in proof.certificate.claims if claim.dtype == "float32"]
+    assert claim.scope == UNDER_NOISE
+    assert claim.eps == Fraction(proof.attempt.eps) / 2
+    assert "rounds to nearest" in claim.covers
+    stronger = replace(claim, eps=claim.eps * 2)
+    planted = replace(proof.certificate, claims=(*proof.certificate.claims[:2], stronger))
+    assert not verdict(proof.network, proof.goal.language, planted).ok
+
+
+def test_tanh_of_torch_is_within_what_the_claim_allows():
+    x = torch.linspace(-12, 12, 2_000_001)
+    assert float((x.tanh().double() - x.double().tanh()).abs().max()) < 2.0**-20
+
+
+def test_one_changed_weight_is_refused_by_the_hash(proof):
+    wrong = changed_weight(proof)
+    refused = verdict(wrong, proof.goal.language, proof.certificate)
+    assert not refused.ok
+    assert "another network" in refused.failure.what
+
+
+def test_one_changed_weight_with_the_hash_made_right_is_refused_by_the_boxes(proof):
+    wrong = changed_weight(proof)
+    planted = replace(proof.certificate, network=network_hash(wrong))
+    refused = verdict(wrong, proof.goal.language, planted)
+    assert not refused.ok
+    assert refused.failure.refutation is not None or "box" in refused.failure.what
+
+
+def changed_weight(proof):
+    """The network with one recurrent weight moved by 3."""
+    (layer,) = proof.network.layers
+    update = layer.recurrence.update
+    (first, *row), *rows = update.rows
+    moved = (*row[:-1], (row[-1][0], row[-1][1] + 3))
+    recurrence = replace(layer.recurrence, update=replace(update, rows=((first, *moved), *rows)))
+    return replace(proof.network, layers=(replace(layer, recurrence=recurrence),))
+
+
+def test_a_network_that_was_trained_on_another_language_is_not_certified(proof):
+    from nerode.languages.language import RegularLanguage
+    from nerode.languages.operations import complement
+
+    other = RegularLanguage(
+        name="not set-reset", automaton=complement(proof.goal.dfa), convention="the others"
+    )
+    assert isinstance(certify_state_boxes(proof.network, other), Unproved)
+    planted = replace(proof.certificate, language=language_hash(other))
+    refused = verdict(proof.network, other, planted)
+    assert not refused.ok
+    assert refused.failure.refutation is not None
+
+
+def test_no_proof_is_said_plainly_with_what_was_tried():
+    nothing = CertifySettings(
+        fine_tuning=FineTuning(steps=2), certificate_training=CertificateTraining(steps=2), rounds=1
+    )
+    found = prove_model(make_model("lstm", TASK), TASK, settings=nothing)
+    assert not found.attempt.proved
+    assert found.certificate is None
+    assert found.attempt.reason
+    assert found.attempt.stages[0].name == "trained"
+    assert found.attempt.stages[-1].name == "certificate training"
+
+
+def test_the_given_model_is_not_changed():
+    model = make_model("elman-tanh", TASK)
+    before = [p.clone() for p in model.parameters()]
+    prove_model(
+        model,
+        TASK,
+        settings=CertifySettings(
+            fine_tuning=FineTuning(steps=1), certificate_training=CertificateTraining(steps=1), rounds=1
+        ),
+    )
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("cell", ["elman-tanh", "gru-reset-first", "lstm", "slstm"])
+def test_boxes_of_a_step_hold_the_states_of_a_step(cell):
+    """Random points of a box, stepped by the module, stay in the image of the box."""
+    settings = {"cap": 0.75} if cell == "gru-reset-first" else {}
+    model = make_model(cell, TASK, **settings)
+    layer = model.layers[0]
+    generator = torch.Generator().manual_seed(1)
+    start = layer.initial_state(64)
+    centre = flat_state(layer, start) + 0.2
+    width = centre.shape[1]
+    radius = 0.15
+    for letter in range(3):
+        image = step_boxes(
+            model,
+            Spans(centre[:1] - radius, centre[:1] + radius),
+            torch.tensor([0]),
+            torch.tensor([letter]),
+        )
+        points = centre + radius * (2 * torch.rand(64, width, generator=generator) - 1)
+        blocks = points.chunk(len(image.low[0]) // layer.outputs, dim=1)
+        state = dict(zip("hcn", blocks, strict=False))
+        if cell == "slstm":
+            state["m"] = torch.zeros_like(state["h"])
+        x = letter_vectors(model)[letter].expand(64, -1)
+        after = flat_state(layer, layer.step(x, state)[1])
+        assert bool((after >= image.low - 1e-5).all())
+        assert bool((after <= image.high + 1e-5).all())
+
+
+def test_words_pass_the_states_of_the_automaton():
+    goal = goal_of(TaskConfig(name="predict-tomita-2").build())
+    words, states = draw_words(goal, 200, 10, np.random.default_rng(0), stray=0.1)
+    language = find_language("tomita-2")
+    for word, passed in zip(words[:20].tolist(), states[:20].tolist(), strict=True):
+        found = [language.initial()]
+        for letter in word:
+            found.append(language.advance(found[-1], letter))
+        assert [language.legal(c) for c in found] == [goal.legal[q] for q in passed]
+    ended_dead = goal.dead[states[:, -1]].mean()
+    assert 0.2 < ended_dead < 0.95
+
+
+def test_fine_tuning_learns_and_is_repeatable():
+    goal = goal_of(TASK)
+    found = []
+    for _ in range(2):
+        model, head = make_model("elman-tanh", TASK, hidden=8), nn.Linear(8, 2)
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
+        fine_tune(model, goal, head, QUICK.fine_tuning, rng=stream(0, "test"))
+        found.append(model)
+    assert accuracy(found[0], goal, words=32, length=20, rng=stream(0, "accuracy")) > 0.95
+    assert all(torch.equal(a, b) for a, b in zip(found[0].parameters(), found[1].parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: FineTuning(steps=-1),
+        lambda: FineTuning(longest=1),
+        lambda: CertificateTraining(every=0),
+        lambda: CertificateTraining(rate=0.0),
+        lambda: CertifySettings(rounds=-1),
+        lambda: CertifySettings(seconds=0.0),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(make):
+    with pytest.raises(InputError):
+        make()
