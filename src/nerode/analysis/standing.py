@@ -147,7 +147,7 @@ def compare_standing(
             trained=tuple(runs.get(place, ())),
             certified=tuple(certificates.get(place, ())),
         )
-        rows.append(_judged(row))
+        rows.append(judge(row))
     return language, sorted(rows, key=lambda row: not row.disagreements)
 
 
@@ -223,13 +223,13 @@ def _architecture(folder: Path, subject: Subject) -> str:
 
 
 def _require_same(folder: Path, found: Language | None, wanted: Language) -> None:
-    if found is not None and (found.name == wanted.name or _same(found, wanted)):
+    if found is not None and (found.name == wanted.name or same_language(found, wanted)):
         return
     raise InputError(f"{folder} is about {found.name if found else 'no language'}, not about {wanted.name}")
 
 
-def _same(left: Language, right: Language) -> bool:
-    """Whether two languages are equal up to the names of letters, or complements."""
+def same_language(left: Language, right: Language) -> bool:
+    """Returns whether two languages are equal up to the names of letters, or complements."""
     if not (left.regular and right.regular):
         return False
     one, two = left.dfa(), right.dfa()
@@ -276,8 +276,8 @@ def _compiles(language: Language, architecture: str, budget: Budget) -> tuple[st
     return network.origin.construction, ""
 
 
-def _judged(row: Standing) -> Standing:
-    """The row with what does not go together."""
+def judge(row: Standing) -> Standing:
+    """Returns the row with what does not go together."""
     found = []
     proved = [c for c in row.certified if c.all_lengths]
     far = [run for run in row.trained if run.reaches_all]

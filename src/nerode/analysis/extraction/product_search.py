@@ -68,6 +68,8 @@ class _Search:
     def run(self) -> Word | None:
         level, places = self._machine.initial(), [self._hypothesis.start]
         words: list[Word] = [()]
+        if level.outputs[0] != self._hypothesis.outputs[places[0]]:
+            return ()
         self._keep(level, words, places)
         while len(level) and len(self._words) < self._settings.states:
             after = joined(self._machine.successors(level))

@@ -1,0 +1,142 @@
+"""Tests of hypotheses: a wrong one is found out by words, by states, and by clusters that are split."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from torch import nn
+
+import nerode as nr
+from nerode.analysis.extraction.clustering import ClusterSettings, extract_by_clusters
+from nerode.analysis.extraction.extract import extract
+from nerode.analysis.extraction.learning import extract_by_queries
+from nerode.analysis.extraction.moore import Moore
+from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.extraction.probing import Probe, find_failures, systematic_words, telling_words
+from nerode.analysis.extraction.product_search import ProductSettings, find_counterexample
+from nerode.analysis.extraction.question import LanguageTarget, language_question
+from nerode.analysis.subject import Subject
+from nerode.core.errors import InputError, UnknownName
+from nerode.models.configurations import model_config
+from nerode.models.load import load_model
+from nerode.models.model import build_model
+
+from .test_comparison import machine_of
+from .trained import trained
+
+
+def compiled(name: str) -> Machine:
+    language = nr.language(name)
+    model = load_model(nr.compile_language(language, to="lstm")).eval()
+    return Machine(model, language_question(language, "prediction"))
+
+
+@pytest.mark.parametrize("wrong", ["tomita-1", "tomita-2", "tomita-3", "tomita-6", "tomita-7"])
+def test_a_wrong_hypothesis_is_found_out_by_words_and_by_states(wrong: str) -> None:
+    machine, hypothesis = compiled("tomita-5"), machine_of(wrong, "prediction")
+    by_words = find_failures(machine, hypothesis, Probe(words=20, longest=10), np.random.default_rng(0))
+    by_states = find_counterexample(machine, hypothesis, ProductSettings())
+    assert by_words
+    assert by_states is not None
+    for word in (*by_words, by_states):
+        assert machine.traces([word])[0][-1] != hypothesis.trace(word)[-1]
+        assert machine.traces([word])[0][:-1] == hypothesis.trace(word)[:-1]
+
+
+def test_a_right_hypothesis_passes() -> None:
+    machine, hypothesis = compiled("tomita-5"), machine_of("tomita-5", "prediction")
+    assert not find_failures(machine, hypothesis, Probe(words=20, longest=10), np.random.default_rng(0))
+    assert find_counterexample(machine, hypothesis, ProductSettings()) is None
+
+
+def test_systematic_words_tell_all_machines_with_one_more_state_apart() -> None:
+    hypothesis = machine_of("tomita-4")
+    words = list(systematic_words(hypothesis, Probe(extra_states=1)))
+    rng = np.random.default_rng(1)
+    n = hypothesis.num_states + 1
+    told = 0
+    for _ in range(300):
+        other = Moore(
+            alphabet=hypothesis.alphabet,
+            transitions=rng.integers(0, n, (n, 2)),
+            start=0,
+            outputs=tuple(rng.choice(["in", "out"], n)),
+        )
+        same = other.minimise() == hypothesis
+        assert same == all(other.trace(word) == hypothesis.trace(word) for word in words)
+        told += not same
+    assert told > 200
+    assert len(telling_words(hypothesis)) <= hypothesis.num_states
+
+
+def test_clusters_are_split_until_they_agree() -> None:
+    found = extract_by_clusters(
+        compiled("tomita-3"), settings=ClusterSettings(walks=1, walk_length=1, depth_points=1)
+    )
+    assert found.rounds > 1
+    assert found.consistent
+    target = LanguageTarget(nr.language("tomita-3"), "prediction")
+    alphabet = nr.language("tomita-3").alphabet
+    assert (
+        found.machine == Moore.explore(alphabet, target.initial(), target.advance, target.answer).minimise()
+    )
+
+
+def test_extraction_that_ends_early_says_so() -> None:
+    few = ClusterSettings(walks=1, walk_length=1, depth_points=1, rounds=1)
+    assert not extract_by_clusters(compiled("tomita-3"), settings=few).consistent
+
+
+def test_learning_without_aalpy_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aalpy", None)
+    with pytest.raises(InputError, match=r"nerode\[extract\]"):
+        extract_by_queries(compiled("tomita-1"))
+
+
+def test_learning_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    extract_by_queries(compiled("tomita-1"), probe=Probe(words=5, longest=5))
+    assert capsys.readouterr().out == ""
+
+
+def test_a_transformer_is_asked_by_words() -> None:
+    language = nr.language("tomita-1")
+    model = build_model(model_config("transformer-nope", letters=2, outputs=3, width=8), seed=0)
+    # A head that always says the same: 1 may follow, or the end.
+    assert isinstance(model.head, nn.Linear)
+    model.head.weight.data.zero_()
+    model.head.bias.data[:] = nn.Parameter(model.head.bias.new_tensor([-1.0, 1.0, 1.0]))
+    subject = Subject(name="attention", model=model.eval(), language=language)
+    found = extract(subject, method="lstar", probe=Probe(words=20, longest=10))
+    assert found.method == "L*, black box"
+    assert found.equal
+    with pytest.raises(InputError, match="grows"):
+        extract(subject, method="cluster")
+    with pytest.raises(UnknownName):
+        extract(subject, method="guess")  # type: ignore[arg-type]
+
+
+def test_classes_of_a_trained_network() -> None:
+    found = extract(trained("parity", "lstm"), probe=Probe(words=60, longest=30))
+    assert found.kind == "class"
+    assert found.equal
+    assert found.machine.outputs == ("0", "1")
+    assert found.theory is not None
+    assert found.theory.groups == ("Z2",)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Probe(words=0),
+        lambda: Probe(longest=0),
+        lambda: Probe(extra_states=-1),
+        lambda: ClusterSettings(rounds=0),
+        lambda: ProductSettings(radii=()),
+        lambda: ProductSettings(radii=(0.0,)),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(make: object) -> None:
+    with pytest.raises(InputError):
+        make()  # type: ignore[operator]

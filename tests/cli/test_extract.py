@@ -1,0 +1,124 @@
+"""`nerode extract` and `nerode compare`, on compiled networks and on short runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import nerode as nr
+from nerode.certificates.certificate import Certificate
+from nerode.certificates.certify import certify
+from nerode.certificates.folder import write_folder
+from nerode.languages.formats import read_automaton
+from nerode.training.run_folder import folder_name, run_in
+from nerode.training.spec import TrainSpec
+
+from .runner import run
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("networks") / "tomita-4"
+    language = nr.language("tomita-4")
+    network = nr.compile_language(language, to="diagonal")
+    certificate = certify(network, language)
+    assert isinstance(certificate, Certificate)
+    write_folder(folder, network, language, certificate)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of three steps, which learns nothing."""
+    out = tmp_path_factory.mktemp("runs")
+    spec = TrainSpec.from_mapping(
+        {
+            "task": {"name": "predict-tomita-4", "settings": {"longest": 8}},
+            "model": {"layers": "gru", "width": 4, "settings": {"hidden": 4}},
+            "run": {
+                "steps": 3,
+                "evaluate_every": 3,
+                "validation": 8,
+                "test_lengths": [8, 16],
+                "test_sequences": 8,
+            },
+        }
+    )
+    run_in(out, spec)
+    return out / folder_name(spec.key)
+
+
+def test_a_compiled_network_gives_its_automaton_in_every_format(compiled: Path, tmp_path: Path) -> None:
+    for end in (".dot", ".json", ".att", ".jff"):
+        path = tmp_path / f"found{end}"
+        outcome = run("extract", str(compiled), "-o", str(path))
+        assert outcome.code == 0, outcome.err
+        assert "equal to tomita-4 on every word" in outcome.out
+        assert read_automaton(path) == nr.language("tomita-4").dfa()
+
+
+def test_json_has_the_machine_and_the_queries(compiled: Path) -> None:
+    outcome = run("extract", str(compiled), "--method", "lstar", "--black-box", "--longest", "20", "--json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    assert found["equal"] is True
+    assert found["method"] == "L*, black box"
+    assert found["queries"]["words"] > 0
+    assert found["queries"]["states"] == 0
+    assert found["states"] == len(found["machine"]["outputs"]) == 4
+    assert found["theory"]["star_free"] is True
+
+
+def test_another_target_gives_its_word_and_exit_1(compiled: Path) -> None:
+    outcome = run("extract", str(compiled), "--target", "tomita-1")
+    assert outcome.code == 1
+    assert "✗ not tomita-1: after ε" in outcome.out
+
+
+def test_what_was_not_learned_is_told(untrained: Path) -> None:
+    outcome = run("extract", str(untrained), "--longest", "12")
+    assert outcome.code == 1
+    assert "✗ not tomita-4" in outcome.out
+
+
+def test_wrong_use_is_exit_2(untrained: Path, tmp_path: Path) -> None:
+    assert run("extract", str(tmp_path)).code == 2
+    assert run("extract", str(untrained), "--method", "exact").code == 2
+    assert run("extract", str(untrained), "--method", "cluster", "--black-box").code == 2
+    assert run("compare", "tomita-4").code == 2
+    assert run("compare", "tomita-5", str(untrained)).code == 2
+    assert run("compare", "tomita-4", str(tmp_path)).code == 2
+    assert run("compare", "no-such-thing(", str(untrained)).code == 2
+
+
+def test_compare_lists_what_disagrees_first(compiled: Path, untrained: Path) -> None:
+    outcome = run("compare", "tomita-4", str(compiled), str(untrained.parent), "--arch", "lstm", "--json")
+    assert outcome.code == 1, outcome.err
+    rows = json.loads(outcome.out)["rows"]
+    assert [row["architecture"] for row in rows] == ["gru", "diagonal", "lstm"]
+    first, second, third = rows
+    assert first["theory"] == "yes"
+    assert "1 of 1 runs did not learn it" in first["disagreements"][0]
+    assert second["certified"][0]["holds"] is True
+    assert second["certified"][0]["all_lengths"] is True
+    assert third["trained"] == []
+    assert not second["disagreements"]
+    assert not third["disagreements"]
+
+
+def test_compare_without_disagreements_is_exit_0(compiled: Path) -> None:
+    outcome = run("compare", "tomita-4", str(compiled), "--arch", "mamba")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("no disagreements")
+    assert "mamba" in outcome.out
+
+
+def test_a_certificate_of_another_network_is_a_disagreement(compiled: Path, tmp_path: Path) -> None:
+    language = nr.language("tomita-4")
+    write_folder(tmp_path / "other", nr.compile_language(language, to="lstm"), language)
+    (tmp_path / "other" / "certificate.json").write_bytes((compiled / "certificate.json").read_bytes())
+    outcome = run("compare", "tomita-4", str(tmp_path / "other"))
+    assert outcome.code == 1
+    assert "is refused" in outcome.out
