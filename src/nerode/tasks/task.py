@@ -61,7 +61,7 @@ class Batch:
     def __len__(self) -> int:
         return len(self.inputs)
 
-    def rows(self, chosen: Sequence[int]) -> Batch:
+    def rows(self, chosen: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Batch:
         """Returns some of the sequences."""
         index = torch.as_tensor(chosen, dtype=torch.int64)
         return Batch(inputs=self.inputs[index], targets=self.targets[index], mask=self.mask[index])
@@ -153,7 +153,7 @@ class Task(ABC):
             batch = self.sample(length, 16 + (count - found) * 4 // 3, rng)
             rows = np.flatnonzero(self._split_numbers(batch) == SPLITS.index(split))[: count - found]
             if len(rows):
-                parts.append(batch.rows(rows.tolist()))
+                parts.append(batch.rows(rows))
                 found += len(rows)
             if found == count:
                 return _joined(parts)
@@ -213,12 +213,11 @@ def content_hashes(inputs: Tensor) -> npt.NDArray[np.uint64]:
     """Returns 64 bits for each sequence, from its bytes alone: a random linear map, then mixed."""
     rows = inputs.contiguous().flatten(1).numpy()
     words = rows.view(np.uint64) if rows.itemsize == 8 else rows.astype(np.float64).view(np.uint64)
-    with np.errstate(over="ignore"):
-        mixed: npt.NDArray[np.uint64] = ((words + np.uint64(1)) * _weights(words.shape[1])).sum(
-            axis=1, dtype=np.uint64
-        )
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    # NumPy is silent about overflow in arrays. The product of (words + 1) and the weights, in one pass.
+    weights = _weights(words.shape[1])
+    mixed: npt.NDArray[np.uint64] = words @ weights + weights.sum(dtype=np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
     return mixed
 

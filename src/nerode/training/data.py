@@ -87,7 +87,7 @@ class FixedData:
         if self._order[0] != epoch:
             self._order = (epoch, self._shuffled(epoch))
         group, rows = self._order[1][number]
-        return self.groups[group].rows(rows.tolist())
+        return self.groups[group].rows(rows)
 
     def _shuffled(self, epoch: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
         rng = stream(self.run.seed, "order", epoch)
