@@ -42,6 +42,7 @@ def test_every_seed_is_in_the_cells(done):
     assert [len(cell.values) for cell in line.cells] == [2, 2]
     assert len(set(line.keys)) == 2
     assert len(seen) == 6
+    assert (line.language, line.architecture) == ("parity", "gru")
     assert line.theory is not None
     assert line.theory.status == "yes"
 

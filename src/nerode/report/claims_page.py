@@ -18,6 +18,7 @@ seed counted); what is smaller stands in each file. `nerode reproduce PAPER:TABL
 published configuration as a sweep file.
 """
 
+HEADINGS = ("task", "model", "published", "ours: median (range)", "seeds", "theory", "verdict")
 _ORDER = ("agrees", "in kind", "not learned here", "differs")
 
 
@@ -27,6 +28,10 @@ def claims_page(results: Sequence[Plain]) -> str:
     differing = [text for result in results for text in _differences(result)]
     if differing:
         parts += ["## Where we disagree", "", *differing, ""]
+    gaps = [row for result in results for row in _gaps(result)]
+    if gaps:
+        headings = ("task", "trained: published", "trained: ours", "compiled: ours", "proved")
+        parts += ["## Can be expressed, and is not learned", "", markdown_rows(headings, gaps), ""]
     parts += ["## All claims", ""]
     for result in results:
         parts += [*_section(result), ""]
@@ -63,6 +68,28 @@ def _differences(result: Plain) -> list[str]:
     return found
 
 
+def _gaps(result: Plain) -> list[tuple[str, ...]]:
+    """The tasks of a table on which a compiled network is right everywhere and a trained one is not."""
+    rows = []
+    for compiled in result["lines"]:
+        if not compiled["claims"] or any(cell["median"] != 1 for cell in compiled["cells"]):
+            continue
+        for line in result["lines"]:
+            last = line["cells"][-1]["median"]
+            same = line["row"] == compiled["row"] and line["kind"] == "trained"
+            if same and last is not None and last < result["threshold"]:
+                rows.append(
+                    (
+                        line["row"],
+                        f"{line['model']}: " + " / ".join(c["printed"] or "–" for c in line["cells"]),
+                        " / ".join(_ours(line, c) for c in line["cells"]),
+                        f"{compiled['architecture']}: " + " / ".join("1" for _ in compiled["cells"]),
+                        proof_text(compiled["claims"]),
+                    )
+                )
+    return rows
+
+
 def _section(result: Plain) -> list[str]:
     file = f"reproduce/{result['paper']}/{result['table']}.md"
     rows = [
@@ -71,6 +98,7 @@ def _section(result: Plain) -> list[str]:
             line["model"],
             " · ".join(f"{c['column']}: {c['printed']}" for c in line["cells"] if c["printed"]) or "–",
             " · ".join(f"{c['column']}: {_ours(line, c)}" for c in line["cells"]),
+            str(len(line["seeds"])) if line["seeds"] else "–",
             theory_text(line),
             _verdict(line),
         )
@@ -82,7 +110,7 @@ def _section(result: Plain) -> list[str]:
         f"`{result['command']}` · [{file.removeprefix('reproduce/')}]({file}) · "
         f"{result['cpu_seconds']:,.0f} CPU s",
         "",
-        markdown_rows(("task", "model", "published", "ours: median (range)", "theory", "verdict"), rows),
+        markdown_rows(HEADINGS, rows),
         *([""] + [f"- {remark}" for remark in result["remarks"]] if result["remarks"] else []),
     ]
 

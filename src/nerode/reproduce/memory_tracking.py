@@ -70,7 +70,7 @@ def _spec(model: str, group: str) -> dict[str, Any]:
         if model in _RECURRENT:
             chosen["hidden"] = 64
     own = small_model(MODELS[model], **chosen)
-    run["test_sequences"] = 200
+    run["test_sequences"] = 100
     return spec("state-tracking", own, settings=settings, **run)
 
 

@@ -50,6 +50,8 @@ class LineResult:
         row: what the paper calls the task.
         model: what the paper calls the model.
         kind: "trained", "compiled" or "polished".
+        language: name of the language, where the cells go from lengths of training to longer ones; else "".
+        architecture: name of the architecture for theory; "" if theory was not asked.
         cells: its numbers.
         theory: the verdict; None if theory was not asked.
         seeds: of the runs that ended.
@@ -79,6 +81,8 @@ class LineResult:
     spec: dict[str, Any] | None = None
     claims: tuple[dict[str, Any], ...] = ()
     note: str = ""
+    language: str = ""
+    architecture: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain values."""

@@ -11,7 +11,7 @@ from nerode.reproduce.agreement import RULE, compare
 from nerode.reproduce.compiled import measure_compiled
 from nerode.reproduce.polished import polished_lines
 from nerode.reproduce.readings import lengths_to_test, read_value, readings_of
-from nerode.reproduce.records import Cell, Line, Paper, Table
+from nerode.reproduce.records import Cell, Finding, Lengths, Line, Paper, Table
 from nerode.reproduce.results import CellResult, LineResult, TableResult
 from nerode.reproduce.theory import theory_of
 from nerode.sweeps.driver import run_sweep
@@ -158,7 +158,16 @@ def _trained_line(
         keys=tuple(record.key for record in found),
         spec=dict(line.cpu or {}),
         note=line.note,
+        language=_language_by_length(line),
+        architecture=line.architecture,
     )
+
+
+def _language_by_length(line: Line) -> str:
+    """The language of a line whose last cell is harder in length than its first."""
+    last = line.cells[-1].reading
+    by_length = isinstance(last, Lengths) or (isinstance(last, Finding) and last.name == "survives")
+    return line.language if by_length else ""
 
 
 def _compiled_line(table: Table, line: Line) -> LineResult:
@@ -174,6 +183,8 @@ def _compiled_line(table: Table, line: Line) -> LineResult:
         claims=measured.claims,
         failed=measured.refused,
         note=line.note,
+        language=line.language,
+        architecture=line.architecture,
     )
 
 

@@ -58,7 +58,7 @@ def _own_spec(language: str, layers: str = "mamba", **run: Any) -> dict[str, Any
         small_model(layers),
         settings={"language": language},
         **{
-            "steps": 600,
+            "steps": 400,
             "batch": 32,
             "evaluate_every": 50,
             "validation": 128,
@@ -145,7 +145,7 @@ _CORRECTED = (
     "languages are), longer bins are longer for every language (five of them overlap in the released "
     "data), nothing is chosen by a test bin, every seed counts"
 )
-_SCALE = "one layer of Mamba of width 16 with 4 states (2,300 parameters), at most 600 steps of 32 words"
+_SCALE = "one layer of Mamba of width 16 with 4 states (2,300 parameters), at most 400 steps of 32 words"
 
 _FLIP_FLOP = spec(
     "flip-flop",
