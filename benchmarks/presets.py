@@ -78,8 +78,8 @@ def run_preset(row: Row) -> list[dict[str, Any]]:
 
 
 def write_table(results: dict[str, Any]) -> None:
-    """Writes the table of all presets that have been run."""
-    lines = [_line(row, results[row.name]) for row in ROWS if row.name in results]
+    """Writes the table of all presets; those that have not been run say so."""
+    lines = [_line(row, results.get(row.name, [])) for row in ROWS]
     write_atomically(TABLE, HEAD + "".join(lines) + _notes())
 
 
@@ -89,15 +89,18 @@ def _notes() -> str:
 
 
 def _line(row: Row, found: list[dict[str, Any]]) -> str:
+    before = "–" if row.seconds is None else f"{row.seconds:g}"
+    begin = f"| [{row.name}]({row.name}.toml)"
+    if not found:
+        return f"{begin} | {row.seeds} | – | {row.before} | {before} | not run yet | – | – |\n"
     seconds = [one["cpu_seconds"] for one in found]
     ours = "; ".join(f"{name} {_spread([one['scores'][name] for one in found])}" for name in row.shows)
-    before = "–" if row.seconds is None else f"{row.seconds:g}"
     ratio = "–" if row.seconds is None else f"{median(seconds) / row.seconds:.1f}"
     if row.seconds is not None and median(seconds) > ALLOWED * row.seconds:
         ratio = f"**{ratio}**"
     steps = _plain([one["steps"] for one in found])
     return (
-        f"| [{row.name}]({row.name}.toml) | {len(found)} | {steps} | {row.before} | {before} | {ours} "
+        f"{begin} | {len(found)} | {steps} | {row.before} | {before} | {ours} "
         f"| {median(seconds):.1f} [{min(seconds):.1f}, {max(seconds):.1f}] | {ratio} |\n"
     )
 
