@@ -1,9 +1,9 @@
 """5 seeds × 6 rates of one small model: one computation against a pool of two processes.
 
 Times of the processor, because the machine may be busy: of updates and validations, as the records of the
-runs have them. Setting up, tests and the start of processes are left out on both sides. The first ratio is that of
-these times, which is also the ratio if two such computations share the cores. The second gives the pool both
-cores, on which it takes half of its time, and the computation one.
+runs have them. Setting up, tests and the start of processes are left out on both sides. The first ratio is
+that of these times, which is also the ratio if two such computations share the cores. The second gives the
+pool both cores, on which it takes half of its time, and the computation one.
 """
 
 from __future__ import annotations
