@@ -1,0 +1,103 @@
+"""Proofs beside runs, and the commands that make and re-check them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nerode.analysis.proofs.run_proofs import ATTEMPT, PROOF, attempt_lines, certify_run, certify_tables
+from nerode.core.errors import FormatError, InputError
+from nerode.models.folder import read_model
+from nerode.training.run_folder import folder_name
+from tests.cli.runner import run
+
+SMALL = (
+    *("--set", "task.settings.longest=12", "--steps", "150", "--set", "run.batch=32", "--lengths", "12,40"),
+    *("--set", "optimiser.rate=1e-2", "--set", "model.settings.hidden=8", "--set", "run.test_sequences=16"),
+    *("--jobs", "1"),
+)
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """What `train --certify` says and leaves behind."""
+    out = tmp_path_factory.mktemp("runs")
+    done = run(
+        "train", "predict-set-reset", "--arch", "elman", "--certify", "--json", "--out", str(out), *SMALL
+    )
+    item = json.loads(done.out.splitlines()[0])
+    return done, item, out / folder_name(item["key"])
+
+
+def test_train_certify_leaves_a_proof_in_the_run(certified):
+    done, item, folder = certified
+    assert done.code == 0, done.err
+    assert item["proof"]["proved"]
+    names = {path.name for path in (folder / PROOF).iterdir()}
+    assert names == {ATTEMPT, "config.json", "language.json", "certificate.json", "model"}
+    assert read_model(folder / PROOF / "model").config.layers[0].settings["learned_start"] is True
+
+
+def test_verify_finds_the_proof_of_a_run(certified):
+    _, _, folder = certified
+    for place in (folder, folder / PROOF):
+        checked = run("verify", str(place))
+        assert checked.code == 0, checked.err
+        assert "[state-boxes]" in checked.out
+        assert "float32" in checked.out
+
+
+def test_a_changed_number_in_the_proof_is_refused(certified, tmp_path):
+    _, _, folder = certified
+    names = ("config.json", "language.json", "certificate.json")
+    texts = {name: (folder / PROOF / name).read_text() for name in names}
+    network = json.loads(texts["config.json"])
+    network["layers"][0]["recurrence"]["update"]["bias"][0] = "5"
+    texts["config.json"] = json.dumps(network)
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    refused = run("verify", str(tmp_path))
+    assert refused.code == 1
+    assert "another network" in refused.err
+
+
+def test_an_attempt_is_not_made_twice(certified):
+    _, item, folder = certified
+    before = (folder / PROOF / ATTEMPT).stat().st_mtime_ns
+    again = certify_run(folder)
+    assert again.to_json() == item["proof"]
+    assert (folder / PROOF / ATTEMPT).stat().st_mtime_ns == before
+    assert "proved for set-reset" in attempt_lines(again)[0]
+
+
+def test_a_run_without_a_proof_says_so(tmp_path):
+    done = run(
+        "train", "parity", "--arch", "elman", "--json", "--out", str(tmp_path), "--steps", "2", "--jobs", "1"
+    )
+    folder = tmp_path / folder_name(json.loads(done.out.splitlines()[0])["key"])
+    checked = run("verify", str(folder))
+    assert checked.code == 2
+    assert "without a proof" in checked.err
+
+
+def test_a_damaged_attempt_is_a_format_error(tmp_path):
+    (tmp_path / PROOF).mkdir()
+    (tmp_path / PROOF / ATTEMPT).write_text("{}")
+    with pytest.raises(FormatError):
+        certify_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("task", "layers"), [("parity", "mamba"), ("parity", "elman+elman"), ("copying", "elman")]
+)
+def test_what_cannot_be_certified_is_refused_before_training(task, layers):
+    with pytest.raises(InputError):
+        certify_tables({"name": task}, layers)
+
+
+def test_a_gru_that_is_to_be_certified_is_capped():
+    settings = certify_tables({"name": "parity"}, "gru")["model"]["settings"]
+    assert settings["cap"] == 0.875
+    assert settings["reset_after"] is False
+    assert certify_tables({"name": "s3"}, "elman")["model"]["settings"]["hidden"] == 48
