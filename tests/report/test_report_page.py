@@ -141,13 +141,17 @@ def test_how_long_a_bit_is_remembered_is_a_figure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("width", "dark"), [(1100, False), (390, True)])
 def test_the_report_in_a_browser(open_page: OpenPage, tmp_path: Path, width: int, dark: bool) -> None:
     store = fill_store(tmp_path / "runs")
-    folder = write_run(store, seed=9, title=HOSTILE, task="flip-flop", examination=margins(1.0))
-    (folder / "analysis.json").write_text(json.dumps(ANALYSIS))
+    for seed in (8, 9):
+        folder = write_run(store, seed=seed, title=HOSTILE, task="flip-flop", examination=margins(1.0))
+        (folder / "analysis.json").write_text(json.dumps({**ANALYSIS, "name": f"{HOSTILE} {seed}"}))
     file = tmp_path / "report.html"
     file.write_text(report_page(report_of(store), command="nerode report runs"), encoding="utf-8")
     page = open_page(file, width=width, dark=dark)
-    # Two tasks: lengths, loss, accuracy and successes; streams of one; spectrum and norms of the analysis.
+    # Two tasks: lengths, loss, accuracy and successes; streams of one; spectrum and norms of an analysis.
     wait_until(page, "document.querySelectorAll('figure[data-drawn]').length === 2 * 4 + 1 + 2")
+    # What is folded has no width to be drawn in until it is opened.
+    page.locator("details.analysis > summary").nth(1).click()
+    wait_until(page, "document.querySelectorAll('figure[data-drawn]').length === 2 * 4 + 1 + 2 + 2")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.images.length") == 0
     assert page.locator("section.task h2.task").all_inner_texts() == ["flip-flop", "parity", "Mechanism"]

@@ -99,8 +99,8 @@ class Figure:
             )
         if (text := _risky_title(self.spec)) is not None:
             raise InputError(
-                f"the figure {self.title!r} has the title {text!r} in a tooltip, where the engine reads it as "
-                "part of an expression; name the field there, and give its title in usermeta.titles"
+                f"the figure {self.title!r} has the title {text!r} in a tooltip, where the engine reads it "
+                "as part of an expression; name the field there, and give its title in usermeta.titles"
             )
         if self.legend and "off" not in {param.get("name") for param in self.spec.get("params", ())}:
             raise InputError(

@@ -6,6 +6,8 @@ import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nerode.core.errors import InputError
 from nerode.report.figures.bars import Bar, BarChart
@@ -118,3 +120,13 @@ def test_numbers_are_short_and_finite() -> None:
     assert round_numbers(0.5, 2000) == [1.0, 10.0, 100.0, 1000.0]
     assert round_numbers(3, 30) == [5.0, 10.0, 20.0]
     assert len(round_numbers(1e-30, 1e30)) < 10
+    assert round_numbers(0.919808, 0.999025) == [0.92, 0.94, 0.96, 0.98]
+    assert round_numbers(7.0, 7.0) == []
+
+
+@given(st.floats(1e-20, 1e20), st.floats(1.0001, 1e12))
+def test_there_are_always_some_ticks_and_never_too_many(low: float, ratio: float) -> None:
+    found = round_numbers(low, low * ratio)
+    assert 3 <= len(found) <= 15
+    assert found == sorted(found)
+    assert all(low * (1 - 1e-9) <= tick <= low * ratio * (1 + 1e-9) for tick in found)

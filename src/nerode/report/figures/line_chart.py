@@ -23,6 +23,11 @@ from nerode.report.vega import Figure, FigureTable, Json, figure
 _MOST_POINTS = 400
 """Points of one line that are drawn: more than there are pixels to tell them apart."""
 
+_MOST_ROWS = 8000
+"""Points of all lines together: each is an element of the page, and hundreds of runs are still to open."""
+
+_MOST_POINTERS = 3000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
@@ -94,10 +99,11 @@ class LineChart:
             for x, y in line.points
             if math.isfinite(x) and (x > 0 or not self.log_x)
         ]
-        if len(points) <= _MOST_POINTS:
+        most = max(12, min(_MOST_POINTS, _MOST_ROWS // len(self.lines)))
+        if len(points) <= most:
             return points
-        step = (len(points) - 1) / (_MOST_POINTS - 1)
-        return [points[round(i * step)] for i in range(_MOST_POINTS)]
+        step = (len(points) - 1) / (most - 1)
+        return [points[round(i * step)] for i in range(most)]
 
 
 def line_figure(chart: LineChart) -> Figure:
@@ -126,31 +132,29 @@ def _spec(chart: LineChart) -> Json:
     x = number_axis("x", chart.x_title, log=chart.log_x, domain=_ends(edges, chart.log_x))
     y = number_axis("y", chart.y_title, log=chart.log_y, domain=_heights(chart, rows))
     y["axis"]["tickCount"] = 5
-    colour, dash = colour_channel(chart.series), dash_channel(chart.series)
-    tip = tooltip("series", "name", "x", "y")
-    layers: list[Json] = []
-    place = {"x": x, "y": y, "color": colour}
-    for kind, width, opacity in (("thin", 1.0, 0.5), ("thick", 2.5, 1.0)):
-        line = {
-            "type": "line",
-            "strokeWidth": width,
-            "opacity": opacity,
-            "invalid": "break-paths-show-domains",
-        }
-        point = {"type": "point", "filled": True, "size": 60, "opacity": 0, "invalid": "filter"}
-        chosen = [only(kind), SHOWN]
-        layers += [
-            {
-                "transform": chosen,
-                "mark": line,
-                "encoding": {**place, "strokeDash": dash, "detail": {"field": "name"}},
-            },
-            {"transform": chosen, "mark": point, "encoding": {**place, "tooltip": tip}},
-        ]
+    layers = _curve_layers(chart, x, y, with_tips=len(rows) <= _MOST_POINTERS)
     for i, mark in enumerate(marks):
         layers += _mark_layers(mark, x, i)
     titles = {"series": "", "name": "", "x": chart.x_title, "y": chart.y_title}
     return layered(rows, *layers, height=chart.height, titles=titles)
+
+
+def _curve_layers(chart: LineChart, x: Json, y: Json, *, with_tips: bool) -> list[Json]:
+    place = {"x": x, "y": y, "color": colour_channel(chart.series)}
+    lines = {**place, "strokeDash": dash_channel(chart.series), "detail": {"field": "name"}}
+    points = {**place, "tooltip": tooltip("series", "name", "x", "y")}
+    point = {"type": "point", "filled": True, "size": 60, "opacity": 0, "invalid": "filter"}
+    layers: list[Json] = []
+    for kind, width, opacity in (("thin", 1.0, 0.5), ("thick", 2.5, 1.0)):
+        chosen = [only(kind), SHOWN]
+        line: Json = {"type": "line", "strokeWidth": width, "opacity": opacity}
+        # Where a value is missing, the line has a gap.
+        line["invalid"] = "break-paths-show-domains"
+        layers.append({"transform": chosen, "mark": line, "encoding": lines})
+        # What the pointer meets; of hundreds of runs only the medians say their numbers.
+        if kind == "thick" or with_tips:
+            layers.append({"transform": chosen, "mark": point, "encoding": points})
+    return layers
 
 
 def _mark_layers(mark: Mark, x: Json, number: int) -> list[Json]:

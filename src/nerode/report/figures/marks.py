@@ -129,7 +129,15 @@ def round_numbers(low: float, high: float) -> list[float]:
     if len(found) > 2:
         return found
     digits = (1, 2, 5)
-    return [d * 10.0**k for k in range(first, last + 1) for d in digits if low <= d * 10.0**k <= high]
+    found = [d * 10.0**k for k in range(first, last + 1) for d in digits if low <= d * 10.0**k <= high]
+    return found if len(found) > 2 or low >= high else _multiples(low, high)
+
+
+def _multiples(low: float, high: float) -> list[float]:
+    """Three to ten multiples of a round number between two numbers that are close together."""
+    unit = 10.0 ** math.floor(math.log10((high - low) / 3))
+    step = next(d * unit for d in (5, 2, 1) if (high - low) / (d * unit) >= 3)
+    return [float(f"{i * step:.12g}") for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def spans_decades(values: Iterable[float], factor: float = 8) -> bool:
