@@ -56,7 +56,7 @@ def _subject(order: RunOrder) -> Subject:
     if not isinstance(model, dict) or model.get("module"):
         # Opening a run must not run code that came with it.
         raise InputError(
-            "its model is code of its own, which a page does not run; use `nerode analyse` and `nerode extract`"
+            "its model is its own code, which a page never runs; `nerode analyse` and `nerode extract` do"
         )
     return load_subject(folder)
 

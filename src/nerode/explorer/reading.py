@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import re
 import tempfile
 from pathlib import Path
 
 from nerode.core.budget import Budget
-from nerode.core.errors import FormatError
+from nerode.core.errors import FormatError, InputError
 from nerode.explorer.orders import LanguageText
 from nerode.languages.language import Language
 from nerode.languages.resolve import resolve_language
@@ -45,9 +46,12 @@ def _read_file(name: str, content: str, symbols: tuple[str, ...] | None) -> Lang
     """The language of a dropped file, which is written into a folder of its own for its reader."""
     with tempfile.TemporaryDirectory(prefix="nerode-explore-") as folder:
         # The name is the user's; only how it ends matters to the readers.
-        path = Path(folder) / f"dropped{Path(name).suffix.lower()[:8]}"
+        endings = "".join(Path(name).suffixes[-2:]).lower()
+        path = Path(folder) / ("dropped" + re.sub("[^a-z0-9.]", "", endings)[-12:])
         path.write_text(content, encoding="utf-8", errors="replace")
         try:
             return resolve_language(str(path), alphabet=symbols, budget=request_budget())
         except FormatError as error:
             raise FormatError(error.what, path=name, line=error.line, hint=error.hint) from None
+        except InputError as error:
+            raise InputError(str(error).replace(str(path), name)) from None

@@ -15,6 +15,7 @@ import resource
 import signal
 import socket
 import sys
+import traceback
 from typing import Any
 
 DONE = b"\n"
@@ -66,10 +67,20 @@ def _answer(job: str, payload: dict[str, Any]) -> bytes:
     from nerode.explorer.jobs import run_job
 
     try:
-        answer = run_job(job, payload)
+        text = json.dumps(run_job(job, payload), ensure_ascii=False, allow_nan=False)
     except MemoryError:
-        answer = {"error": {"kind": "memory", "message": "this needs more memory than a request may have"}}
-    return json.dumps(answer, ensure_ascii=False, allow_nan=False).encode() + DONE
+        text = _problem("memory", "this needs more memory than a request may have")
+    except Exception as error:
+        # A bug, which the terminal tells in full; the page must not take it for a limit.
+        traceback.print_exc()
+        text = _problem(
+            "internal", f"nerode failed with {type(error).__name__}; see its terminal, and report it"
+        )
+    return text.encode() + DONE
+
+
+def _problem(kind: str, message: str) -> str:
+    return json.dumps({"error": {"kind": kind, "message": message}})
 
 
 def set_limits(*, seconds: float, cpu_seconds: int, memory: int) -> None:

@@ -15,6 +15,7 @@ from nerode.explorer.orders import LONGEST_WORD, TraceOrder
 from nerode.explorer.reading import read_language, request_budget
 from nerode.explorer.steps import Step
 from nerode.languages.alphabet import Word
+from nerode.languages.counters import Counters
 from nerode.languages.language import Language, Legal
 from nerode.report.notation import visible
 
@@ -101,7 +102,7 @@ def _machine(language: Language, word: Word, expected: Sequence[Legal]) -> dict[
                 configuration = int(dfa.transitions[configuration, letter])
             if places is not None:
                 places.read(letter)
-        states.add(configuration if isinstance(configuration, int) else visible(str(configuration)[:200]))
+        states.add(_state_to_json(configuration, language))
         legal.add(answer.names(language.alphabet))
         if places is not None:
             elements.add(places.place())
@@ -110,6 +111,27 @@ def _machine(language: Language, word: Word, expected: Sequence[Legal]) -> dict[
         "legal": legal.to_json(),
         "elements": None if places is None else elements.to_json(),
     }
+
+
+def _state_to_json(configuration: Any, language: Language) -> int | str:
+    """A state by its number; what a machine with counters or a stack holds, in words."""
+    match configuration:
+        case int():
+            return configuration
+        case None:
+            return "dead"
+        case Counters():
+            values = ", ".join(map(str, configuration.values))
+            last = (
+                f" after {language.alphabet.symbols[configuration.last]}" if configuration.last >= 0 else ""
+            )
+            return visible(f"({values}){last}")
+        case tuple():
+            held = " ".join(map(str, configuration[-20:]))
+            return (
+                f"stack {'… ' if len(configuration) > 20 else ''}{held}" if configuration else "stack empty"
+            )
+    return visible(str(configuration)[:100])
 
 
 def _network(steps: Sequence[Step], expected: Sequence[Legal], language: Language) -> dict[str, Any]:

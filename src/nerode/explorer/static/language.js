@@ -110,12 +110,14 @@ function drawLanguage(answer) {
   drawWords(answer);
   byId("language").classList.toggle("wide-automaton", answer.wide);
   show(byId("language"), true);
+  show(byId("examples"), false);
 }
 
 export async function loadLanguage() {
   if (!state.text.trim()) {
     tellProblem(null);
     show(byId("language"), false);
+    show(byId("examples"), !isFrozen);
     return;
   }
   document.body.classList.add("busy");

@@ -69,7 +69,7 @@ async function startPage() {
   listenToTabs();
   onLanguage((answer) => {
     beginWord(answer);
-    fillTargets(answer.targets);
+    fillTargets(answer);
     openTab(state.tab);
   });
   onNetwork(loadTrace);

@@ -6,7 +6,9 @@ import { ask, isFrozen, isOutdated } from "./server.js";
 const MOST_ROWS = 24;
 const MOST_CELLS = 96;
 const MOST_DRAWN = 12;
-const FAVOURITES = ["mamba", "lstm", "elman-tanh", "diagonal", "dense"];
+// What the compiler most likely has a construction for.
+const FAVOURITES = { counter: "diagonal", stack: "diagonal", "n-gram": "ssm" };
+const REGULAR = ["mamba", "lstm", "elman-tanh"];
 
 export const network = { answer: null, live: [], nodes: [] };
 const networkListeners = [];
@@ -23,7 +25,7 @@ export function proofQuestion() {
   return ["proof", { language: languageOrder(), target: state.target }];
 }
 
-export function fillTargets(targets) {
+export function fillTargets({ kind, targets }) {
   const marks = { yes: "✓ ", no: "✗ ", open: "? ", "": "" };
   const families = new Map();
   for (const target of targets) {
@@ -33,7 +35,7 @@ export function fillTargets(targets) {
   byId("target").replaceChildren(...families.values());
   if (!targets.some((target) => target.name === state.target)) {
     const possible = targets.filter((target) => target.status === "yes").map((target) => target.name);
-    remember({ target: FAVOURITES.find((name) => possible.includes(name)) || possible[0] || "lstm" });
+    remember({ target: FAVOURITES[kind] || REGULAR.find((name) => possible.includes(name)) || possible[0] || "lstm" });
   }
   byId("target").value = state.target;
 }
@@ -178,7 +180,7 @@ async function tellProof() {
 }
 
 function refuse(title, reasons) {
-  byId("network-facts").replaceChildren(element("div", { class: "refused" }, element("p", {}, pill("no", "no network"), ` ${title} cannot do this language:`), element("ul", {}, reasons.map((reason) => element("li", {}, reason)))));
+  byId("network-facts").replaceChildren(element("div", { class: "refused" }, element("p", {}, pill("no", "no network"), ` for ${title}:`), element("ul", {}, reasons.map((reason) => element("li", {}, reason)))));
   show(byId("drawing-card"), false);
   byId("layers").replaceChildren();
   byId("history").replaceChildren();

@@ -122,7 +122,7 @@ function analysisCards(analysis) {
   if (clusters.length) cards.push(element("section", { class: "card" }, element("h2", {}, "Hidden states, before and after training"), element("div", { class: "figures" }, clusters.flatMap(clusterParts))));
   const left = Object.entries(analysis.left_out || {});
   if (left.length) cards.push(element("p", { class: "muted small" }, "left out: ", left.map(([what, why]) => `${what} (${why})`).join("; ")));
-  return cards;
+  return [element("div", { class: "tasks" }, cards)];
 }
 
 function extractionCard(found) {

@@ -22,7 +22,7 @@ export function traceQuestion() {
 const valueAt = (numbering, at) => numbering.values[numbering.at[at]];
 
 function symbolList(names, { clickable = false } = {}) {
-  if (!names.length) return [element("span", { class: "muted" }, "nothing: no word begins like this")];
+  if (!names.length) return [element("span", { class: "muted" }, clickable ? "nothing: no word begins like this" : "nothing")];
   const shown = names.slice(0, 40).map((name) => {
     if (name === "$") return element("span", { class: "symbol end", title: "the word may end here" }, "end");
     if (clickable && !isFrozen) return element("button", { type: "button", class: "symbol", title: `add ${name} to the word`, onclick: () => addLetter(name) }, name);

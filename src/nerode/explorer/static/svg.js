@@ -1,5 +1,5 @@
 // Drawings that the page makes itself: charts of numbers over a line or a plane.
-import { element, shape, written } from "./elements.js";
+import { element, shape } from "./elements.js";
 
 export const SERIES = 8;
 const WIDTH = 640;
@@ -19,6 +19,8 @@ function path(points) {
   for (const [x, y] of points) text += `${text ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
   return text;
 }
+
+const decimal = (value) => String(Number(value.toPrecision(6))).replace("-", "−");
 
 function niceSteps([low, high], count) {
   const raw = (high - low) / count;
@@ -46,13 +48,13 @@ export function lineChart(lines, options = {}) {
     shape("title", {}, options.title || "chart"));
   for (const y of niceSteps(rangeY, 5)) {
     drawing.append(shape("line", { class: "grid", x1: left, x2: WIDTH - right, y1: toY(y), y2: toY(y) }),
-      shape("text", { class: "tick y", x: left - 7, y: toY(y) + 4 }, written(Number(y.toPrecision(6)))));
+      shape("text", { class: "tick y", x: left - 7, y: toY(y) + 4 }, decimal(y)));
   }
-  for (const x of shown) drawing.append(shape("text", { class: "tick", x: toX(across(x)), y: height - bottom + 17 }, x.toLocaleString("en")));
+  for (const x of shown) drawing.append(shape("text", { class: toX(across(x)) > WIDTH - 30 ? "tick end" : "tick", x: Math.min(toX(across(x)) + (toX(across(x)) > WIDTH - 30 ? 12 : 0), WIDTH), y: height - bottom + 17 }, x.toLocaleString("en")));
   for (const mark of options.marks || []) {
     const x = toX(across(mark.at));
     drawing.append(shape("line", { class: "mark", x1: x, x2: x, y1: top, y2: height - bottom }),
-      shape("text", { class: "tick", x, y: top + 2 }, mark.text));
+      shape("text", { class: "tick begin", x: x + 5, y: height - bottom - 7 }, mark.text));
   }
   for (const line of lines) {
     const points = line.points.map(([x, y]) => [toX(across(x)), toY(y)]);
@@ -107,7 +109,7 @@ export function historyChart(rows, { wrong, length }) {
   }
   for (const y of niceSteps(range, 3)) {
     drawing.append(shape("line", { class: "grid", x1: left, x2: WIDTH - right, y1: toY(y), y2: toY(y) }),
-      shape("text", { class: "tick y", x: left - 5, y: toY(y) + 4 }, written(Number(y.toPrecision(6)))));
+      shape("text", { class: "tick y", x: left - 5, y: toY(y) + 4 }, decimal(y)));
   }
   for (const row of rows) {
     const points = row.values.map((v, i) => [toX(i), toY(clip(v))]);
