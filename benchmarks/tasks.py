@@ -18,7 +18,6 @@ from nerode.training.loop import Trainer
 from nerode.training.spec import TrainSpec
 
 SIZE = 64
-BLOCKS = 10
 BATCHES = 20
 NAMES = (
     *("parity", "a5", "a5-generators", "copying", "counting", "counting-long"),
@@ -44,10 +43,10 @@ def longest_trained(task: Task) -> int:
     raise InputError(f"{task.name} has no sequence to train on")
 
 
-def least_milliseconds(work: Callable[[], object], times: int) -> float:
+def least_milliseconds(work: Callable[[], object], *, times: int, blocks: int) -> float:
     """Returns the processor time of a call, the least over some blocks: others may use the machine."""
     found = []
-    for _ in range(BLOCKS):
+    for _ in range(blocks):
         begun = time.process_time()
         for _ in range(times):
             work()
@@ -62,7 +61,7 @@ def measure(name: str) -> tuple[int, float, float, float]:
     length = longest_trained(task)
     setting_up = 1e3 * (time.process_time() - begun)
     rng = np.random.default_rng(0)
-    batch = least_milliseconds(lambda: task.draw("train", length, SIZE, rng), BATCHES)
+    batch = least_milliseconds(lambda: task.draw("train", length, SIZE, rng), times=BATCHES, blocks=8)
     return length, setting_up, batch, step_milliseconds(name, task, length)
 
 
@@ -78,7 +77,7 @@ def step_milliseconds(name: str, task: Task, length: int) -> float:
     trainer = Trainer(spec)
     drawn = task.draw("train", length, SIZE, np.random.default_rng(0))
     trainer.data.batch = lambda step, longest: drawn  # type: ignore[method-assign]
-    return least_milliseconds(trainer.step, 2)
+    return least_milliseconds(trainer.step, times=1, blocks=4)
 
 
 def main() -> None:
