@@ -123,6 +123,17 @@ class Attention(Layer):
         output: Tensor = self.write(torch.cat(parts, dim=2).transpose(1, 2).flatten(-2))
         return output, after
 
+    def weights(self, x: Float[Tensor, "batch time inputs"]) -> Float[Tensor, "batch heads time time"]:
+        """Returns how much each position looks at each earlier one, from the start of a sequence."""
+        require_features(self, x)
+        q, after = self._extend(x, self.initial_state(len(x)))
+        scores = torch.einsum("bthd,bshd->bhts", q, after["keys"]) / self.size**0.5
+        bias = self._bias(0, x.shape[1], scores)
+        later = torch.ones(scores.shape[2:], dtype=torch.bool, device=x.device).triu(1)
+        scores = scores if bias is None else scores + bias
+        weights: Tensor = scores.masked_fill(later, -torch.inf).softmax(dim=-1)
+        return weights
+
     def _extend(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """The queries of some positions, and the cache with their keys and values."""
         q, k, v = (split_heads(part, self.heads) for part in self.read(x).chunk(3, dim=-1))

@@ -1,0 +1,233 @@
+"""All pictures of one network: what applies is computed, what does not is left out with the reason."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from nerode.analysis import clusters as labelled
+from nerode.analysis.attention import AttentionMaps, attention_maps
+from nerode.analysis.clusters import Clusters, Labels, clusters
+from nerode.analysis.context import EPS, Context, context
+from nerode.analysis.forgetting import Forgetting, forgetting
+from nerode.analysis.margins import Margins, margins
+from nerode.analysis.probes import Probe, draw_probe, read_word, symbols_of
+from nerode.analysis.spectra import LayerSpectrum, spectra
+from nerode.analysis.subject import Subject
+from nerode.analysis.traces import WordTrace, trace_word
+from nerode.core.budget import Budget
+from nerode.core.config import to_mapping
+from nerode.core.errors import InputError
+from nerode.models.model import Model
+from nerode.tasks.flip_flop import FlipFlop
+from nerode.tasks.ngram_text import NgramText
+
+FORMAT = "nerode-analysis-1"
+
+_FEW = 16
+_MANY = 64
+"""Words for spectra, whose matrices take room, and for all else."""
+
+_MOST_STATES = 200
+"""An automaton with more states does not label hidden states: there would be a few of each."""
+
+_SENTENCES = 100
+"""Sentences of each template whose states are looked at."""
+
+T = TypeVar("T")
+Label = Callable[[Probe], Labels]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What to look at.
+
+    Attributes:
+        length: of the words; None for the longest of training, up to 64.
+        word: the word along which states, gates and attention are shown; None for the first that is drawn.
+        ngram: hidden states are labelled by so many last letters; 0 to choose by the task.
+        eps: what counts as forgotten.
+        longest: ignored bits at the end of the streams of flip-flops.
+        seed: of the words.
+    """
+
+    length: int | None = None
+    word: str | None = None
+    ngram: int = 0
+    eps: float = EPS
+    longest: int = 100_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.length is not None and self.length < 1:
+            raise InputError(f"the length is {self.length}; words have 1 letter or more")
+        if self.ngram < 0:
+            raise InputError(f"labels by {self.ngram} letters were asked for; give 1 or more, or 0 to choose")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """All that was found about one network.
+
+    Attributes:
+        name: of the network.
+        about: what it is and how it was trained, as far as is known.
+        spectra: of its layers.
+        context: how far back it looks.
+        clusters: its hidden states, by one kind of label or more.
+        trace: states and gates along a word.
+        attention: where it looks along the same word.
+        margins: how sure it is, by length.
+        forgetting: how long it remembers a bit, for flip-flops.
+        left_out: what does not apply, and why.
+    """
+
+    name: str
+    about: dict[str, Any]
+    spectra: tuple[LayerSpectrum, ...] = ()
+    context: Context | None = None
+    clusters: tuple[Clusters, ...] = ()
+    trace: WordTrace | None = None
+    attention: AttentionMaps | None = None
+    margins: Margins | None = None
+    forgetting: Forgetting | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the record as plain values."""
+        return {
+            "format": FORMAT,
+            **to_mapping(self),
+            "spectra": [spectrum.to_json() for spectrum in self.spectra],
+        }
+
+
+def analyse(subject: Subject, options: Options | None = None, *, budget: Budget | None = None) -> Analysis:
+    """Returns all pictures of a network that apply to it.
+
+    Args:
+        subject: the network.
+        options: what to look at.
+        budget: limits the time of searches.
+
+    Raises:
+        InputError: if the word has a letter that the network does not read, or there is none of the length.
+    """
+    return _Examination(subject, options or Options(), (budget or Budget()).start()).run()
+
+
+class _Examination:
+    """One network on its way through all analyses."""
+
+    def __init__(self, subject: Subject, options: Options, budget: Budget) -> None:
+        self.subject = subject
+        self.options = options
+        self.budget = budget
+        self.left_out: dict[str, str] = {}
+
+    def run(self) -> Analysis:
+        probe = draw_probe(self.subject, count=_MANY, length=self.options.length, seed=self.options.seed)
+        word = self._word(probe)
+        model = self.subject.model
+        zoo = isinstance(model, Model)
+        if not zoo:
+            self.left_out["spectra"] = f"a {type(model).__name__} does not tell its transitions"
+        found = spectra(model, _first(probe, _FEW)) if isinstance(model, Model) else ()
+        if zoo and not found:
+            self.left_out["spectra"] = "no layer keeps a state of fixed size"
+        return Analysis(
+            name=self.subject.name,
+            about=_about(self.subject, probe),
+            spectra=found,
+            context=self._try(
+                "context",
+                lambda: context(self.subject, probe, found, eps=self.options.eps, seed=self.options.seed),
+            ),
+            clusters=self._clusters(probe),
+            trace=self._try("trace", lambda: trace_word(self.subject, word)),
+            attention=attention_maps(model, word) if isinstance(model, Model) else None,
+            margins=self._try("margins", lambda: margins(self.subject, seed=self.options.seed)),
+            forgetting=self._forgetting(),
+            left_out=self.left_out,
+        )
+
+    def _word(self, probe: Probe) -> Probe:
+        if self.options.word is None:
+            return _first(probe, 1)
+        return Probe(inputs=read_word(self.subject, self.options.word), symbols=symbols_of(self.subject))
+
+    def _clusters(self, probe: Probe) -> tuple[Clusters, ...]:
+        """The states by last symbols, by automaton state or by answer, whichever there are."""
+        n, task = self.options.ngram, self.subject.task
+        text = isinstance(task, NgramText)
+        ways: dict[str, Label] = {}
+        if n or text:
+            n = n or 3
+            ways["last symbol" if n == 1 else f"last {n} symbols"] = lambda p: labelled.ngram_labels(p, n)
+        if self.subject.language is not None and not text:
+            ways["automaton state"] = self._states
+        elif not text:
+            ways["answer"] = labelled.target_labels
+        probes = [probe]
+        if isinstance(task, NgramText) and self.options.length is None:
+            draw = {"count": _SENTENCES, "seed": self.options.seed}
+            probes = [draw_probe(self.subject, length=length, **draw) for length in task.test_lengths]
+
+        def make(by: str, label: Label) -> Clusters:
+            return clusters(self.subject, [(p, label(p)) for p in probes], labelled_by=by)
+
+        made = [self._try(f"clusters by {by}", functools.partial(make, by, ways[by])) for by in ways]
+        return tuple(c for c in made if c is not None)
+
+    def _states(self, probe: Probe) -> Labels:
+        language = self.subject.language
+        assert language is not None
+        dfa = language.dfa()
+        if dfa.num_states > _MOST_STATES:
+            raise InputError(
+                f"the automaton has {dfa.num_states} states; up to {_MOST_STATES} are used as labels"
+            )
+        return labelled.state_labels(probe, language)
+
+    def _forgetting(self) -> Forgetting | None:
+        if not isinstance(self.subject.task, FlipFlop):
+            return None
+        return self._try(
+            "forgetting",
+            lambda: forgetting(
+                self.subject, longest=self.options.longest, seed=self.options.seed, budget=self.budget
+            ),
+        )
+
+    def _try(self, what: str, make: Callable[[], T]) -> T | None:
+        try:
+            return make()
+        except InputError as error:
+            self.left_out[what] = str(error)
+            return None
+
+
+def _first(probe: Probe, count: int) -> Probe:
+    batch = None if probe.batch is None else probe.batch.rows(range(min(count, len(probe.inputs))))
+    return Probe(inputs=probe.inputs[:count], symbols=probe.symbols, batch=batch)
+
+
+def _about(subject: Subject, probe: Probe) -> dict[str, Any]:
+    about: dict[str, Any] = {
+        "words": {"count": len(probe.inputs), "length": probe.length},
+        "parameters": sum(p.numel() for p in subject.model.parameters()),
+    }
+    if isinstance(subject.model, Model):
+        about["layers"] = [layer.name for layer in subject.model.config.layers]
+        about["state"] = subject.model.state_size
+    if subject.record is not None:
+        about["key"] = subject.record.key
+        about["spec"] = subject.record.spec
+        about["examination"] = {
+            k: v for k, v in subject.record.examination.items() if isinstance(v, int | float)
+        }
+    if subject.network is not None:
+        about["construction"] = subject.network.origin.construction
+    return about

@@ -1,0 +1,130 @@
+"""Words to look at a network with: those of its task, or random letters where there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from nerode.analysis.subject import Subject
+from nerode.core.errors import InputError
+from nerode.core.rng import stream
+from nerode.models.compiled.model import CompiledModel
+from nerode.models.model import Model
+from nerode.tasks.task import Batch, Task
+
+LONGEST = 64
+"""Words of a task are no longer than this unless it has no shorter ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """Words of one length.
+
+    Attributes:
+        inputs: letters (batch, time) or features (batch, time, features).
+        symbols: what the letters are called, by number; empty for features.
+        batch: the same words with what is due at each position; None without a task.
+    """
+
+    inputs: Tensor
+    symbols: tuple[str, ...]
+    batch: Batch | None = None
+
+    @property
+    def length(self) -> int:
+        """Letters of each word."""
+        return int(self.inputs.shape[1])
+
+    @property
+    def has_letters(self) -> bool:
+        """Whether the words are of letters, not of features."""
+        return self.inputs.ndim == 2
+
+    def spell(self, row: int) -> tuple[str, ...]:
+        """Returns the letters of one word; for features, the number of each position."""
+        if not self.has_letters:
+            return tuple(str(t) for t in range(self.length))
+        return tuple(self.symbols[letter] for letter in self.inputs[row].tolist())
+
+
+def draw_probe(subject: Subject, *, count: int, length: int | None = None, seed: int = 0) -> Probe:
+    """Returns words of the task of a network, or random ones over its letters.
+
+    Args:
+        subject: the network.
+        count: how many words.
+        length: of each; by default the longest that it was trained on, up to 64.
+        seed: of the draw.
+
+    Raises:
+        InputError: if the task has no words of this length, or nothing is known of what the network reads.
+    """
+    rng = stream(seed, "analysis", "words")
+    if subject.task is not None:
+        length = usual_length(subject.task) if length is None else length
+        batch = subject.task.sample(length, count, rng)
+        # What a model reads has its own type; tasks give features in double precision.
+        inputs = batch.inputs.to(_dtype(subject.model)) if batch.inputs.is_floating_point() else batch.inputs
+        return Probe(inputs=inputs, symbols=symbols_of(subject), batch=batch)
+    letters = num_letters(subject)
+    drawn = torch.from_numpy(rng.integers(0, letters, (count, length or LONGEST)))
+    return Probe(inputs=drawn, symbols=symbols_of(subject))
+
+
+def usual_length(task: Task) -> int:
+    """Returns the longest length of training up to 64, or the shortest if all are longer."""
+    low, high = task.training_lengths
+    lengths = [n for n in range(low, max(low, min(high, LONGEST)) + 1) if task.trains_on(n)]
+    return lengths[-1] if lengths else next(n for n in range(low, high + 1) if task.trains_on(n))
+
+
+def num_letters(subject: Subject) -> int:
+    """Returns the size of the alphabet, or raises InputError if the network reads none that is known."""
+    if subject.task is not None and subject.task.letters is not None:
+        return subject.task.letters
+    if isinstance(subject.model, Model) and subject.model.config.letters is not None:
+        return subject.model.config.letters
+    if isinstance(subject.model, CompiledModel):
+        return len(subject.model.network.alphabet)
+    raise InputError(f"{subject.name} does not read letters; a network without a task has to")
+
+
+def symbols_of(subject: Subject) -> tuple[str, ...]:
+    """Returns what the letters are called; their numbers where they have no names, none for features."""
+    if subject.task is not None and subject.task.letters is None:
+        return ()
+    count = num_letters(subject)
+    language = subject.language or subject.network
+    named = getattr(subject.task, "alphabet", None) or (language.alphabet if language is not None else ())
+    names = tuple(str(symbol) for symbol in named)
+    return names if len(names) == count else tuple(str(n) for n in range(count))
+
+
+def read_word(subject: Subject, text: str) -> Tensor:
+    """Returns the letters (1, time) of a word that is written with spaces, or letter by letter.
+
+    Raises:
+        InputError: for a symbol that the network does not read, or an empty word.
+    """
+    symbols = symbols_of(subject)
+    parts: Sequence[str] = text.split() if " " in text.strip() else [text] if text in symbols else list(text)
+    unknown = [part for part in parts if part not in symbols]
+    if unknown or not parts:
+        shown = " ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
+        what = f"has {unknown[0]!r}, which is no letter" if unknown else "is empty"
+        raise InputError(f"the word {text!r} {what}; the letters are: {shown}")
+    return torch.tensor([[symbols.index(part) for part in parts]])
+
+
+def plain(value: float) -> float | None:
+    """Returns a number as JSON can have it: None for one that is infinite or not a number."""
+    value = float(value)
+    return value if math.isfinite(value) else None
+
+
+def _dtype(model: nn.Module) -> torch.dtype:
+    return next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float32)

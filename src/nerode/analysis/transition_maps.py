@@ -1,0 +1,181 @@
+"""What each position of a word does to the state of a layer, as gates or matrices.
+
+It is exact where the layer is linear, and the derivative where it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from nerode.models.base import Layer, State
+from nerode.models.model import Model
+from nerode.models.transitions import DenseTransition, DiagonalTransition, HouseholderTransition
+
+MOST_STATES = 512
+"""A derivative has as many rows as the state has numbers; more than this is not computed."""
+
+_SAME = 1e-6
+"""Maps of two positions that differ by less, relative to their size, count as the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepMaps:
+    """What positions do to the state before them.
+
+    Attributes:
+        form: "gates" (batch, time, n) multiply coordinates; "matrices" (batch, time, blocks, n, n) act on
+            blocks of coordinates, each by itself.
+        values: the gates or the matrices, in double precision.
+        linear: whether the layer does just this to its state; otherwise it is the derivative there.
+    """
+
+    form: Literal["gates", "matrices"]
+    values: Tensor
+    linear: bool
+
+    def eigenvalues(self) -> Tensor:
+        """Returns all eigenvalues (batch, time, n), complex."""
+        if self.form == "gates":
+            return self.values.to(torch.complex128)
+        if _constant(self.values):
+            first: Tensor = torch.linalg.eigvals(self.values[:1, :1])
+            return first.flatten(2).expand(*self.values.shape[:2], -1)
+        found: Tensor = torch.linalg.eigvals(self.values)
+        return found.flatten(2)
+
+    def norms(self) -> Tensor:
+        """Returns the operator norm of each position (batch, time)."""
+        if self.form == "gates":
+            return self.values.abs().amax(-1)
+        return _norm(self.values).amax(-1)
+
+    def product_norms(self) -> Tensor:
+        """Returns (batch, time): the norms of the products of the maps of the first 1, 2, … positions."""
+        if self.form == "gates":
+            return self.values.cumprod(dim=1).abs().amax(-1)
+        product = self.values[:, 0]
+        found = [_norm(product).amax(-1)]
+        for t in range(1, self.values.shape[1]):
+            product = self.values[:, t] @ product
+            found.append(_norm(product).amax(-1))
+        return torch.stack(found, dim=1)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all positions of all words do the same."""
+        return _constant(self.values)
+
+    def of_letters(self, letters: Tensor) -> dict[int, Tensor]:
+        """Returns the maps of each letter that occurs: (occurrences, …)."""
+        return {a: self.values[letters == a] for a in sorted(set(letters.flatten().tolist()))}
+
+    def depends_on_letter_only(self, letters: Tensor) -> bool:
+        """Whether every occurrence of a letter does the same."""
+        return all(_alike(found) for found in self.of_letters(letters).values())
+
+
+@torch.no_grad()
+def linear_maps(layer: Layer, x: Tensor) -> StepMaps | None:
+    """Returns what positions do to the state of a linear layer, None for another.
+
+    Args:
+        layer: the layer.
+        x: what it reads (batch, time, inputs).
+    """
+    transition = layer.transition(x)
+    if transition is None:
+        return None
+    match transition:
+        case DiagonalTransition(gate=gate):
+            return StepMaps(form="gates", values=_wide(gate.flatten(2)), linear=True)
+        case HouseholderTransition():
+            return StepMaps(form="matrices", values=_wide(transition.matrices()), linear=True)
+        case DenseTransition(matrix=matrix):
+            blocks = matrix.flatten(2, -3) if matrix.ndim > 4 else matrix[:, :, None]
+            return StepMaps(form="matrices", values=_wide(blocks), linear=True)
+
+
+def derivative_maps(layer: Layer, x: Tensor) -> StepMaps | None:
+    """Returns the derivative of each step of a layer with respect to the state before it.
+
+    None if the state grows, has no floating numbers, or more than 512 of them.
+    """
+    if layer.grows:
+        return None
+    names = [name for name, value in layer.initial_state(1).items() if value.is_floating_point()]
+    state = layer.initial_state(len(x))
+    size = sum(state[name][0].numel() for name in names)
+    if not names or size > MOST_STATES:
+        return None
+    found = []
+    for position in x.detach().unbind(1):
+        before = {name: value.detach().clone() for name, value in state.items()}
+        for name in names:
+            before[name].requires_grad_(True)
+        with torch.enable_grad():
+            _, after = layer.step(position, before)
+        found.append(_jacobian(before, after, names))
+        state = {name: value.detach() for name, value in after.items()}
+    return StepMaps(form="matrices", values=_wide(torch.stack(found, dim=1))[:, :, None], linear=False)
+
+
+def step_maps(model: Model, number: int, inputs: Tensor) -> StepMaps | None:
+    """Returns what positions of words do to the state of one layer of a model; None where there is no such.
+
+    Args:
+        model: the model.
+        number: of the layer, from 0.
+        inputs: what the model reads.
+    """
+    with torch.no_grad():
+        x = model.inputs_of(number, inputs)
+    layer = model.layers[number]
+    maps = linear_maps(layer, x)
+    return derivative_maps(layer, x) if maps is None else maps
+
+
+def _jacobian(before: State, after: State, names: list[str]) -> Tensor:
+    """The derivatives (batch, after, before), one row a pass; the words of a batch do not meet."""
+    flat = torch.cat([after[name].reshape(len(after[name]), -1) for name in names], dim=1)
+    rows = []
+    for i in range(flat.shape[1]):
+        parts: Sequence[Tensor | None] = (None,) * len(names)
+        if flat.requires_grad:
+            parts = torch.autograd.grad(
+                flat[:, i].sum(), [before[name] for name in names], retain_graph=True, allow_unused=True
+            )
+        rows.append(
+            torch.cat(
+                [
+                    (torch.zeros_like(before[name]) if part is None else part).reshape(len(flat), -1)
+                    for name, part in zip(names, parts, strict=True)
+                ],
+                dim=1,
+            )
+        )
+    return torch.stack(rows, dim=1)
+
+
+def _wide(values: Tensor) -> Tensor:
+    return values.to(torch.complex128 if values.is_complex() else torch.float64)
+
+
+def _norm(matrices: Tensor) -> Tensor:
+    """Operator norms; those of matrices that are no numbers are infinite."""
+    bad = ~matrices.isfinite().all(-1).all(-1)
+    norms: Tensor = torch.linalg.matrix_norm(torch.nan_to_num(matrices, 0.0, 0.0, 0.0), 2)
+    return norms.masked_fill(bad, torch.inf)
+
+
+def _constant(values: Tensor) -> bool:
+    return _alike(values.flatten(0, 1))
+
+
+def _alike(values: Tensor) -> bool:
+    spread = (values - values[:1]).abs().amax()
+    return bool(spread <= _SAME * values[:1].abs().amax())

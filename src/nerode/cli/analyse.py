@@ -1,0 +1,74 @@
+"""`nerode analyse`: the mechanism of a network in numbers and pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nerode.cli.options import budget_options, make_budget
+from nerode.core.files import write_atomically
+from nerode.report.analysis_page import analysis_page
+from nerode.report.analysis_view import analysis_view
+from nerode.report.terminal import make_console
+
+JSON_FILE = "analysis.json"
+PAGE_FILE = "analysis.html"
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where analysis.json and analysis.html go; RUN/analysis when not given.",
+)
+@click.option("--word", help="Show states, gates and attention along this word (letters with spaces).")
+@click.option("--length", type=click.IntRange(1, 4096), help="Letters of the words that are drawn.")
+@click.option("--ngram", type=click.IntRange(1, 16), help="Label hidden states by so many last letters, too.")
+@click.option("--eps", type=float, default=0.01, show_default=True, help="What counts as forgotten.")
+@click.option(
+    "--longest",
+    type=click.IntRange(1, 10**8),
+    default=100_000,
+    show_default=True,
+    help="Flip-flops: ignored bits at the end of a stream.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the words.")
+@budget_options
+@click.option("--json", "as_json", is_flag=True, help="Also print the JSON object.")
+def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:
+    r"""Look inside a trained run, a saved model or a compiled network.
+
+    Spectra, context windows, clusters of hidden states next to those before training, states, gates and
+    attention along a word, margins by length; for flip-flops how long a bit is remembered.
+
+    \b
+    nerode train flip-flop --arch mamba --out runs
+    nerode analyse runs/9b7ef0cf02d1bbd9
+    """
+    from nerode.analysis.examination import Options
+    from nerode.analysis.examination import analyse as look
+    from nerode.analysis.subject import load_subject
+
+    chosen = Options(
+        length=options["length"],
+        word=options["word"],
+        ngram=options["ngram"] or 0,
+        eps=options["eps"],
+        longest=options["longest"],
+        seed=options["seed"],
+    )
+    found = look(load_subject(folder), chosen, budget=make_budget(options)).to_json()
+    place = folder / "analysis" if out is None else out
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False)
+    write_atomically(place / JSON_FILE, text + "\n")
+    write_atomically(place / PAGE_FILE, analysis_page(found, command=f"nerode analyse {folder}"))
+    if as_json:
+        click.echo(text)
+        return
+    make_console().print(analysis_view(found))
+    click.echo(f"\n{place / PAGE_FILE}")

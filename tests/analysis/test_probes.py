@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from nerode.analysis.probes import draw_probe, plain, read_word, symbols_of, usual_length
+from nerode.core.errors import InputError
+from nerode.tasks.table import TaskConfig
+from tests.analysis.networks import flip_flop_task, model_of, subject_of
+
+
+def test_words_of_a_task_have_the_longest_length_of_training():
+    subject = subject_of(model_of("gru", letters=5), task=flip_flop_task())
+    probe = draw_probe(subject, count=3)
+    assert probe.inputs.shape == (3, 64)
+    assert probe.symbols == ("w", "r", "i", "0", "1")
+    assert probe.batch is not None
+    assert probe.spell(0)[0] == "w"
+    assert torch.equal(draw_probe(subject, count=3).inputs, probe.inputs)
+    assert not torch.equal(draw_probe(subject, count=3, seed=1).inputs, probe.inputs)
+
+
+def test_lengths_that_are_not_trained_on_are_passed_over():
+    assert usual_length(TaskConfig(name="ngram-text").build()) == 20
+    assert usual_length(TaskConfig(name="flip-flop", settings={"longest": 63}).build()) == 62
+    assert usual_length(TaskConfig(name="flip-flop-512").build()) == 512
+
+
+def test_without_a_task_letters_are_random_and_numbered():
+    subject = subject_of(model_of("gru"))
+    probe = draw_probe(subject, count=50, length=7)
+    assert probe.inputs.shape == (50, 7)
+    assert set(probe.inputs.flatten().tolist()) == {0, 1, 2}
+    assert symbols_of(subject) == ("0", "1", "2")
+    with pytest.raises(InputError, match="does not read letters"):
+        draw_probe(subject_of(torch.nn.Linear(1, 1)), count=1)
+
+
+def test_words_are_read_with_spaces_or_without():
+    subject = subject_of(model_of("gru", letters=5), task=flip_flop_task())
+    for text in ("w 1 i 0", "w1i0"):
+        assert read_word(subject, text).tolist() == [[0, 4, 2, 3]]
+    with pytest.raises(InputError, match="'x', which is no letter; the letters are: w r i 0 1"):
+        read_word(subject, "wx")
+    with pytest.raises(InputError, match="is empty"):
+        read_word(subject, "")
+
+
+def test_numbers_for_json():
+    assert plain(0.5) == 0.5
+    assert plain(math.inf) is None
+    assert plain(math.nan) is None

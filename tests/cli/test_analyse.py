@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nerode.training.run_folder import folder_name, run_in
+from tests.cli.runner import run
+from tests.training.tiny import tiny
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    spec = tiny(run={"steps": 5})
+    run_in(out, spec)
+    return out / folder_name(spec.key)
+
+
+def test_json_and_page_are_written(folder, tmp_path):
+    outcome = run("analyse", str(folder), "-o", str(tmp_path / "there"))
+    assert outcome.code == 0, outcome.err
+    found = json.loads((tmp_path / "there" / "analysis.json").read_text())
+    page = (tmp_path / "there" / "analysis.html").read_text()
+    assert found["name"] in outcome.out
+    assert "How far back it looks" in outcome.out
+    assert "Hidden states by automaton state, untrained" in page or "by answer, untrained" in page
+
+
+def test_json_on_the_terminal_is_that_of_the_file(folder):
+    outcome = run("analyse", str(folder), "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out) == json.loads((folder / "analysis" / "analysis.json").read_text())
+
+
+def test_what_is_no_run_is_refused(tmp_path):
+    outcome = run("analyse", str(tmp_path))
+    assert outcome.code == 2
+    assert "neither a run" in outcome.err
+    assert not (tmp_path / "analysis").exists()
+
+
+def test_a_wrong_word_is_refused(folder):
+    outcome = run("analyse", str(folder), "--word", "0x1")
+    assert outcome.code == 2
+    assert "'x'" in outcome.err
