@@ -39,11 +39,17 @@ def first_line(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page as the command line starts it, with a folder of runs."""
+def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three finished runs and one that failed."""
     folder = tmp_path_factory.mktemp("runs")
     write_runs(folder)
-    command = [sys.executable, "-m", "nerode.cli.main", "explore", "--json", "--runs", str(folder)]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def address(runs_folder: Path) -> Iterator[str]:
+    """The page as the command line starts it, with a folder of runs."""
+    command = [sys.executable, "-m", "nerode.cli.main", "explore", "--json", "--runs", str(runs_folder)]
     with running(command) as process:
         yield json.loads(first_line(process))["address"]
 

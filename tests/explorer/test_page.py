@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import shutil
 import time
 import zipfile
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from nerode.certificates.checker import check_folder
 from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
 from nerode.languages.resolve import resolve_language
+from nerode.sweeps.lock import locked
 from tests.browser import OpenPage, Watch
 
 pytestmark = [pytest.mark.browser]
@@ -267,6 +270,24 @@ def test_runs(address: str, open_page: OpenPage) -> None:
     page.locator("#run .chart").first.wait_for()
     assert "lstm on parity, seed 0" in text(page, "#run h2.big")
     assert "trained to 40" in page.locator("#run").inner_text()
+
+
+def test_a_sweep_is_followed(address: str, open_page: OpenPage, runs_folder: Path) -> None:
+    page = opened(open_page, at(address, view="runs"))
+    until(page, lambda: "3 finished" in page.locator("#runs").inner_text())
+    new = runs_folder / ("cd" * 8)
+    try:
+        source = next(path for path in sorted(runs_folder.iterdir()) if (path / "result.json").exists())
+        shutil.copytree(source, new)
+        result = json.loads((new / "result.json").read_text()) | {"key": "cd" * 32, "title": "gru"}
+        (new / "result.json").write_text(json.dumps(result))
+        with locked(runs_folder):
+            until(page, lambda: "4 finished" in text(page, ".sweep"))
+            until(page, lambda: "a sweep is running" in text(page, ".sweep"))
+        assert page.locator("table.runs button", has_text="gru").count() == 1
+        until(page, lambda: "nothing is running" in text(page, ".sweep"))
+    finally:
+        shutil.rmtree(new)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

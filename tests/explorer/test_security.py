@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from nerode.core.errors import InputError
 from nerode.explorer.guard import HEADERS, POLICY
 from nerode.explorer.serve import open_socket
 from tests.explorer.conftest import slow_language
@@ -201,5 +200,3 @@ def test_a_slow_request_is_stopped_while_others_go_on(tight_address: str) -> Non
 def test_only_this_machine_is_listened_to() -> None:
     with open_socket(0) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
-        with pytest.raises(InputError, match="cannot listen on port"):
-            open_socket(listener.getsockname()[1] if listener.listen() is None else 0)

@@ -1,10 +1,13 @@
-"""What one request may use."""
+"""What one request may use, and how its answer ends."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
 from nerode.core.errors import InputError
+
+DONE = b"\n"
+"""The last byte of a whole answer, which JSON on one line does not have; without it the answer was cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ try:
 
     from nerode.explorer.app import Explorer, make_app
     from nerode.explorer.guard import Access
-except ImportError as error:  # pragma: no cover - needs an installation without the extra
+except ImportError as error:
     raise InputError(
         f"the page needs {error.name}, which is not installed; install `nerode[explore]`"
     ) from None

@@ -18,8 +18,7 @@ import sys
 import traceback
 from typing import Any
 
-DONE = b"\n"
-"""The last byte of a whole answer; JSON on one line has none."""
+from nerode.explorer.limits import DONE
 
 
 def main(kind: str) -> None:

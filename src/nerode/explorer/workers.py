@@ -13,8 +13,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.explorer.limits import Limits
-from nerode.explorer.template_process import DONE
+from nerode.explorer.limits import DONE, Limits
 
 _GRACE = 1.0
 """Seconds between the alarm inside a process and its end by force from outside."""

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nerode.explorer.serve import open_socket
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_server_itself_loads_no_torch() -> None:
+    done = python("import sys, nerode.cli.explore, nerode.explorer.serve\nassert 'torch' not in sys.modules")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("missing", ["uvicorn", "starlette"])
+def test_a_missing_extra_is_told(missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None\nfrom nerode.cli.main import main\nmain(['explore'])"
+    done = python(code)
+    assert done.returncode == 2
+    assert "install `nerode[explore]`" in done.stderr
+
+
+def explore(*options: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nerode.cli.main", "explore", "--no-browser", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, check=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [(["--runs", "no-such-folder"], "no folder"), (["--port", "70000"], "70000")]
+)
+def test_wrong_use(options: list[str], message: str, tmp_path: Path) -> None:
+    done = explore(*options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with open_socket(0) as listener:
+        listener.listen()
+        done = explore("--port", str(listener.getsockname()[1]), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "cannot listen on port" in done.stderr
