@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from nerode.report.published_values import published_values, reference_points
 from nerode.report.run_files import read_run_files
 from nerode.report.run_groups import TaskGroup, group_runs
+from nerode.report.training_runs import MEASURES
 from nerode.reproduce.grazzi import GRAZZI, MEDIANS
+from nerode.reproduce.records import Cell, Lengths, Line
 from tests.report.run_specimens import write_run
 
 
@@ -20,11 +23,24 @@ def test_the_table_of_a_paper_is_found_by_task_and_architecture(tmp_path: Path) 
     values = published_values(group(tmp_path), [GRAZZI])
     assert [value.value for value in values] == [MEDIANS["Mamba [-1,1]"][0]]
     assert values[0].lengths == (42, 256)
-    assert values[0].where.startswith("Grazzi et al. 2025, Table")
-    # The paper's accuracy has chance at 0: it is no share of sequences.
-    assert reference_points(values, "sequence") == ()
-    (point,) = reference_points(values, "scaled")
-    assert (point.x, point.y) == (256, MEDIANS["Mamba [-1,1]"][0])
+    assert values[0].where.startswith("Grazzi et al. 2025, ")
+    # The paper's accuracy is of the last answer, with chance at 0: reports have none like it to draw it with.
+    assert values[0].measure == "final, a guess at 0"
+    assert not any(reference_points(values, measure) for measure in MEASURES)
+
+
+def test_a_value_about_many_lengths_is_shown_at_both_ends(tmp_path: Path) -> None:
+    cells = (
+        Cell(column="20–60", reading=Lengths(low=20, high=60, measure="sequence"), published=0.5),
+        Cell(column="80", reading=Lengths(low=80, high=80, measure="token", chance=0.5), published=0.25),
+    )
+    line = Line(row="parity", model="M", cells=cells, architecture="mamba", cpu={"task": {"name": "parity"}})
+    table = replace(GRAZZI.tables[0], lines=(line,))
+    assert not table.ticks
+    write_run(tmp_path)
+    values = published_values(group(tmp_path), [replace(GRAZZI, tables=(table,))])
+    assert [(p.x, p.y) for p in reference_points(values, "sequence")] == [(20, 0.5), (60, 0.5)]
+    assert [(p.x, p.y) for p in reference_points(values, "scaled")] == [(80, 0.25)]
 
 
 def test_other_tasks_and_stacks_of_other_layers_have_none(tmp_path: Path) -> None:

@@ -123,12 +123,11 @@ def _draw_lengths(axes: Axes, curves: LengthCurves) -> None:
     if curves.trained and lengths and lengths[0] <= curves.trained[1] < lengths[-1]:
         axes.axvline(curves.trained[1], color="#64748b", linestyle="--", linewidth=0.8)
     _theory_bands(axes, curves)
-    if spans_decades(lengths):
+    if spans_decades(curves.span):
         axes.set_xscale("log")
-    if lengths:
-        axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
-        axes.minorticks_off()
-        axes.set_xlim(lengths[0], lengths[-1] if lengths[-1] > lengths[0] else lengths[0] + 1)
+    axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
+    axes.minorticks_off()
+    axes.set_xlim(*curves.span)
     axes.set_ylim(*fitted([], low=curves.floor, high=1.0))
     axes.set_xlabel("length")
     axes.set_ylabel("accuracy")
@@ -137,17 +136,14 @@ def _draw_lengths(axes: Axes, curves: LengthCurves) -> None:
 
 def _theory_bands(axes: Axes, curves: LengthCurves) -> None:
     """A band for each verdict above the plot, from the end of training on."""
-    lengths = curves.lengths
     known = [(i, series.theory) for i, series in enumerate(curves.series) if series.theory]
-    if not known or not lengths:
-        return
-    start = max(curves.trained[1], lengths[0]) if curves.trained else lengths[0]
+    start, end = curves.beyond
     transform = axes.get_xaxis_transform()
     for row, (place, theory) in enumerate(known):
         y = 1.0 + 0.035 * (len(known) - row)
         style: dict[str, Any] = {"color": _THEORY[theory.status], "alpha": 0.6, "linewidth": 3}
         style |= {"transform": transform, "clip_on": False, "solid_capstyle": "butt"}
-        axes.plot([start, lengths[-1]], [y, y], **style)
+        axes.plot([start, end], [y, y], **style)
         axes.plot([start], [y], "o", color=_colour(place), markersize=3, transform=transform, clip_on=False)
 
 

@@ -52,13 +52,12 @@ def published_values(task: TaskGroup, papers: Iterable[Paper] | None = None) -> 
 
 
 def reference_points(values: Iterable[PublishedValue], measure: str) -> tuple[Published, ...]:
-    """Returns the values that are of the measure of a figure, at the longest length that each is about."""
+    """Returns the values that are of the measure of a figure, at both ends of the lengths they are about."""
     return tuple(
-        Published(
-            label=value.label, x=value.lengths[1], y=value.value, source=f"{value.where}, {value.column}"
-        )
+        Published(label=value.label, x=length, y=value.value, source=f"{value.where}, {value.column}")
         for value in values
         if value.measure == measure
+        for length in dict.fromkeys(value.lengths)
     )
 
 
@@ -81,6 +80,13 @@ def _same_task(task: TaskGroup, line: Line) -> bool:
     return asked.get("name") == task.name and all(settings.get(n) == task.settings.get(n) for n in named)
 
 
+def _measure(reading: Lengths) -> str:
+    """The measure as reports call it, or in words where reports have none like it."""
+    if not reading.chance:
+        return reading.measure
+    return "scaled" if reading.measure == "token" else f"{reading.measure}, a guess at 0"
+
+
 def _is_shown(cell: Cell) -> bool:
     return cell.published is not None and isinstance(cell.reading, Lengths)
 
@@ -92,7 +98,7 @@ def _value(model: ModelGroup, paper: Paper, table: Table, cell: Cell) -> Publish
         label=model.label,
         column=cell.column,
         lengths=(cell.reading.low, cell.reading.high),
-        measure="scaled" if cell.reading.chance else cell.reading.measure,
+        measure=_measure(cell.reading),
         value=cell.published,
         printed=cell.printed or f"{cell.published:g}",
         where=f"{paper.reference}, {table.where}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from nerode.core.errors import InputError
 from nerode.report.figures.bars import Bar, BarChart
 from nerode.report.figures.dynamics import dynamics_charts
 from nerode.report.figures.heat_map import MOST_CELLS, HeatMap
-from nerode.report.figures.length_curves import LengthCurves, LengthSeries, SeedCurve
+from nerode.report.figures.length_curves import LengthCurves, LengthSeries, Published, SeedCurve
 from nerode.report.figures.length_figure import length_figure
 from nerode.report.figures.line_chart import Line, LineChart, line_figure
 from nerode.report.figures.marks import fitted, round_numbers, rounded
@@ -102,6 +103,23 @@ def test_a_run_that_stopped_keeps_its_last_value_in_the_median() -> None:
 def test_one_run_is_its_own_line() -> None:
     loss, _ = dynamics_charts([("m", 7, [row(1, 3.0, 0.1)])], measure="token")
     assert [(line.name, line.thin) for line in loss.lines] == [("seed 7", False)]
+
+
+def test_published_lengths_are_on_the_axis() -> None:
+    curves = length_curves()
+    assert curves.span == (40.0, 400.0)
+    wider = replace(curves, published=(Published(label="a", x=1000, y=0.5, source="s"),))
+    assert wider.span == (40.0, 1000.0)
+    assert replace(curves, series=(), published=()).span == (1.0, 2.0)
+    one = LengthSeries(label="a", runs=(SeedCurve(seed=0, points=((40, 1.0),)),))
+    assert replace(curves, series=(one,), published=()).span == (39.0, 41.0)
+
+
+def test_bands_begin_where_training_ends() -> None:
+    curves = length_curves()
+    assert curves.beyond == (60.0, 400.0)
+    for trained in (None, (1, 20), (1, 40), (1, 400), (1, 5000)):
+        assert replace(curves, trained=trained).beyond == (40.0, 400.0)
 
 
 def test_empty_records_still_make_figures() -> None:

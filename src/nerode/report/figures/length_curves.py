@@ -104,6 +104,22 @@ class LengthCurves:
         return sorted({x for s in self.series for run in s.runs for x, _ in run.points})
 
     @property
+    def span(self) -> tuple[float, float]:
+        """Where the axis of lengths begins and ends: all tested and all published ones are on it."""
+        found = [*self.lengths, *(item.x for item in self.published if item.x is not None)]
+        if not found:
+            return 1.0, 2.0
+        first, last = float(min(found)), float(max(found))
+        return (first, last) if first < last else (max(first - 1, 0.5), last + 1)
+
+    @property
+    def beyond(self) -> tuple[float, float]:
+        """The lengths beyond training, as far as the axis goes; the whole axis if there are none on it."""
+        first, last = self.span
+        longest = self.trained[1] if self.trained else first
+        return (float(longest), last) if first < longest < last else (first, last)
+
+    @property
     def floor(self) -> float:
         """Where the axis of accuracies begins: at 0, unless all of them are far above it."""
         return min([0.0 if min(self.values, default=0.0) < 0.45 else 0.4, *self.values])

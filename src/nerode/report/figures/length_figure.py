@@ -54,8 +54,8 @@ def length_figure(curves: LengthCurves) -> Figure:
 
 def _spec(curves: LengthCurves, labels: list[str]) -> Json:
     lengths = curves.lengths
-    log = spans_decades(lengths)
-    x = number_axis("x", "length", log=log, domain=_domain(lengths), values=lengths)
+    log = spans_decades(curves.span)
+    x = number_axis("x", "length", log=log, domain=curves.span, values=lengths)
     y = number_axis("y", "accuracy", domain=fitted([], low=curves.floor, high=1.0))
     y["axis"]["tickCount"] = 6
     colour, dash = colour_channel(labels), dash_channel(labels)
@@ -113,8 +113,7 @@ def _rows(curves: LengthCurves) -> list[Json]:
                     "range": f"{share(least)}–{share(most)}, {seeds} seeds",
                 }
             )
-    domain = _domain(curves.lengths)
-    after = curves.trained[1] if curves.trained else domain[0]
+    start, end = curves.beyond
     for i, series in enumerate(s for s in curves.series if s.theory):
         assert series.theory is not None
         rows.append(
@@ -122,8 +121,8 @@ def _rows(curves: LengthCurves) -> list[Json]:
                 "kind": "theory",
                 "series": series.label,
                 "place": i,
-                "x": max(after, domain[0]),
-                "x2": domain[1],
+                "x": start,
+                "x2": end,
                 "status": series.theory.status,
                 "reason": series.theory.reason,
                 "source": series.theory.source,
@@ -137,16 +136,9 @@ def _rows(curves: LengthCurves) -> list[Json]:
     return rows
 
 
-def _domain(lengths: list[int]) -> list[float]:
-    if not lengths:
-        return [1.0, 2.0]
-    first, last = float(lengths[0]), float(lengths[-1])
-    return [first, last] if first < last else [max(first - 1, 0.5), last + 1]
-
-
 def _training_layers(curves: LengthCurves, x: Json) -> list[Json]:
     """A line where training ends, if there are longer tests."""
-    domain = _domain(curves.lengths)
+    domain = curves.span
     if curves.trained is None or not domain[0] <= curves.trained[1] < domain[1]:
         return []
     where = {key: value for key, value in x.items() if key != "field"} | {"datum": curves.trained[1]}
