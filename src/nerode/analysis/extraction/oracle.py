@@ -236,12 +236,13 @@ _Layout = list[tuple[str, torch.dtype, torch.Size]]
 
 
 def _layout(state: State) -> _Layout:
-    return [(name, value.dtype, value.shape[1:]) for name, value in state.items()]
+    return [(name, state[name].dtype, state[name].shape[1:]) for name in sorted(state)]
 
 
 def _flatten(state: State, count: int) -> Floats:
     parts = []
-    for value in state.values():
+    # By name: a layer may give its state in another order than that of its first state.
+    for _, value in sorted(state.items()):
         real = torch.view_as_real(value) if value.is_complex() else value
         parts.append(real.detach().reshape(count, -1).to(torch.float64))
     if not parts:

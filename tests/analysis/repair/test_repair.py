@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+
+import nerode as nr
+from nerode.analysis.extraction.task_questions import question_of
+from nerode.analysis.repair.search import SearchSettings, find_failing_word
+from nerode.analysis.repair.training import RepairSettings, batch_of, continue_words, repair
+from nerode.analysis.subject import Subject
+from nerode.core.budget import Budget
+from nerode.core.errors import InputError
+from nerode.core.rng import stream
+from nerode.models.architectures.orthogonal import Orthogonal
+from nerode.models.load import load_architecture
+from nerode.tasks.table import TaskConfig
+from tests.analysis.polish.planted import planted, turns
+
+
+def subject_of(task: str, model: torch.nn.Module, **settings: object) -> Subject:
+    return Subject(name=task, model=model.eval(), task=TaskConfig(name=task, settings=settings).build())
+
+
+def brute_force(subject: Subject, longest: int) -> tuple[int, ...] | None:
+    """The first shortest word on which the network and the task differ, by all words."""
+    question = question_of(subject.task)
+    for length in range(1, longest + 1):
+        for word in itertools.product(range(len(question.alphabet)), repeat=length):
+            place = question.target.initial()
+            for letter in word:
+                place = question.target.advance(place, letter)
+            scores = subject.model(torch.tensor([word]))[0][0, -1:]
+            if question.read(scores)[0] != question.target.answer(place):
+                return word
+    return None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_word_is_as_short_as_the_shortest_of_all_words(seed: int) -> None:
+    model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=seed)
+    subject = subject_of("parity", model)
+    expected = brute_force(subject, 8)
+    found = find_failing_word(subject)
+    assert expected is not None
+    assert found.failing is not None
+    assert found.failing.shortest
+    assert len(found.failing.word) == len(expected)
+    assert found.right_up_to == len(expected) - 1
+
+
+def test_a_network_with_finitely_many_states_that_is_right_is_always_right() -> None:
+    model = load_architecture(nr.language("parity"), "lstm")
+    subject = subject_of("predict-parity", model)
+    found = find_failing_word(subject)
+    assert found.failing is None
+    assert found.always_right
+    assert found.why_ended == ""
+
+
+def test_one_weight_changed_gives_a_word() -> None:
+    model = load_architecture(nr.language("parity"), "lstm")
+    with torch.no_grad():
+        dict(model.named_parameters())["blocks.0.layer.recurrent"].neg_()
+    found = find_failing_word(subject_of("predict-parity", model))
+    assert found.failing is not None
+    assert not found.always_right
+
+
+def turning(angles: tuple[float, float]) -> Subject:
+    """A network that counts ones modulo 2 by half turns of the plane; each letter turns a little too far."""
+    subject = planted("Z2", [turns(2, 1)], sharpness=1.0)
+    layer = subject.zoo_model.layers[0]
+    assert isinstance(layer, Orthogonal)
+    rotations = [[[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]] for a in angles]
+    with torch.no_grad():
+        layer.W.weight.copy_(torch.tensor(rotations).reshape(2, 4).T)
+    return subject
+
+
+def test_a_failure_far_away_is_found_with_rounding() -> None:
+    """A quarter of a turn too far is wrong: 32 letters of 0.05 each, and no fewer."""
+    subject = turning((0.01, math.pi + 0.05))
+    settings = SearchSettings(states=500, grids=(0.02,), rounded_states=20_000)
+    found = find_failing_word(subject, settings=settings)
+    assert found.failing is not None
+    assert 32 <= len(found.failing.word) <= 36
+    assert not found.failing.shortest
+    assert 8 <= found.right_up_to < 32
+    without = find_failing_word(subject, settings=SearchSettings(states=500, grids=()))
+    assert without.failing is None
+    assert not without.always_right
+    assert without.why_ended == "more than 500 states"
+
+
+def test_time_that_is_up_ends_the_search_with_what_is_known() -> None:
+    found = find_failing_word(turning((0.01, math.pi + 0.05)), budget=Budget(seconds=1e-9))
+    assert found.failing is None
+    assert found.why_ended == "the time was up"
+
+
+def test_repair_teaches_the_failing_words() -> None:
+    model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=0)
+    subject = subject_of("parity", model, shortest=1, longest=4)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    search = SearchSettings(states=200, grids=())
+    first = find_failing_word(subject, settings=search)
+    record, mended = repair(
+        subject, settings=RepairSettings(rounds=6, steps=60, rate=2e-2, batch=16, search=search)
+    )
+    assert record.rounds[0].search == first
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert (
+        find_failing_word(Subject(name="m", model=mended, task=subject.task), settings=search) == record.last
+    )
+    assert record.last.right_up_to > first.right_up_to
+    assert record.to_json()["rounds"][0]["search"]["failing"]["shortest"] is True
+
+
+@pytest.mark.parametrize("task", ["parity", "flip-flop", "predict-tomita-3", "recognise-tomita-3", "s3"])
+def test_the_targets_of_words_are_those_of_the_task(task: str) -> None:
+    """On words that the task draws itself."""
+    known = TaskConfig(name=task).build()
+    high = known.training_lengths[1]
+    length = next(n for n in range(min(12, high), high + 1) if known.trains_on(n))
+    drawn = known.sample(length, 16, stream(0, "test"))
+    words = [tuple(row) for row in drawn.inputs.tolist()]
+    made = batch_of(question_of(known), words, bits=known.targets_are_bits)
+    both = made.mask & drawn.mask
+    assert both.any()
+    assert torch.equal(made.targets[both].long(), drawn.targets[both].long())
+
+
+def test_continuations_stay_where_the_task_asks() -> None:
+    question = question_of(TaskConfig(name="flip-flop").build())
+    words = continue_words(question, [(0, 3), (0, 4, 2, 3)], 6, stream(0, "test"))
+    assert {len(word) for word in words} == {12}
+    for word in words:
+        place = question.target.initial()
+        for letter in word:
+            place = question.target.advance(place, letter)
+        assert question.target.answer(place) != "outside"
+
+
+def test_what_cannot_be_used_is_refused() -> None:
+    model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=0)
+    with pytest.raises(InputError, match="has no task"):
+        find_failing_word(Subject(name="x", model=model))
+    with pytest.raises(InputError, match="grids above 0"):
+        SearchSettings(grids=(0.0,))
+    with pytest.raises(InputError, match="rate above 0"):
+        RepairSettings(rate=0.0)
