@@ -91,7 +91,10 @@ def train(
             found[number] = record
             board.end(number, record)
     records = [found[number] for number in range(len(specs))]
-    attempts = [_certify(out / folder_name(record.key)) if certify else None for record in records]
+    attempts = [
+        _certify(out / folder_name(record.key)) if certify and record.divergence is None else None
+        for record in records
+    ]
     if as_json:
         for record, attempt in zip(records, attempts, strict=True):
             item = run_item(record.to_json(), None if together else out / folder_name(record.key))
@@ -101,7 +104,8 @@ def train(
     else:
         _show(specs, records, None if together else out)
         _show_attempts(specs, attempts)
-    sys.exit(1 if any(attempt is not None and not attempt.proved for attempt in attempts) else 0)
+    proved = all(attempt is not None and attempt.proved for attempt in attempts)
+    sys.exit(1 if certify and not proved else 0)
 
 
 def _together(specs: list[TrainSpec], board: Board) -> Iterator[tuple[int, RunRecord]]:
