@@ -1,6 +1,7 @@
 """Groups tracked by rotations: trained on length 8, polished, proved; beside Table 2 of seed 003.
 
-Writes experiments/polish/results.jsonl and README.md. Finished runs are kept in out/polish.
+Writes experiments/polish/results.jsonl and README.md. Finished runs are kept
+in out/polish, and what results.jsonl has is not measured again.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nerode.models.folder import read_model
 from nerode.training.defaults import specs_of_seeds
 from nerode.training.evaluation import evaluate
 from nerode.training.run_folder import folder_name, run_in
+from nerode.training.spec import TrainSpec
 from nerode.training.spec_sources import merge, read_toml
 
 ROOT = Path(__file__).parent.parent
@@ -56,17 +58,25 @@ PUBLISHED = (
 COLUMNS = ("Z60", "A4xZ5", "A5")
 
 
-def measure(group: str, seed: int) -> dict[str, Any]:
-    """Trains, polishes in both float types, proves and tests."""
+def spec_of(group: str, seed: int) -> TrainSpec:
     preset, settings = GROUPS[group]
     tables = read_toml(PRESETS / f"group-{preset}-rotations.toml")
-    tables = merge(tables, {"model": {"settings": settings}})
-    (spec,) = specs_of_seeds(tables, seeds=[seed])
+    return specs_of_seeds(merge(tables, {"model": {"settings": settings}}), seeds=[seed])[0]
+
+
+def measure(group: str, seed: int) -> dict[str, Any]:
+    """Trains, polishes in both float types, proves and tests."""
+    spec = spec_of(group, seed)
     run = run_in(RUNS, spec)
     folder = RUNS / folder_name(spec.key)
     subject = load_subject(folder)
-    found: dict[str, Any] = {"group": group, "seed": seed, "training_cpu_seconds": run.cpu_seconds}
-    found["parameters"] = run.parameters
+    found: dict[str, Any] = {
+        "group": group,
+        "seed": seed,
+        "key": spec.key,
+        "parameters": run.parameters,
+        "training_cpu_seconds": run.cpu_seconds,
+    }
     for dtype in ("float32", "float64"):
         place = RUNS / f"{folder.name}-{dtype}"
         tested = LENGTHS if dtype == "float32" else ()
@@ -194,11 +204,26 @@ def page(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     torch.set_num_threads(1)
     PLACE.mkdir(parents=True, exist_ok=True)
+    known = {row["key"]: row for row in read_rows()}
     rows = []
     for group in GROUPS:
         for seed in SEEDS:
-            rows.append(measure(group, seed))
-            print(row_of(rows[-1]), flush=True)
+            row = known.get(spec_of(group, seed).key) or measure(group, seed)
+            rows.append(row)
+            print(row_of(row), flush=True)
+            write(rows + [row for row in known.values() if row not in rows])
+    write(rows)
+
+
+def read_rows() -> list[dict[str, Any]]:
+    """What was measured before; a run that is there is not measured again."""
+    path = PLACE / "results.jsonl"
+    return (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    )
+
+
+def write(rows: list[dict[str, Any]]) -> None:
     lines = "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
     (PLACE / "results.jsonl").write_text(lines, encoding="utf-8")
     (PLACE / "README.md").write_text(page(rows), encoding="utf-8")

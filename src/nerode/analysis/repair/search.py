@@ -162,7 +162,8 @@ class _Walk:
 
     def run(self, marks: Marks) -> tuple[Word, str, str] | None:
         """Returns a word with what is due and what is answered, None if none was found."""
-        level, words = self._machine.initial(), [()]
+        level = self._machine.initial()
+        words: list[Word] = [()]
         places: list[Hashable] = [self._target.initial()]
         self._sums = (np.zeros(level.values.shape[1]), np.zeros(level.values.shape[1]))
         known = set(zip(marks(level), places, strict=True))
