@@ -7,9 +7,12 @@ import torch
 
 from nerode.analysis.fading import predict_fading
 from nerode.analysis.forgetting import fixed_points, forgetting, written_states
+from nerode.analysis.subject import load_subject
 from nerode.core.budget import Budget
 from nerode.core.errors import InputError
 from nerode.tasks.flip_flop_streams import IGNORE, READ, WRITE, ZERO
+from nerode.training.defaults import make_specs
+from nerode.training.run_folder import folder_name, run_in
 from tests.analysis.networks import flip_flop_task, leaky_flip_flop, model_of, subject_of
 
 STATES = {"0.h": torch.tensor([[-1.0], [1.0]])}
@@ -121,3 +124,28 @@ def test_other_tasks_and_growing_states_are_refused():
         forgetting(subject_of(model_of("gru", letters=5)))
     with pytest.raises(InputError, match="no horizon"):
         forgetting(subject_of(model_of("transformer", letters=5, heads=1), task=flip_flop_task()))
+
+
+@pytest.mark.slow
+def test_the_horizon_of_a_trained_mamba_is_predicted_to_the_bit(tmp_path):
+    (spec,) = make_specs("flip-flop", ["mamba"], seeds=[0])
+    record = run_in(tmp_path, spec)
+    assert record.history[-1].validation.accuracy("sequence") == 1
+    found = forgetting(load_subject(tmp_path / folder_name(spec.key)), longest=2_000)
+    lost = {(s.stream, s.bit): s for s in found.streams}
+    assert found.latch is False
+    assert any(s.fails_at is not None for s in found.streams)
+    # The time that is up leaves fixed points unknown, and the failures that were seen still say no.
+    for stream in ("opposite", "same"):
+        for bit in (0, 1):
+            seen = lost[stream, bit]
+            assert seen.predicted == seen.fails_at or (seen.fails_at is None and seen.predicted > 2_000)
+
+
+@pytest.mark.slow
+def test_a_trained_lstm_is_a_latch(tmp_path):
+    (spec,) = make_specs("flip-flop", ["lstm"], seeds=[0])
+    run_in(tmp_path, spec)
+    found = forgetting(load_subject(tmp_path / folder_name(spec.key)), longest=2_000)
+    assert found.latch is True
+    assert "nonlinearly" in found.unpredicted

@@ -9,7 +9,7 @@ prediction   where the only layer is linear, its gates alone say where the state
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,10 +142,11 @@ def forgetting(
     fadings, why = predict_fading(model, written_states(model))
     expected = {(f.written, f.ignored): f for f in fadings}
     points = fixed_points(model, repetitions=repetitions, budget=budget)
+    streams = _streams(model, expected, longest, seed)
     return Forgetting(
-        streams=_streams(model, expected, longest, seed),
+        streams=streams,
         fixed_points=points,
-        latch=None if any(p.always is None for p in points) else all(bool(p.always) for p in points),
+        latch=_is_latch(streams, points),
         prediction=fadings,
         unpredicted=why,
     )
@@ -162,6 +163,15 @@ def read_pair(model: Model, state: State, instruction: int, bits: Tensor) -> Sta
     """Returns the state after an instruction and its bits."""
     _, state = model.step(torch.full_like(bits, instruction), state)
     return model.step(bits + ZERO, state)[1]
+
+
+def _is_latch(streams: Sequence[StreamHorizon], points: Sequence[FixedPoint]) -> bool | None:
+    """Whether constant streams are read rightly at every length: one failure is enough for no."""
+    if any(s.fails_at is not None for s in streams if s.stream != "random"):
+        return False
+    if any(p.always is False for p in points):
+        return False
+    return None if any(p.always is None for p in points) else True
 
 
 @torch.no_grad()
