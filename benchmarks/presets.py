@@ -118,7 +118,7 @@ def _spread(values: list[float]) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value > 1 or value in (0.0, 1.0) else f"{value:.3g}"[1:]
+    return f"{value:,.0f}" if value > 1 else f"{value:.4g}".removeprefix("0") or "0"
 
 
 def run_presets(names: list[str]) -> None:
