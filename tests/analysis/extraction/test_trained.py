@@ -102,7 +102,10 @@ def test_tomita_languages_from_trained_networks(number: int, layers: str) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [5, 6])
 def test_counting_languages_from_trained_lstms(number: int) -> None:
-    subject = trained(f"predict-tomita-{number}", "lstm", seed=1, steps=3000)
+    # Trained up to length 20 only, networks for these two are wrong on longer words, and states show it.
+    subject = trained(f"predict-tomita-{number}", "lstm", seed=1, steps=2000, longest=50)
+    assert subject.record is not None
+    assert subject.record.stopped == "threshold"
     for method, black_box in METHODS:
         found = extract(subject, method=method, black_box=black_box, probe=SHORT, held_out=SHORT)  # type: ignore[arg-type]
         assert found.equal, found.method

@@ -10,11 +10,11 @@ from nerode.training.spec import TrainSpec
 
 
 @functools.cache
-def trained(task: str, layers: str = "lstm", seed: int = 0, steps: int = 600) -> Subject:
+def trained(task: str, layers: str = "lstm", seed: int = 0, steps: int = 600, longest: int = 20) -> Subject:
     """Returns a network that predicts or recognises a language, trained on short words."""
     spec = TrainSpec.from_mapping(
         {
-            "task": {"name": task, "settings": {"longest": 20}},
+            "task": {"name": task, "settings": {"longest": longest}},
             "model": {"layers": layers, "width": 8, "settings": {"hidden": 16}},
             "optimiser": {"rate": 1e-2},
             "run": {

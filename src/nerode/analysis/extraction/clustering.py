@@ -22,6 +22,9 @@ from nerode.core.budget import Budget
 from nerode.core.errors import InputError
 from nerode.languages.alphabet import Word
 
+_FIRST_ROUNDS = 4
+"""Rounds in which an automaton may be large."""
+
 _CHUNK = 1024
 """States whose distances to all points are computed at once."""
 
@@ -36,7 +39,7 @@ class ClusterSettings:
         depth_points: points reached by all short words.
         rounds: tests of the automaton, each of which may split clusters.
         points: points at most.
-        states: states of the automaton at most; more of them are a sign that there is none.
+        states: states of the automaton at most, after a few rounds; more are a sign that there is none.
     """
 
     walks: int = 24
@@ -99,7 +102,9 @@ def extract_by_clusters(
     for number in range(1, settings.rounds + 1):
         hypothesis = cloud.machine().minimise()
         failures = find_failures(machine, hypothesis, probe, rng)
-        large = len(cloud) > settings.points or hypothesis.num_states > settings.states
+        # The first automata are full of wrong guesses, and large ones say nothing yet.
+        many = number > _FIRST_ROUNDS and hypothesis.num_states > settings.states
+        large = many or len(cloud) > settings.points
         late = budget.elapsed() > budget.seconds or number == settings.rounds
         if not failures or large or late:
             return Clusters(machine=hypothesis, points=len(cloud), rounds=number, consistent=not failures)
