@@ -61,6 +61,7 @@ def test_every_figure_fits_a_phone_in_the_dark(open_page: OpenPage, tmp_path: Pa
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     widths = [item["width"] for item in page.evaluate(COUNT)]
     assert all(250 < width <= 390 for width in widths), widths
+    assert {"40", "80", "400"} <= set(page.evaluate(COUNT)[0]["texts"])
 
 
 ATTACKS = [

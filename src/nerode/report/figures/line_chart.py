@@ -131,7 +131,8 @@ def _spec(chart: LineChart) -> Json:
     edges = [*xs, *(m.x for m in marks)] or [1.0]
     x = number_axis("x", chart.x_title, log=chart.log_x, domain=_ends(edges, chart.log_x))
     y = number_axis("y", chart.y_title, log=chart.log_y, domain=_heights(chart, rows))
-    y["axis"]["tickCount"] = 5
+    if not chart.log_y:
+        y["axis"]["tickCount"] = 5
     layers = _curve_layers(chart, x, y, with_tips=len(rows) <= _MOST_POINTERS)
     for i, mark in enumerate(marks):
         layers += _mark_layers(mark, x, i)

@@ -110,14 +110,15 @@ def number_axis(
     scale: Json = {"type": "log", "nice": False} if log else {"type": "linear", "nice": False, "zero": False}
     if domain is not None:
         scale["domain"] = list(domain)
-    # As many ticks as there is room for.
-    axis: Json = {"grid": grid, "title": title, "tickCount": {"expr": "max(3, width / 95)"}}
-    if log and values is None and domain is not None:
-        axis |= {"values": round_numbers(*domain), "format": ",~g"}
+    axis: Json = {"grid": grid, "title": title}
     if values is not None:
-        axis["values"] = list(values)
         # All of them say what was measured; where they do not fit, every other one is left out.
-        axis |= {"format": ",d", "labelOverlap": "parity"}
+        axis |= {"values": list(values), "format": ",d", "labelOverlap": "parity"}
+    elif log and domain is not None:
+        axis |= {"values": round_numbers(*domain), "format": ",~g"}
+    else:
+        # As many as there is room for. Beside given ticks this would thin them out.
+        axis["tickCount"] = {"expr": "max(3, width / 95)"}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 
