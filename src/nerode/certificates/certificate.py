@@ -16,6 +16,7 @@ from typing import Any
 
 from nerode.core.errors import InputError
 from nerode.core.exact import read_exact, write_exact
+from nerode.core.shown import Shown
 
 FORMAT = "nerode-certificate"
 VERSION = 1
@@ -180,7 +181,7 @@ def language_claim(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate:
+class Certificate(Shown):
     """Claims about a network and a language, with their evidence.
 
     Attributes:

@@ -25,6 +25,7 @@ from nerode.compiler.recurrences import Recurrence
 from nerode.core.errors import InputError
 from nerode.core.exact import Exact
 from nerode.core.refs import Reference
+from nerode.core.shown import Shown
 from nerode.languages.alphabet import Alphabet
 
 
@@ -131,7 +132,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class Network(Shown):
     """A network with exact weights."""
 
     alphabet: Alphabet

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nerode.core.budget import Budget
 from nerode.core.errors import InputError
+from nerode.core.shown import Shown
 from nerode.languages.alphabet import Alphabet, Word, WordLike
 
 IntArray = npt.NDArray[np.int32]
@@ -20,7 +21,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Dfa:
+class Dfa(Shown):
     """A complete deterministic automaton; states are 0 … n-1.
 
     Two automata are equal when their tables are. Two *languages* over one alphabet are equal when the

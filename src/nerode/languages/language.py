@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nerode.core.budget import Budget
+from nerode.core.shown import Shown
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
 from nerode.languages.dfa import Dfa
 from nerode.languages.minimise import minimise
@@ -28,7 +29,7 @@ class Legal:
         return [alphabet.symbols[a] for a in sorted(self.symbols)] + ([END] if self.end else [])
 
 
-class Language(ABC):
+class Language(Shown, ABC):
     """A set of words over an alphabet, given by a deterministic machine.
 
     A configuration is a hashable value: a state number for a regular language, counters or a stack for

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from nerode.core.config import from_mapping, to_mapping
 from nerode.core.errors import FormatError, InputError
+from nerode.core.shown import Shown
 from nerode.training.scores import AxisScore, LengthScore
 from nerode.training.spec import Measure
 
@@ -52,7 +53,7 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecord:
+class RunRecord(Shown):
     """What a run found.
 
     Attributes:

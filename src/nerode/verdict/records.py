@@ -9,6 +9,7 @@ from typing import Any
 
 from nerode.core.errors import InputError, UnknownName
 from nerode.core.refs import Reference
+from nerode.core.shown import Shown
 
 
 class Sense(StrEnum):
@@ -93,7 +94,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Shown):
     """The answer for one architecture in one sense.
 
     Attributes:
@@ -137,7 +138,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictTable:
+class VerdictTable(Shown):
     """All verdicts for one language, in the order of architectures and senses."""
 
     language: str

@@ -1,0 +1,147 @@
+"""What notebooks show for languages, automata, verdicts, networks, certificates and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from nerode.algebra.profile import profile
+from nerode.certificates.certificate import Certificate
+from nerode.compiler.network import Network
+from nerode.core.budget import Budget
+from nerode.languages.dfa import Dfa
+from nerode.languages.language import Language
+from nerode.report.automaton_svg import automaton_figure
+from nerode.report.bibliography import Bibliography
+from nerode.report.claims import claim_line
+from nerode.report.network_drawing import draw_network
+from nerode.report.pages import environment
+from nerode.report.training_runs import share
+from nerode.report.verdict_rows import SENSE_TITLES, families
+from nerode.verdict.records import Sense, Verdict, VerdictTable
+
+RUN = "nerode-run"
+
+_SECONDS = 2.0
+"""A cell of a notebook does not wait longer for the algebra of a language."""
+
+_STYLE = Markup("""<style>
+.nerode { --ink: #0f172a; --line: #cbd5e1; --edge: #64748b; --outline: #334155; --card: #fff; --soft: #f1f5f9;
+  --yes-ink: #15803d; --yes-bg: #dcfce7; --no-ink: #b91c1c; --no-bg: #fee2e2; --open-ink: #a1490b;
+  --open-bg: #fef3c7; --muted: #5b6b82; color: var(--ink); background: var(--card); padding: .6em; }
+.nerode .yes { color: var(--yes-ink); } .nerode .no { color: var(--no-ink); }
+.nerode .open { color: var(--open-ink); }
+.nerode td, .nerode th { text-align: left; vertical-align: top; padding: .15em .8em .15em 0; }
+.nerode pre { background: var(--soft); padding: .4em .6em; }
+.nerode .muted { color: var(--muted); } .nerode svg { max-width: 100%; height: auto; }
+</style>""")
+
+
+def html_of(value: object) -> str | None:
+    """Returns a value as HTML for a notebook, None if it has no such display."""
+    for kind, draw in _KINDS:
+        if isinstance(value, kind):
+            return str(Markup('<div class="nerode">{}{}</div>').format(_STYLE, draw(value)))
+    to_json = getattr(value, "to_json", None)
+    data = to_json() if to_json is not None else None
+    if isinstance(data, dict) and data.get("format") == RUN:
+        return str(Markup('<div class="nerode">{}{}</div>').format(_STYLE, _run(data)))
+    return None
+
+
+def svg_of(value: object) -> str | None:
+    """Returns the picture of an automaton or of the automaton of a language, None for other values."""
+    dfa = value if isinstance(value, Dfa) else None
+    if isinstance(value, Language) and value.regular:
+        dfa = value.dfa(Budget(seconds=_SECONDS))
+    if dfa is None:
+        return None
+    markup = str(automaton_figure(dfa).markup)
+    begin, end = markup.find("<svg"), markup.rfind("</svg>")
+    return markup[begin : end + 6] if begin >= 0 else None
+
+
+def _dfa(dfa: Dfa) -> Markup:
+    return automaton_figure(dfa).markup
+
+
+def _language(language: Language) -> Markup:
+    found = profile(language, Budget(seconds=_SECONDS))
+    facts = [language.kind]
+    if found.num_states is not None:
+        facts.append(f"{found.num_states} states")
+    if found.monoid_size is not None:
+        facts.append(f"monoid of {found.monoid_size:,} elements")
+    if found.regular and found.star_free is not None:
+        facts.append("star-free" if found.star_free else "not star-free")
+    figure = _dfa(language.dfa(Budget(seconds=_SECONDS))) if found.regular else Markup("")
+    return Markup("<b>{}</b> <span class='muted'>{}</span><p>{}</p>{}").format(
+        language.name, " · ".join(facts), language.convention, figure
+    )
+
+
+def _table(table: VerdictTable) -> Markup:
+    marks = {"yes": "✓", "no": "✗", "open": "?"}
+    rows = []
+    for family in families(list(table), Bibliography(), sense=Sense.FINITE_PRECISION, dtype=table.dtype):
+        for row in family.rows:
+            answers = {a.sense: a for a in (row.answer, *row.others)}
+            cells = Markup("").join(
+                Markup('<td class="{}">{}</td>').format(a.status, marks.get(a.status, "?"))
+                for a in answers.values()
+            )
+            names = ", ".join(a.name for a in row.architectures)
+            rows.append(Markup("<tr><td>{}</td>{}<td>{}</td></tr>").format(names, cells, row.answer.reason))
+    heads = Markup("").join(Markup("<th>{}</th>").format(title) for title in SENSE_TITLES.values())
+    return Markup("<b>{}</b><table><tr><th>architecture</th>{}<th>because</th></tr>{}</table>").format(
+        table.language, heads, Markup("").join(rows)
+    )
+
+
+def _verdict(verdict: Verdict) -> Markup:
+    return Markup("{} <b class='{}'>{}</b> ({}): {} <span class='muted'>{}</span>").format(
+        verdict.architecture,
+        verdict.status.value,
+        verdict.status.value,
+        verdict.sense.value,
+        verdict.reason,
+        "" if verdict.reference is None else str(verdict.reference),
+    )
+
+
+def _network(network: Network) -> Markup:
+    template: Any = environment().get_template("atlas_language.html.j2").module
+    return Markup("<b>{} for {}</b>{}").format(
+        network.origin.language, network.target, template.network(draw_network(network))
+    )
+
+
+def _certificate(certificate: Certificate) -> Markup:
+    return Markup("<br>").join(escape(claim_line(claim)) for claim in certificate.claims)
+
+
+def _run(data: dict[str, Any]) -> Markup:
+    measure = data["measure"]
+    cells = [(f"{score['length']:,}", share(score[measure])) for score in data["evaluations"]]
+    heads = Markup("").join(Markup("<th>{}</th>").format(length) for length, _ in cells)
+    values = Markup("").join(Markup("<td>{}</td>").format(value) for _, value in cells)
+    return Markup("<b>{}</b> <span class='muted'>seed {}, {:,} steps, {}</span><table>{}{}</table>").format(
+        data["title"],
+        data["complete"]["run"]["seed"],
+        data["steps"],
+        "diverged" if data["divergence"] else f"right ({measure}) at length",
+        Markup("<tr>{}</tr>").format(heads),
+        Markup("<tr>{}</tr>").format(values),
+    )
+
+
+_KINDS: tuple[tuple[type, Callable[[Any], Markup]], ...] = (
+    (Language, _language),
+    (Dfa, _dfa),
+    (VerdictTable, _table),
+    (Verdict, _verdict),
+    (Network, _network),
+    (Certificate, _certificate),
+)
