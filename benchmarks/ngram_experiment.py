@@ -128,8 +128,8 @@ by the last three words, of those that occur five times or more in 100 sentences
 3. **Spectrum.** The paper reports one eigenvalue outside the unit circle. The five seeds have {outside}, with
    radius {radius}; ‖A¹⁶‖ is {power}, so A is not close to nilpotent. With decay 30 on A there are
    {decay_outside} outside, ‖A¹⁶‖ is {decay_power}, and greedy completion is {decay_greedy} (sampled
-   {decay_sampled}). Our own earlier trial (spec/cpu-presets.md, section 1) had fewer outside (2 to 4), and with
-   decay none outside, ‖A¹⁶‖ of 0.07 to 0.14 and greedy completion of 1 on two seeds: that is not found again.
+   {decay_sampled}). Our own earlier trial (spec/cpu-presets.md, section 1) had fewer outside (2 to 4), and
+   with decay none outside, ‖A¹⁶‖ of 0.07 to 0.14 and greedy completion of 1 on two seeds: not found again.
 4. **Clusters.** The paper shows that hidden states cluster by the last three words. The untrained network of
    the same seed clusters better: silhouette {untrained} untrained against {trained} trained; in the plane of
    the principal components {untrained_plane} against {trained_plane}. With decay 30 on A: {decay_trained}, in
@@ -143,7 +143,7 @@ by the last three words, of those that occur five times or more in 100 sentences
    several. The paper finds that (σ∘A)ⁿ approaches 0 nevertheless. The mean norm of 16 iterates on states of
    real sentences, over that of the state, is {free}
    for the five seeds, of 64 iterates {free_far}: it shrinks, slowly.
-   The Lipschitz constant of one step is at least {sampled_lipschitz} and at most {bound}, so it gives no window.
+   The Lipschitz constant of one step is at least {sampled_lipschitz} and at most {bound}: no window follows.
 """
 
 
