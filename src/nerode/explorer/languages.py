@@ -7,6 +7,7 @@ from typing import Any
 from nerode.explorer.eggs import eggs_to_json
 from nerode.explorer.orders import LanguageOrder
 from nerode.explorer.reading import read_language, request_budget
+from nerode.explorer.words import example_word
 from nerode.languages.dfa import Dfa
 from nerode.report.bibliography import Bibliography
 from nerode.report.diagram import Diagram
@@ -52,6 +53,7 @@ def describe(order: LanguageOrder) -> dict[str, Any]:
         "sense": sense_title(sense, order.dtype),
         "task": order.task,
         "targets": _targets(study, sense),
+        "example": example_word(language),
         "accepted": [visible(word) for word in view.accepted],
         "rejected": [visible(word) for word in view.rejected],
         "counts": [{"length": c.length, "words": str(c.words)} for c in view.counts],

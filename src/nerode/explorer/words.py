@@ -12,6 +12,9 @@ from nerode.explorer.reading import read_language
 from nerode.languages.alphabet import Word
 from nerode.languages.language import Language
 
+_HANDY = 12
+"""Letters of the word that the page begins with."""
+
 _SHORTER = 40
 """How many shorter lengths are tried where a language has no word of the wished length."""
 
@@ -30,6 +33,18 @@ def find_word(order: WordOrder) -> dict[str, Any]:
     else:
         word = _member(language, order.length, rng)
     return {"word": language.alphabet.decode(word) if word else "", "length": len(word)}
+
+
+def example_word(language: Language) -> str:
+    """Returns a word of the language to begin with, empty if there is none of a handy length."""
+    for length in (_HANDY, 2 * _HANDY):
+        try:
+            word = _member(language, length, np.random.default_rng(0))
+        except InputError:
+            continue
+        if word:
+            return language.alphabet.decode(word)
+    return ""
 
 
 def _member(language: Language, length: int, rng: np.random.Generator) -> Word:

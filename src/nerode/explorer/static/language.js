@@ -4,8 +4,15 @@ import { byId, element, later, markup, show } from "./elements.js";
 import { ask, isFrozen, isOutdated } from "./server.js";
 
 const EXAMPLES = [
-  ["(ab)*", "auto"], ["(aa)*", "auto"], ["flip-flop", "auto"], ["tomita-3", "auto"], ["dyck-2-3", "auto"], ["S3", "auto"],
-  ["Z60", "auto"], ["anbn", "auto"], ["H (b -> Y O a)", "ltl"],
+  ["(ab)*", "auto", "a regular expression"],
+  ["(aa)*", "auto", "even length: a group of order two is hidden in it"],
+  ["flip-flop", "auto", "memory of one bit: break a linear latch with noise"],
+  ["tomita-3", "auto", "one of the seven classics of grammar induction"],
+  ["dyck-2-3", "auto", "brackets of two kinds, three deep at most"],
+  ["S3", "auto", "the word problem of the permutations of three points"],
+  ["Z60", "auto", "sums modulo 60"],
+  ["anbn", "auto", "not regular: a counter"],
+  ["H (b -> Y O a)", "ltl", "past temporal logic: before each b there was an a"],
 ];
 
 export const language = { answer: null, states: new Map(), arrows: new Map(), cells: [] };
@@ -182,7 +189,7 @@ function listenToFiles() {
 
 export function startLanguage(names) {
   byId("names").replaceChildren(...names.map((row) => element("option", { value: row.name }, row.convention)));
-  byId("examples").replaceChildren(element("span", { class: "muted" }, "try "), ...EXAMPLES.map(([text, mode]) => element("button", { type: "button", onclick: () => choose(text, mode) }, text)));
+  byId("examples").replaceChildren(...EXAMPLES.map(([text, mode, about]) => element("button", { type: "button", class: "card", onclick: () => choose(text, mode) }, element("code", {}, text), element("span", { class: "muted" }, about))));
   fillQuestion();
   const typed = later(220, loadLanguage);
   byId("text").addEventListener("input", () => {
@@ -218,10 +225,21 @@ export function refreshQuestion() {
   fillQuestion();
 }
 
+// A long automaton scrolls inside its card, never the page.
+function keepInView(drawn) {
+  const frame = drawn.closest("figure");
+  const [inner, outer] = [drawn.getBoundingClientRect(), frame.getBoundingClientRect()];
+  if (inner.left < outer.left || inner.right > outer.right) frame.scrollLeft += inner.left - outer.left - outer.width / 2;
+}
+
 // Marks where a word has led: the state, the arrow that was taken, and the element of the monoid.
 export function markPlace(now, before, place) {
-  for (const lit of document.querySelectorAll(".lit")) lit.classList.remove("lit");
-  language.states.get(now)?.classList.add("lit");
+  for (const old of document.querySelectorAll(".lit")) old.classList.remove("lit");
+  const lit = language.states.get(now);
+  if (lit) {
+    lit.classList.add("lit");
+    keepInView(lit);
+  }
   if (before !== undefined) language.arrows.get(`${before} ${now}`)?.classList.add("lit");
   if (!place) return;
   const cell = language.cells[place.box]?.[place.row]?.[place.column];

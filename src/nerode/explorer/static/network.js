@@ -120,14 +120,15 @@ function drawNetwork(answer) {
     { title: "answer", sub: answer.decoder.kind, names: answer.symbols, gives: [], reads: answer.decoder.reads }];
   const [wide, gap, row] = [128, 52, 22];
   const most = Math.max(...boxes.map((box) => Math.min(box.names.length, MOST_DRAWN) + (box.names.length > MOST_DRAWN ? 1 : 0)));
-  const arcs = boxes.length > 2 ? 20 + 12 * Math.min(boxes.length, 6) : 12;
+  const giver = new Map();
+  boxes.forEach((box, i) => box.gives.forEach((name) => giver.set(name, i)));
+  const reach = Math.max(1, ...boxes.flatMap((box, i) => box.reads.map((name) => i - giver.get(name))));
+  const arcs = reach > 1 ? 8 + 9 * Math.min(reach, 6) : 2;
   const height = arcs + 46 + most * row + 12;
   const width = boxes.length * wide + (boxes.length - 1) * gap + 4;
   const drawing = shape("svg", { class: "net", xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height, role: "img" }, shape("title", {}, `Network for ${answer.title}`));
   const lines = shape("g", { class: "lines" });
   drawing.append(lines);
-  const giver = new Map();
-  boxes.forEach((box, i) => box.gives.forEach((name) => giver.set(name, i)));
   boxes.forEach((box, i) => {
     for (const source of new Set(box.reads.map((name) => giver.get(name)))) {
       const [from, to] = [source * (wide + gap) + wide, i * (wide + gap)];

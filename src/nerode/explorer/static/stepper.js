@@ -235,10 +235,7 @@ export function beginWord(answer) {
   pause();
   const letters = answer.spaced ? state.word.split(/\s+/).filter(Boolean) : [...state.word.replace(/\s/g, "")];
   const fits = letters.length > 0 && letters.every((letter) => answer.alphabet.includes(letter));
-  if (!fits) {
-    const first = answer.accepted.filter((word) => word !== "ε" && !word.includes("…")).at(-1);
-    remember({ word: first || "", at: "0" });
-  }
+  if (!fits) remember({ word: answer.example, at: "0" });
   refreshStepper();
 }
 

@@ -2,7 +2,8 @@
 import { element, shape } from "./elements.js";
 
 export const SERIES = 8;
-const WIDTH = 640;
+// Small screens get drawings with fewer units, so that their letters stay as large.
+const WIDTH = innerWidth < 720 ? 380 : 640;
 
 const span = (values) => {
   const low = Math.min(...values);
