@@ -70,7 +70,7 @@ def _differences(result: Plain) -> list[str]:
 
 def _gaps(result: Plain) -> list[tuple[str, ...]]:
     """The tasks of a table on which a compiled network is right everywhere and a trained one is not."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for compiled in result["lines"]:
         if not compiled["claims"] or any(cell["median"] != 1 for cell in compiled["cells"]):
             continue

@@ -63,7 +63,7 @@ def run_table(
         polished: a folder of results of polished networks, for the tables that have a place for them.
     """
     lines = [line for line in table.lines if line.runs_here]
-    specs = [specs_of(line, range(min(seeds or line.seeds, 10_000))) for line in lines]
+    specs = [specs_of(line, range(seeds or line.seeds)) for line in lines]
     records, failures = _run_all(lines, specs, out, jobs, watch)
     results = [
         _compiled_line(table, line) if line.compile_to else _trained_line(table, line, own, records, failures)
