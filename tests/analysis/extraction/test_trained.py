@@ -102,7 +102,7 @@ def test_tomita_languages_from_trained_networks(number: int, layers: str) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [5, 6])
 def test_counting_languages_from_trained_lstms(number: int) -> None:
-    # Trained up to length 20 only, networks for these two are wrong on longer words, and states show it.
+    # Trained up to length 20 only, that for Tomita 5 is wrong on 0¹⁵101, which the search by states finds.
     subject = trained(f"predict-tomita-{number}", "lstm", seed=1, steps=2000, longest=50)
     assert subject.record is not None
     assert subject.record.stopped == "threshold"
