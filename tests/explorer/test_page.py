@@ -158,21 +158,21 @@ def test_noise_breaks_the_linear_latch_and_not_the_tanh_latch(address: str, open
     assert verdict.get_attribute("data-first-wrong") == "none"
     slider = page.locator("#noise")
     slider.focus()
-    for _ in range(7):
+    for _ in range(6):
         slider.press("ArrowRight")
-    assert text(page, "#noise-value") == "±0.2"
+    assert text(page, "#noise-value") == "±0.1"
     assert page.locator("#arithmetic").input_value() == "float64"
-    until(page, lambda: verdict.get_attribute("data-first-wrong") != "none")
+    until(page, lambda: verdict.get_attribute("data-first-wrong") not in (None, "none"))
     first = int(verdict.get_attribute("data-first-wrong"))
     assert 0 < first < len(word)
     assert page.locator(".letter.first-wrong").count() == 1
     assert page.locator(".letter").nth(first - 1).get_attribute("class").endswith("first-wrong")
     page.locator("#target").select_option("elman-tanh")
     until(page, lambda: verdict.get_attribute("data-first-wrong") == "none")
-    assert "noise ±0.2" in verdict.inner_text()
+    assert "noise ±0.1" in verdict.inner_text()
     for dtype in ("float32", "bfloat16", "float16"):
         page.locator("#arithmetic").select_option(dtype)
-        until(page, lambda wanted=dtype: wanted in verdict.inner_text())
+        until(page, lambda wanted=dtype: f"{wanted}, noise ±0.1" in verdict.inner_text())
         assert verdict.get_attribute("data-first-wrong") == "none"
 
 

@@ -123,18 +123,34 @@ function tellWordProblem(message) {
   byId("word").setAttribute("aria-invalid", message ? "true" : "false");
 }
 
+function tellComputing(arithmetic) {
+  const place = byId("network-verdict");
+  delete place.dataset.firstWrong;
+  place.replaceChildren(element("span", { class: "muted" }, `computing, ${arithmetic}…`));
+}
+
+function drawTrace(trace) {
+  tellWordProblem("");
+  stepper.trace = trace;
+  drawTape(trace);
+  tellVerdict(trace);
+  goTo(Math.min(Number(state.at) || 0, trace.letters.length));
+}
+
 export async function loadTrace() {
   if (!language.answer) return;
+  const [job, order] = traceQuestion();
   try {
-    const trace = await ask(...traceQuestion());
-    tellWordProblem("");
-    stepper.trace = trace;
-    drawTape(trace);
-    tellVerdict(trace);
-    goTo(Math.min(Number(state.at) || 0, trace.letters.length));
+    // Floats may take seconds when they are asked for first; the automaton does not wait for them.
+    if (!stepper.trace && order.target && order.arithmetic !== "exact" && !isFrozen) {
+      drawTrace(await ask(job, { language: order.language, word: order.word }));
+    }
+    if (order.target) tellComputing(order.arithmetic);
+    drawTrace(await ask(job, order));
   } catch (error) {
     if (isOutdated(error)) return;
     if (!error.problem) throw error;
+    byId("network-verdict").replaceChildren();
     tellWordProblem(error.message);
   }
 }
@@ -233,6 +249,7 @@ export function refreshStepper() {
 // A new language keeps the word if its letters are still letters, and else begins with one of its own.
 export function beginWord(answer) {
   pause();
+  stepper.trace = null;
   const letters = answer.spaced ? state.word.split(/\s+/).filter(Boolean) : [...state.word.replace(/\s/g, "")];
   const fits = letters.length > 0 && letters.every((letter) => answer.alphabet.includes(letter));
   if (!fits) remember({ word: answer.example, at: "0" });
