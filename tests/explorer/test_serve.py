@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from nerode.explorer.serve import open_socket
+from tests.explorer.conftest import first_line, running
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
@@ -40,6 +43,15 @@ def test_wrong_use(options: list[str], message: str, tmp_path: Path) -> None:
     done = explore(*options, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_it_begins_with_a_language_and_ends_with_an_interrupt() -> None:
+    command = [sys.executable, "-m", "nerode.cli.main", "explore", "(ba)*", "--no-browser"]
+    with running(command) as process:
+        address = first_line(process)
+        assert httpx.get(f"{address}api/begin").json()["first"] == "(ba)*"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import webbrowser
@@ -79,4 +80,6 @@ def serve(
         tell(access.address)
         if browser:
             threading.Timer(0.5, webbrowser.open, [access.address]).start()
-        uvicorn.Server(config).run(sockets=[listener])
+        # The end of an interrupted server is its ordinary end.
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listener])
