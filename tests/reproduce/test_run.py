@@ -155,16 +155,20 @@ def test_polished_networks_are_read_where_there_are_some(tmp_path):
     assert polished_lines(tmp_path / "none") == []
     record = {
         "format": "nerode-polish-record",
-        "group": "Z3",
         "proved": True,
         "after": [{"length": 8, "sequence": 1.0}, {"length": 4096, "sequence": 0.5}],
         "polish_cpu_seconds": 2.0,
     }
-    (tmp_path / "a.json").write_text(json.dumps([record, record]))
-    (tmp_path / "other.json").write_text('{"format": "else"}')
+    row = {"group": "Z3, 4 blocks", "seed": 0, "training_cpu_seconds": 1.0, "float32": record}
+    failed = {**row, "seed": 1, "float32": {**record, "proved": False, "after": []}}
+    other = {"group": "Z2", "float32": {"format": "else"}}
+    rows = "\n".join(map(json.dumps, (row, failed, other)))
+    (tmp_path / "a.jsonl").write_text(rows + "\n")
     (line,) = polished_lines(tmp_path)
-    assert [(cell.column, cell.values) for cell in line.cells] == [("1X", (1.0, 1.0)), ("4096", (0.5, 0.5))]
-    assert line.note.startswith("2 of 2 proved")
-    (tmp_path / "bad.json").write_text("{")
+    assert [(cell.column, cell.values) for cell in line.cells] == [("1X", (1.0, 0.0)), ("4096", (0.5, 0.0))]
+    assert line.seeds == (0, 1)
+    assert line.cpu_seconds == 6.0
+    assert line.note.startswith("1 of 2 seeds proved")
+    (tmp_path / "bad.jsonl").write_text("{")
     with pytest.raises(FormatError, match="cannot be read"):
         polished_lines(tmp_path)

@@ -1,12 +1,12 @@
 """Linear recurrent networks that were polished into exact representations, for the table of state tracking.
 
-`nerode polish` makes them; their records, where there are any, are read from a folder of JSON files.
+`python -m benchmarks polish` writes them, a JSON object a line: the group, the seed, and under the name of
+each float format the record of `nerode polish`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from nerode.reproduce.results import CellResult, LineResult
 from nerode.reproduce.theory import theory_of
 
 FORMAT = "nerode-polish-record"
+DTYPE = "float32"
 
 _COLUMNS = {8: "1X", 16: "2X", 24: "3X", 32: "4X", 40: "5X"}
 """What the table calls multiples of the length of training."""
@@ -23,51 +24,48 @@ _COLUMNS = {8: "1X", 16: "2X", 24: "3X", 32: "4X", 40: "5X"}
 def polished_lines(folder: Path) -> list[LineResult]:
     """Returns a line for each group with polished networks in a folder; none if there is no such folder.
 
+    A seed whose network could not be polished counts as 0 at every length.
+
     Raises:
-        FormatError: for a file that is not JSON.
+        FormatError: for a file that is not JSON lines.
     """
     groups: dict[str, list[dict[str, Any]]] = {}
-    for record in _records(folder):
-        groups.setdefault(str(record["group"]), []).append(record)
-    return [_line(group, records) for group, records in groups.items()]
+    for path in sorted(folder.glob("*.jsonl")):
+        for row in _rows(path):
+            groups.setdefault(str(row["group"]), []).append(row)
+    return [_line(group, rows) for group, rows in groups.items()]
 
 
-def _records(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(folder.rglob("*.json")):
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise FormatError(f"cannot be read: {error}", path=path) from None
-        for item in data if isinstance(data, list) else [data]:
-            if isinstance(item, dict) and item.get("format") == FORMAT and item.get("after"):
-                yield item
+def _rows(path: Path) -> list[dict[str, Any]]:
+    try:
+        found = [json.loads(text) for text in path.read_text(encoding="utf-8").split("\n") if text]
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot be read: {error}", path=path) from None
+    return [row for row in found if isinstance(row, dict) and row.get(DTYPE, {}).get("format") == FORMAT]
 
 
-def _line(group: str, records: list[dict[str, Any]]) -> LineResult:
-    lengths = sorted({score["length"] for record in records for score in record["after"]})
+def _line(group: str, rows: list[dict[str, Any]]) -> LineResult:
+    scores = [{s["length"]: float(s["sequence"]) for s in row[DTYPE]["after"]} for row in rows]
+    lengths = sorted({length for own in scores for length in own})
     cells = tuple(
         CellResult(
             column=_COLUMNS.get(length, str(length)),
             published=None,
             printed="",
-            values=tuple(
-                float(score["sequence"])
-                for record in records
-                for score in record["after"]
-                if score["length"] == length
-            ),
+            values=tuple(own.get(length, 0.0) for own in scores),
             agreement="–",
         )
         for length in lengths
     )
-    proved = sum(bool(record["proved"]) for record in records)
+    proved = sum(bool(row[DTYPE]["proved"]) for row in rows)
     return LineResult(
         row=group,
-        model="rotations, polished (ours)",
+        model="rotations, trained on 8 and polished (ours)",
         kind="polished",
         cells=cells,
-        theory=theory_of(group, "ids4"),
-        seeds=tuple(range(len(records))),
-        cpu_seconds=sum(record["polish_cpu_seconds"] for record in records),
-        note=f"{proved} of {len(records)} proved right at every length in exact arithmetic",
+        theory=theory_of(group.partition(",")[0], "ids4"),
+        seeds=tuple(int(row["seed"]) for row in rows),
+        parameters=rows[0].get("parameters"),
+        cpu_seconds=sum(row["training_cpu_seconds"] + row[DTYPE]["polish_cpu_seconds"] for row in rows),
+        note=f"{proved} of {len(rows)} seeds proved right at every length in exact arithmetic",
     )
