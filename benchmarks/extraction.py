@@ -115,7 +115,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         "",
         f"Of {len(rows)} extractions, {len(learned)} are from compiled networks or trained ones that are",
         f"right on all test words of length 50 and 500; {equal} of these give the target exactly.",
-        f"The other {len(rows) - len(learned)} are from networks that fail on test words of length 50 or 500;",
+        f"The other {len(rows) - len(learned)} are from networks that fail on words of length 50 or 500;",
         f"{sum(row['equal'] for row in rows) - equal} of them give the target: right on the words that are",
         "asked (up to length 200), wrong on long ones.",
         "Not settled: the automaton still differed from the network when extraction ended (after too many",
