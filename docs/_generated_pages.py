@@ -97,17 +97,17 @@ def _theorem_index() -> str:
     lines = [
         "# The theorem table",
         "",
-        "Every verdict of `nerode check` comes from a row of this table; `--details` names the rows that were",
-        "used. Two rows that contradict each other on a named language fail a test.",
+        "Every verdict of `nerode check` comes from a row of this table; `--details` names the rows that",
+        "were used. Two rows that contradict each other on a named language fail a test.",
         "",
         "| row | says | for languages | on architectures with |",
         "|---|---|---|---|",
     ]
-    for row in THEOREMS.values():
-        lines.append(
-            f"| [{row.name}]({row.name}.md) | {row.conclusion.value} | {_cell(row.language.text)} "
-            f"| {_cell(row.architecture.text)} |"
-        )
+    lines += [
+        f"| [{row.name}]({row.name}.md) | {row.conclusion.value} | {_cell(row.language.text)} "
+        f"| {_cell(row.architecture.text)} |"
+        for row in THEOREMS.values()
+    ]
     lines += ["", "```{toctree}", ":hidden:", "", *THEOREMS, "```"]
     return "\n".join(lines) + "\n"
 
@@ -120,13 +120,16 @@ def _commands() -> str:
     ]
     for name, module in COMMANDS.items():
         command = getattr(importlib.import_module(module), "compile_command" if name == "compile" else name)
-        text = command.get_help(click.Context(command, info_name=f"nerode {name}"))
-        lines += ["", f"## nerode {name}", "", "```text", text.rstrip(), "```"]
+        lines += ["", f"## nerode {name}", *_help(command, f"nerode {name}")]
         if isinstance(command, click.Group):
             for part, child in command.commands.items():
-                context = click.Context(child, info_name=f"nerode {name} {part}")
-                lines += ["", f"### nerode {name} {part}", "", "```text", child.get_help(context).rstrip(), "```"]
+                lines += ["", f"### nerode {name} {part}", *_help(child, f"nerode {name} {part}")]
     return "\n".join(lines) + "\n"
+
+
+def _help(command: click.Command, called: str) -> list[str]:
+    text = command.get_help(click.Context(command, info_name=called))
+    return ["", "```text", text.rstrip(), "```"]
 
 
 def _architectures() -> str:
@@ -138,11 +141,11 @@ def _architectures() -> str:
         "| name | title | family | update | class |",
         "|---|---|---|---|---|",
     ]
-    for row in ARCHITECTURES.values():
-        lines.append(
-            f"| `{row.name}` | {_cell(row.title)} | {_cell(family_title(row))} | `{_cell(row.update)}` "
-            f"| {_cell(row.properties.describe())} |"
-        )
+    lines += [
+        f"| `{row.name}` | {_cell(row.title)} | {_cell(family_title(row))} | `{_cell(row.update)}` "
+        f"| {_cell(row.properties.describe())} |"
+        for row in ARCHITECTURES.values()
+    ]
     return "\n".join(lines) + "\n"
 
 

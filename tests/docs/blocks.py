@@ -1,11 +1,11 @@
 """The fenced blocks of a page, in order, and how each kind is run.
 
-    python     runs, all blocks of a page in one namespace
-    console    lines that begin with `$ nerode` run in the folder of the page, and end with exit code 0 or 1, or
-               with 2 if they say `# exit 2`; every other line has to appear in what the command before it
-               printed, but for lines that begin with `…`
-    toml       is written to the file that its first line names (`# file: NAME`)
-    text       is not run: help texts, layouts, commands for a shell
+python     runs, all blocks of a page in one namespace
+console    lines that begin with `$ nerode` run in the folder of the page, and end with exit code 0 or 1,
+           or with 2 if they say `# exit 2`; every other line has to appear in what the command before
+           it printed, but for lines that begin with `…`
+toml       is written to the file that its first line names (`# file: NAME`)
+text       is not run: help texts, layouts, commands for a shell
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run_page(path: Path) -> int:
     for block in blocks_of(path.read_text(encoding="utf-8")):
         place = f"{path.name}, line {block.line}"
         if block.kind == "python":
-            exec(compile(block.text, place, "exec"), space)
+            exec(compile(block.text, place, "exec"), space)  # noqa: S102  (our own pages)
         elif block.kind == "console":
             _run_console(block.text, place)
         elif block.kind == "toml":

@@ -1,7 +1,7 @@
 """Values that a notebook shows as more than text.
 
-What they look like is decided in `report`, which is on top of everything; so the drawing is found by name when
-a notebook asks for it. Showing never raises: what cannot be drawn is printed as text.
+What they look like is decided in `report`, which is on top of everything; so the drawing is found by name
+when a notebook asks for it. Showing never raises: what cannot be drawn is printed as text.
 """
 
 from __future__ import annotations
