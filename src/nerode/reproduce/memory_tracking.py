@@ -139,7 +139,8 @@ TABLE_2 = Table(
         "the smaller group is the likely reason, and the limit that the paper finds is not tested at this "
         "scale.",
         "In the copy of the paper at hand the marks of A5 are shifted by one column (a cross at the length "
-        "of training before ticks); they are read shifted back, and 5X of the recurrent networks is left out.",
+        "of training before ticks); they are read shifted back, and 5X of the recurrent networks is left "
+        "out.",
         "The polished rotations are a linear recurrence with a dense transition for each letter, the class "
         "of IDS4: trained on length 8 they drift, averaged over the group they are exact. They use the "
         "multiplication table of the group; `python -m benchmarks polish` makes them.",
