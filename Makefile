@@ -19,14 +19,14 @@ test-slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(VENV)/.installed-test
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks docs
+	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-test
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks docs
+	$(BIN)/ruff check --fix src tests benchmarks docs
 
 golden: $(VENV)/.installed-test
 	NERODE_GOLDEN=write $(BIN)/python -m pytest -q tests/cli/test_golden.py

@@ -19,6 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nerode.algebra.profile import profile
+    from nerode.analysis.examination import analyse
+    from nerode.analysis.extraction.extract import extract
+    from nerode.analysis.polish.pipeline import polish
+    from nerode.analysis.subject import load_subject
     from nerode.certificates.certify import certify
     from nerode.compiler.construction import Options
     from nerode.compiler.interpreter import Interpreter
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from nerode.models.load import load_architecture, load_model
     from nerode.models.model import ModelConfig, build_model
     from nerode.training.loop import train
+    from nerode.training.run_folder import read_run
     from nerode.training.spec import TrainSpec
     from nerode.verdict.decide import decide
 
@@ -63,6 +68,11 @@ _HOMES = {
     "read_model": ("nerode.models.folder", "read_model"),
     "save_model": ("nerode.models.folder", "save_model"),
     "train": ("nerode.training.loop", "train"),
+    "analyse": ("nerode.analysis.examination", "analyse"),
+    "extract": ("nerode.analysis.extraction.extract", "extract"),
+    "load_subject": ("nerode.analysis.subject", "load_subject"),
+    "polish": ("nerode.analysis.polish.pipeline", "polish"),
+    "read_run": ("nerode.training.run_folder", "read_run"),
 }
 
 __all__ = [
@@ -77,18 +87,23 @@ __all__ = [
     "NotCompilable",
     "Options",
     "TrainSpec",
+    "analyse",
     "build_model",
     "certify",
     "compile_language",
     "configuration",
     "decide",
+    "extract",
     "language",
     "load_architecture",
     "load_model",
+    "load_subject",
     "minimise",
     "model_config",
+    "polish",
     "profile",
     "read_model",
+    "read_run",
     "save_model",
     "train",
 ]

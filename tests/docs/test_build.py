@@ -1,0 +1,33 @@
+"""The documentation builds offline without a warning, and says what the API promises."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nerode as nr
+from nerode.verdict.theorems import THEOREMS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "What can a sequence model compute" in page
+    for name in THEOREMS:
+        assert (tmp_path / "generated" / "theorems" / f"{name}.html").exists()
+    outside = re.findall(r'(?:src|href)="(https?://[^"]+)"', page)
+    assert not [url for url in outside if url.endswith((".js", ".css"))]
+
+
+def test_the_reference_lists_the_names_of_the_api() -> None:
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\.\. auto(?:function|class|exception):: (\S+)", page, re.MULTILINE)
+    homes = {".".join(home) for home in nr._HOMES.values()}
+    assert sorted(listed) == sorted(homes)
+    assert sorted(nr._HOMES) == sorted(nr.__all__)
