@@ -22,6 +22,7 @@ COMMANDS = {
     "train": "nerode.cli.train",
     "analyse": "nerode.cli.analyse",
     "extract": "nerode.cli.extract",
+    "repair": "nerode.cli.repair",
     "compare": "nerode.cli.compare",
     "sweep": "nerode.cli.sweep",
     "runs": "nerode.cli.runs",

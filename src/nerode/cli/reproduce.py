@@ -105,7 +105,7 @@ def _run(
         polished=EXPERIMENTS / "polish",
     )
     plain = result.to_json()
-    if keep is not None:
+    if keep is not None and result.lines:
         path = write_result(keep / "reproduce", result)
         write_atomically(path.with_suffix(".md"), table_markdown(plain))
     if as_json:

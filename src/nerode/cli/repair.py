@@ -1,0 +1,83 @@
+"""`nerode repair`: the shortest word that a trained network gets wrong, and training that goes on with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nerode.cli.options import budget_options, make_budget
+
+if TYPE_CHECKING:
+    from nerode.analysis.repair.search import FailureSearch
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Go on training with the failing words, and write the model here.",
+)
+@click.option("--rounds", type=click.IntRange(1, 1000), default=10, show_default=True, help="Words at most.")
+@click.option(
+    "--steps", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Updates for each word."
+)
+@click.option(
+    "--rate", type=click.FloatRange(0, min_open=True), default=1e-3, show_default=True, help="Learning rate."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the training words.")
+@budget_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:
+    r"""Find the shortest word that a trained network answers wrongly; with -o, train on it.
+
+    Exit code 1 if the network is wrong somewhere (with -o: still wrong afterwards).
+
+    \b
+    nerode repair runs/9b7ef0cf02d1bbd9
+    nerode repair runs/9b7ef0cf02d1bbd9 -o mended
+    """
+    from nerode.analysis.repair.search import find_failing_word
+    from nerode.analysis.repair.training import RepairSettings
+    from nerode.analysis.repair.training import repair as mend
+    from nerode.analysis.subject import load_subject
+    from nerode.training.run_folder import write_model
+
+    subject, budget = load_subject(folder), make_budget(options)
+    if out is None:
+        last, found = (search := find_failing_word(subject, budget=budget)), search.to_json()
+    else:
+        settings = RepairSettings(
+            rounds=options["rounds"], steps=options["steps"], rate=options["rate"], seed=options["seed"]
+        )
+        record, model = mend(subject, settings=settings, budget=budget)
+        write_model(out, model)
+        last, found = record.last, {**record.to_json(), "out": str(out)}
+        if not as_json:
+            for number, done in enumerate(record.rounds, start=1):
+                click.echo(f"round {number}: {_said(done.search)}; loss {done.loss:.3g} after training on it")
+    click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False) if as_json else _said(last))
+    if last.failing is not None:
+        raise SystemExit(1)
+
+
+def _said(search: FailureSearch) -> str:
+    """What a search found, in a line."""
+    if search.failing is not None:
+        word = " ".join(search.failing.word) or "the empty word"
+        which = (
+            "shortest failing word" if search.failing.shortest else "failing word (perhaps not the shortest)"
+        )
+        return f"{which}: {word} — expected {search.failing.expected}, got {search.failing.got}"
+    if search.always_right:
+        return (
+            f"right on every word, step by step in these floats: all {search.states:,} states were looked at"
+        )
+    return (
+        f"no failing word found; right on every word of length {search.right_up_to} or less "
+        f"({search.states:,} states; the search ended because of {search.why_ended})"
+    )
