@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # A chromium that could not be installed skips nothing silently: the browser tests say so.
 APT := $(shell command -v apt-get 2>/dev/null)
 
-.PHONY: run test test-slow golden bench lint format clean chromium
+.PHONY: run test test-slow golden bench docs lint format clean chromium
 
 run: $(VENV)/.installed-run
 	$(BIN)/nerode atlas -o $(OUT)/atlas.html
@@ -30,6 +30,10 @@ format: $(VENV)/.installed-test
 
 golden: $(VENV)/.installed-test
 	NERODE_GOLDEN=write $(BIN)/python -m pytest -q tests/cli/test_golden.py
+
+docs: $(VENV)/.installed-test
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs $(OUT)/docs
+	@echo $(OUT)/docs/index.html
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks

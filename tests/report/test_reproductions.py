@@ -149,13 +149,16 @@ def test_the_page_counts_and_lists_what_differs():
     assert "proved: all lengths in exact arithmetic" in text
 
 
-def test_the_page_shows_what_is_expressed_and_not_learned():
+def test_the_page_shows_compiled_networks_beside_trained_ones():
     right = cell(values=[1.0], median=1.0, low=1.0, high=1.0, agreement="–")
     compiled = line(kind="compiled", cells=[right], claims=[PROVED], seeds=[], architecture="gla")
     text = claims_page([result(line(), compiled)])
-    assert "Mamba, 1 layer: 54 | 0.6 (0.5–0.7) | gla: 1 | all lengths in exact arithmetic" in text
+    assert (
+        "Mamba, 1 layer: 54 | 0.6 (0.5–0.7) | yes (robust: no) | gla: 1 | all lengths in exact arithmetic"
+        in text
+    )
     learned = line(cells=[cell(median=0.95)])
-    assert "is not learned" not in claims_page([result(learned, compiled)])
+    assert "Compiled beside trained" not in claims_page([result(learned, compiled)])
 
 
 def test_a_terminal_shows_the_table():

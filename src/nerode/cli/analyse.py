@@ -88,7 +88,8 @@ def _metric_lines(found: dict[str, Any]) -> str:
     noise = "wrong without noise" if found["noise_radius"] is None else f"{found['noise_radius']:.3g}"
     lines = [
         f"\n{found['states']:,} states around {found['places']} of the automaton, "
-        f"in {found['components']} parts; diameter {found['diameter']:.3g}, least distance of different ones {separation}",
+        f"in {found['components']} parts; diameter {found['diameter']:.3g}, "
+        f"least distance of different ones {separation}",
         f"noise that the rates allow {found['promised_radius']:.3g}, noise that was survived {noise}",
     ]
     for row in found["rates"]:
