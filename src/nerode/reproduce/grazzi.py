@@ -144,8 +144,8 @@ GRAZZI = Paper(
             scale="one layer of 2,000 to 13,000 parameters, at most 600 steps of 64",
             lines=tuple(map(_parity_line, MODELS)),
             remarks=(
-                "DeltaNet [-1,1] has parity right at the lengths of training and not beyond them in every seed, "
-                "after at most 600 steps; the paper trains for 100,000. Longer training was not tried.",
+                "DeltaNet [-1,1] has parity right at the lengths of training and not beyond them in every "
+                "seed, after at most 600 steps; the paper trains for 100,000. Longer training was not tried.",
             ),
         ),
         Table(

@@ -184,8 +184,8 @@ FIGURE_1 = Table(
     scale=_SCALE,
     lines=tuple(_beyond(line) for line in TABLE_3.lines if line.row == ROWS[0][0] and line.model in _BEYOND),
     remarks=(
-        "As in the paper, S4D is at chance with twice the blanks, gated networks and two layers of Mamba go on, "
-        "and nobody has longer patterns. At ten times the blanks LSTM and Mamba fade here; training ends when "
-        "validation is right, after a few hundred steps, where the paper allows 150,000.",
+        "As in the paper, S4D is at chance with twice the blanks, gated networks and two layers of Mamba "
+        "go on, and nobody has longer patterns. At ten times the blanks LSTM and Mamba fade here; training "
+        "ends when validation is right, after a few hundred steps, where the paper allows 150,000.",
     ),
 )

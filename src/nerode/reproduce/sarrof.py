@@ -295,9 +295,9 @@ SARROF = Paper(
             scale="lengths up to 64, 2,354 parameters",
             lines=(_flip_flop_line(),),
             remarks=(
-                "Trained on lengths up to 64 here and at 512 in the paper, with 2,354 parameters. Checked: with "
-                "streams of ignored bits every seed of this Mamba forgets (metric-automata:flip-flop); full "
-                "length was not tried.",
+                "Trained on lengths up to 64 here and at 512 in the paper, with 2,354 parameters. Checked: "
+                "with streams of ignored bits every seed of this Mamba forgets "
+                "(metric-automata:flip-flop); full length was not tried.",
             ),
         ),
         Table(
