@@ -53,7 +53,7 @@ $(VENV)/bin/python:
 NATIVE := setup.py $(wildcard src/nerode/models/native/*.[ch]pp)
 
 $(VENV)/.installed-run: pyproject.toml $(NATIVE) $(VENV)/bin/python
-	$(PIP) install -q -e ".[torch]"
+	$(PIP) install -q -e ".[explore,extract,plots,torch]"
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml $(NATIVE) $(VENV)/bin/python
