@@ -63,8 +63,10 @@ def toml_value(value: Any) -> str:
     Raises:
         InputError: for a value that TOML does not have.
     """
-    if isinstance(value, bool | str):
-        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool):
+        return json.dumps(value)
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, Mapping):
@@ -77,4 +79,9 @@ def toml_value(value: Any) -> str:
 
 
 def _key(name: str) -> str:
-    return name if _BARE.match(name) else json.dumps(name)
+    return name if _BARE.match(name) else _text(name)
+
+
+def _text(value: str) -> str:
+    # What JSON escapes is escaped alike in TOML, which asks for one character more.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
