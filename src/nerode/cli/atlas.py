@@ -7,8 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,8 @@ def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **op
     """
     started = time.monotonic()
     names = _names(suite, only)
-    entries = list(_progress(_entries(names, output, options), names))
+    found = dict(_progress(_entries(names, output, options), len(names)))
+    entries = [found[name] for name in names]
     trained = read_experiments(options["experiments"])
     for folder in options["runs"]:
         trained += read_runs(folder)
@@ -112,32 +112,45 @@ def _command(output: Path, suite: str | None, only: str | None) -> str:
     return f"nerode atlas{chosen} -o {output}"
 
 
-def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterator[AtlasEntry]:
-    """Yields the entries in order; several processes work ahead where there are several."""
+def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterator[tuple[str, AtlasEntry]]:
+    """Yields names with their entries as they are ready."""
     budget, sense, networks = make_budget(options), Sense(options["sense"]), options["networks"]
     limits = {field.name: getattr(budget, field.name) for field in fields(budget) if field.name[0] != "_"}
     cache = AtlasCache(
         None if options["fresh"] else output.parent / ".atlas",
         {"budget": limits, "sense": sense.value, "networks": networks},
     )
-    kept = {name: entry for name in names if (entry := cache.read(name)) is not None}
-    missing = [name for name in names if name not in kept]
-    with ExitStack() as stack:
-        if options["jobs"] == 1 or len(missing) <= 1:
-            found = (_entry(name, budget, sense, networks) for name in missing)
+    missing = []
+    for name in names:
+        entry = cache.read(name)
+        if entry is None:
+            missing.append(name)
         else:
-            pool = stack.enter_context(ProcessPoolExecutor(max_workers=min(options["jobs"], len(missing))))
-            found = (
-                future.result()
-                for future in [pool.submit(_entry, name, budget, sense, networks) for name in missing]
-            )
+            yield name, entry
+    for name, entry in _computed(missing, options["jobs"], budget, sense, networks):
+        cache.write(name, entry)
+        yield name, entry
+
+
+def _computed(
+    names: list[str], jobs: int, budget: Budget, sense: Sense, networks: bool
+) -> Iterator[tuple[str, AtlasEntry]]:
+    """Yields entries as they are ready; where several processes work, those that take long begin first."""
+    if jobs == 1 or len(names) <= 1:
         for name in names:
-            if name in kept:
-                yield kept[name]
-                continue
-            entry = next(found)
-            cache.write(name, entry)
-            yield entry
+            yield name, _entry(name, budget, sense, networks)
+        return
+    with ProcessPoolExecutor(max_workers=min(jobs, len(names))) as pool:
+        order = sorted(names, key=lambda name: -_cost(name))
+        work = {pool.submit(_entry, name, budget, sense, networks): name for name in order}
+        for future in as_completed(work):
+            yield work[future], future.result()
+
+
+def _cost(name: str) -> int:
+    """What says how long a language takes: its letters times its states."""
+    language = find_language(name)
+    return len(language.alphabet) * (language.num_states() or 1)
 
 
 def _entry(name: str, budget: Budget, sense: Sense, networks: bool) -> AtlasEntry:
@@ -158,16 +171,16 @@ def _entry(name: str, budget: Budget, sense: Sense, networks: bool) -> AtlasEntr
     return entry_of(row, sense=sense)
 
 
-def _progress(entries: Iterator[AtlasEntry], names: list[str]) -> Iterator[AtlasEntry]:
+def _progress(entries: Iterator[tuple[str, AtlasEntry]], total: int) -> Iterator[tuple[str, AtlasEntry]]:
     """Passes the entries on, with a bar on a terminal and one line a language elsewhere."""
     if sys.stderr.isatty():
         from rich.progress import track
 
         from nerode.report.terminal import make_console
 
-        yield from track(entries, total=len(names), description="atlas", console=make_console(stderr=True))
+        yield from track(entries, total=total, description="atlas", console=make_console(stderr=True))
         return
-    for i, entry in enumerate(entries, start=1):
+    for i, (name, entry) in enumerate(entries, start=1):
         made = len(entry.networks)
-        click.echo(f"[{i}/{len(names)}] {names[i - 1]}: {made} networks, {entry.proved} proved", err=True)
-        yield entry
+        click.echo(f"[{i}/{total}] {name}: {made} networks, {entry.proved} proved", err=True)
+        yield name, entry
