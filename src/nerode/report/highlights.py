@@ -59,7 +59,7 @@ def _counters(table: Mapping[str, Any] | None) -> Highlight | None:
     if not any(line["kind"] == "compiled" for line in lines):
         return None
     return Highlight(
-        title="A counter: the weights exist at every length, training finds others",
+        title="A counter: compiled for every length, and trained",
         columns=_columns(lines),
         rows=tuple(row for line in lines for row in _rows(line)),
         note=f"Dyck-1, whole words right in %, by length. {_again(table)}",
@@ -83,7 +83,7 @@ def _split(*tables: Mapping[str, Any] | None) -> Highlight | None:
         ]
     assert tables[0] is not None
     return Highlight(
-        title="Mamba learns what is star-free, and nothing else",
+        title="Star-free or not: what a layer of Mamba learns for longer words",
         columns=("languages right beyond the lengths of training",),
         rows=tuple(rows),
         note=f"One layer of Mamba; the median of all seeds at the longest lengths. {_again(tables[0])}",
@@ -107,7 +107,7 @@ def _groups(table: Mapping[str, Any] | None) -> Highlight | None:
     if not any(strong for _, strong, _ in rows):
         return None
     return Highlight(
-        title="Groups: a linear recurrence, trained on length 8 and polished, is right at length 4,096",
+        title="Groups: a linear recurrence, trained on length 8, then polished",
         columns=("8", "40", "64", "512", "4,096"),
         rows=tuple(sorted(rows, key=lambda row: not row[1])),
         note=f"Whole words right in %: median (worst–best seed). {_again(table)} and nerode polish.",
@@ -120,7 +120,7 @@ def _horizon(table: Mapping[str, Any] | None) -> Highlight | None:
     if table is None:
         return None
     return Highlight(
-        title="100 % in validation, and the bit is gone after 100 letters",
+        title="A bit to remember: right in validation, and how long it survives",
         columns=_columns(table["lines"]),
         rows=tuple(
             (line["model"], line["model"] == "LSTM", tuple(_text(cell) for cell in line["cells"]))
