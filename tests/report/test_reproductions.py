@@ -144,7 +144,7 @@ def test_the_page_counts_and_lists_what_differs():
     assert "3 published cells compared: 2 agrees, 1 differs" in text
     assert "6 training runs, 3 CPU minutes; 1 compiled networks" in text
     assert "## Where we disagree" in text
-    assert "LSTM: 51–100: 54, ours 0.6 (0.5–0.7)" in text
+    assert "LSTM: 51–100: 54, ours 0.6 (0.5–0.7) (3 seeds)" in text
     assert "the rule" in text
     assert "proved: all lengths in exact arithmetic" in text
 
