@@ -40,6 +40,8 @@ def line(**changes):
         "cells": [cell()],
         "theory": {"status": "yes", "robust": "no", "reason": "", "reference": ""},
         "seeds": [0, 1, 2],
+        "keys": ["a", "b", "c"],
+        "cpu_seconds": 90.0,
         "diverged": [],
         "failed": [],
         "claims": [],
@@ -140,9 +142,9 @@ def test_the_markdown_of_a_table_has_all_that_is_needed_to_repeat_it():
 
 def test_the_page_counts_and_lists_what_differs():
     other = line(cells=[cell(agreement="differs"), cell(agreement="–")], model="LSTM")
-    text = claims_page([result(line(), other), result(line(claims=[PROVED], kind="compiled"))])
+    text = claims_page([result(line(), other), result(line(claims=[PROVED], kind="compiled", keys=[]))])
     assert "3 published cells compared: 2 agrees, 1 differs" in text
-    assert "6 training runs, 3 CPU minutes; 1 compiled networks" in text
+    assert "3 training runs, 3 CPU minutes; 1 compiled networks" in text
     assert "## Where we disagree" in text
     assert "LSTM: 51–100: 54, ours 0.6 (0.5–0.7) (3 seeds)" in text
     assert "the rule" in text

@@ -53,12 +53,17 @@ def _summary(results: Sequence[Plain]) -> str:
     compared = sum(counts[name] for name in _ORDER)
     listed = ", ".join(f"{counts[name]} {name}" for name in _ORDER if counts[name])
     lines = [line for result in results for line in result["lines"]]
-    runs = sum(len(line["seeds"]) for line in lines if line["kind"] == "trained")
     proved = sum(bool(line["claims"]) for line in lines)
-    minutes = sum(result["cpu_seconds"] for result in results) / 60
+    # Tables may share runs.
+    runs: set[str] = set()
+    seconds = 0.0
+    for line in lines:
+        if not line["keys"] or not runs.issuperset(line["keys"]):
+            seconds += line["cpu_seconds"]
+        runs.update(line["keys"])
     return (
-        f"{compared} published cells compared: {listed}. {runs:,} training runs, {minutes:,.0f} CPU minutes; "
-        f"{proved} compiled networks with a proof."
+        f"{compared} published cells compared: {listed}. {len(runs):,} training runs, "
+        f"{seconds / 60:,.0f} CPU minutes; {proved} compiled networks with a proof."
     )
 
 
