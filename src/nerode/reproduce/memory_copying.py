@@ -109,10 +109,7 @@ _SCALE = (
     "S = 4 and T ≤ 12 with 4 symbols for S = 10, T ≤ 50, 8 symbols; 10^4 parameters, 300 to 1,500 steps of "
     "64 for 150,000 of 2,048"
 )
-_CORRECTED = (
-    "test patterns never trained on; rates from short trials at the lengths of training, none from longer "
-    "ones"
-)
+_CORRECTED = "test patterns never trained on; one rate a model, set beforehand and not by longer sequences"
 
 TABLE_3 = Table(
     name="table-3",
