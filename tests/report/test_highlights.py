@@ -63,7 +63,7 @@ def test_the_four_comparisons(tmp_path: Path) -> None:
         ("gla, compiled", True, ("100",)),
     )
     assert [row[2] for row in split.rows] == [("1 of 2",), ("1 of 2",), ("0 of 1",), ("0 of 1",)]
-    assert groups.rows[0] == ("A5: linear, polished", True, ("100", "–", "–", "100", "100 (50–100)"))
+    assert groups.rows[0] == ("A5, polished", True, ("100", "–", "–", "100", "100 (50–100)"))
     assert groups.rows[1] == ("A5: LSTM, 1 layer", False, ("100", "–", "–", "0", "–"))
     assert horizon.rows == (("LSTM", True, ("100",)),)
 

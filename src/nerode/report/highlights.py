@@ -101,7 +101,7 @@ def _groups(table: Mapping[str, Any] | None) -> Highlight | None:
         cells = {cell["column"]: cell for cell in line["cells"]}
         texts = tuple(_text(cells.get(column)) for column in wanted)
         if line["kind"] == "polished":
-            rows.append((f"{line['row']}: linear, polished", True, texts))
+            rows.append((f"{line['row']}, polished", True, texts))
         elif line["model"].startswith(("LSTM", "Mamba")):
             rows.append((f"{line['row']}: {line['model']}", False, texts))
     if not any(strong for _, strong, _ in rows):

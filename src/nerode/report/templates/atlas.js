@@ -163,6 +163,7 @@
   };
   addEventListener("hashchange", openTarget);
   openTarget();
+  paint();
   document.querySelector(".controls").hidden = false;
   document.documentElement.dataset.ready = "true";
 })();
