@@ -175,6 +175,14 @@ def test_sizes(text, architecture, layers, width, factors):
     assert (size.layers, size.width, size.factors) == (layers, width, factors)
 
 
+@pytest.mark.parametrize("architecture", ["ssm", "gla", "lstm"])
+def test_one_layer_of_counters_is_no_recogniser(architecture):
+    # ")(" leaves the same counter as "()", so one counter and no more cannot tell whole words apart.
+    verdict = table("dyck-1", "recognise")[architecture]
+    assert verdict.status == "yes"
+    assert verdict.size is None
+
+
 @pytest.mark.parametrize("task", list(Task))
 @pytest.mark.parametrize("name", list(BESTIARY))
 def test_no_two_rows_contradict_each_other(name, task):

@@ -17,7 +17,7 @@ from nerode.verdict.classes import (
     squashed,
 )
 from nerode.verdict.facts import Facts, counter_language, of_family, regular
-from nerode.verdict.records import Provenance, Sense, Size, Status
+from nerode.verdict.records import Provenance, Sense, Size, Status, Task
 from nerode.verdict.theorems.base import Theorem, theorem
 
 
@@ -29,8 +29,9 @@ def _elman_size(facts: Facts, architecture: Architecture) -> Size | None:
     return Size(layers=1, width=states * letters, note="one unit for each state and letter")
 
 
-def _counter_size(facts: Facts, architecture: Architecture) -> Size:
-    return Size(layers=1, width=facts.num_counters)
+def _counter_size(facts: Facts, architecture: Architecture) -> Size | None:
+    """The counters suffice where every prefix is valid; a recogniser has to remember errors besides."""
+    return Size(layers=1, width=facts.num_counters) if facts.task is Task.PREDICT else None
 
 
 theorem(
@@ -70,7 +71,7 @@ theorem(
         name="counters-in-one-layer",
         statement="Dyck-1, Shuffle-Dyck, n-ary Boolean expressions and aⁿbⁿ(cⁿ(dⁿ)) are predicted by "
         "one layer "
-        "of integer counters.",
+        "of integer counters; a second layer that tallies errors recognises them.",
         language=counter_language,
         architecture=linear & can_hold & free_write & plain_state,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
