@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file, save_file
 
 from nerode.analysis.polish.pipeline import polish
 from nerode.certificates.representation_bounds import SCALE, conjugate, drift_of, embed, enclose, to_scale
 from nerode.certificates.representation_checker import check_polished
-from nerode.core.errors import FormatError
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded, FormatError
 from nerode.core.exact import root_of_unity, square_root
+from nerode.models.folder import read_model
 from tests.analysis.polish.planted import planted, points, turned
 
 
@@ -47,7 +50,16 @@ def change_weight(folder: Path, name: str, edit: Callable[[Any], None]) -> None:
     weights = {key: value.copy() for key, value in load_file(path).items()}
     edit(weights[next(key for key in weights if key.endswith(name))])
     save_file(weights, path)
-    change(folder, lambda data: data.update(weights=hashlib.sha256(path.read_bytes()).hexdigest()))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    change(folder, lambda data: data.update(weights=digest))
+    change_config(folder, lambda data: data.update(weights=digest))
+
+
+def change_config(folder: Path, edit: Callable[[Any], None]) -> None:
+    path = folder / "config.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+    edit(data)
+    path.write_text(json.dumps(data), encoding="utf-8")
 
 
 def refused(folder: Path) -> str:
@@ -152,13 +164,73 @@ def test_claims_beyond_what_is_shown_are_refused(folder: Path, claim: dict[str, 
     ],
 )
 def test_another_kind_of_model_is_refused(folder: Path, path: tuple[Any, ...], value: Any) -> None:
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    place = config["model"]
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    def spoil(config: Any) -> None:
+        place = config["model"]
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+
+    change_config(folder, spoil)
     assert "the model is not what the proof speaks of" in refused(folder)
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"dtype": "bfloat16"}, "says bfloat16, its weights are float32"),
+        ({"weights": "0" * 64}, "other weights"),
+    ],
+)
+def test_a_config_for_other_weights_is_refused(folder: Path, stated: dict[str, Any], message: str) -> None:
+    change_config(folder, lambda config: config.update(stated))
+    assert message in refused(folder)
+
+
+def test_scores_that_overflow_are_refused(folder: Path) -> None:
+    """At every exact point the right score is the largest by far, but in float32 several are infinite."""
+
+    def spoil(weight: Any) -> None:
+        weight *= np.float32(2.0**124)
+
+    change_weight(folder, "C.weight", spoil)
+    scores, _ = read_model(folder)(torch.tensor([[3]]))
+    assert not scores.isfinite().all()
+    assert "may leave the range of float32" in refused(folder)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"claim": "It is right in bfloat16, too."},
+        {"remark": "checked by an expert"},
+        {"margin": float("nan")},
+        {"margin": float("inf")},
+        {"margin": "5"},
+        {"length": float("inf")},
+        {"length": 100.5},
+        {"length": True},
+        {"group": "S7"},
+        {"letters": []},
+        {"blocks": []},
+        {"blocks": None},
+    ],
+)
+def test_certificates_that_make_no_sense_are_told(folder: Path, stated: dict[str, Any]) -> None:
+    change(folder, lambda data: data.update(stated))
+    with pytest.raises(FormatError, match=r"polish.json"):
+        check_polished(folder)
+
+
+@pytest.mark.parametrize("bits", [10**12, -64, 64.0, "64"])
+def test_a_basis_with_absurd_digits_is_told(folder: Path, bits: Any) -> None:
+    change(folder, lambda data: data["blocks"][0].update(basis_bits=bits))
+    with pytest.raises(FormatError, match="a basis in multiples"):
+        check_polished(folder)
+
+
+def test_a_check_ends_when_its_time_is_up(folder: Path) -> None:
+    with pytest.raises(BudgetExceeded):
+        check_polished(folder, budget=Budget(seconds=1e-9))
 
 
 def test_damaged_files_are_named(folder: Path) -> None:
@@ -169,8 +241,9 @@ def test_damaged_files_are_named(folder: Path) -> None:
     with pytest.raises(FormatError, match="not JSON"):
         check_polished(folder)
     (folder / "polish.json").unlink()
-    with pytest.raises(FormatError, match="cannot be read"):
+    with pytest.raises(FormatError, match=r"polish.json: cannot be read") as told:
         check_polished(folder)
+    assert "not JSON" not in str(told.value)
 
 
 def test_numbers_are_enclosed() -> None:

@@ -31,6 +31,9 @@ UNITS = {
 }
 """Of each format: the relative error of an operation, and the least number that is never flushed to zero."""
 
+LARGEST = {"float32": 2**127, "float64": 2**1023}
+"""Of each format a number that it holds, as it does all smaller ones up to rounding."""
+
 ROOM = Fraction(1)
 """How far a state may drift before the bounds say nothing more."""
 

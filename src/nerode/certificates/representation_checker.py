@@ -1,7 +1,8 @@
 """Re-checks a polished network: that it multiplies in its group, at every length, from its files alone.
 
 The folder has a model of orthogonal blocks, H_t = M(x_t) H_{t-1} with H_0 = I and scores C vec(H_t) + c,
-and a certificate that names for each block an exact representation E of the group and a basis B. Then
+and a certificate that names for each block an exact representation E of the group and a basis B. B E(x) B⁻¹
+may have tiny imaginary parts, as B is written with finitely many digits; scores are read off the real part.
 
 1. E(gh) = E(h) E(g) for all elements, in exact arithmetic: so the network with the matrices B E(x) B⁻¹ is at
    one of finitely many points after every word, that of the product of its letters;
@@ -10,11 +11,12 @@ and a certificate that names for each block an exact representation E of the gro
 3. the matrices of the model are so near that rounding takes N steps to use up the margin: so the model itself
    is right up to length N in its own floats.
 
-Nothing here is shared with what makes such certificates; torch is not needed.
+Nothing that computes is shared with what makes such certificates; torch is not needed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.certificates.representation_bounds import (
+    LARGEST,
     ROOM,
     SCALE,
     UNITS,
@@ -46,6 +49,7 @@ from nerode.certificates.representation_files import (
     read_proof,
     read_weights,
 )
+from nerode.core.budget import Budget
 from nerode.core.exact import Exact, exact_sum
 from nerode.languages.groups import FiniteMonoid
 
@@ -71,17 +75,23 @@ class RepresentationCheck:
     length: int = 0
 
 
-def check_polished(folder: Path) -> RepresentationCheck:
+def check_polished(folder: Path, *, budget: Budget | None = None) -> RepresentationCheck:
     """Returns whether the certificate of a folder holds, and what it shows.
+
+    Args:
+        folder: where it is.
+        budget: limits the time; none when not given.
 
     Raises:
         FormatError: if a file is missing or cannot be read.
+        BudgetExceeded: if the time is up before the check ends.
     """
+    budget = budget or Budget(seconds=math.inf)
     try:
         proof = read_proof(folder)
         weights = read_weights(folder, proof)
-        tables = [_all_elements(proof, number) for number in range(len(proof.blocks))]
-        points = [_points(block, table) for block, table in zip(proof.blocks, tables, strict=True)]
+        tables = [_all_elements(proof, number, budget) for number in range(len(proof.blocks))]
+        points = [_points(block, table, budget) for block, table in zip(proof.blocks, tables, strict=True)]
         margins, slack = _margins(points, weights.readout, weights.bias, weights.size)
         smallest = _smallest_margin(margins, slack, proof.group)
         length = _float_length(proof, weights, points, margins, slack)
@@ -112,7 +122,7 @@ def _generating_letters(group: FiniteMonoid, letters: Sequence[int]) -> list[int
     return chosen
 
 
-def _all_elements(proof: StatedProof, number: int) -> dict[int, list[ExactRows]]:
+def _all_elements(proof: StatedProof, number: int, budget: Budget) -> dict[int, list[ExactRows]]:
     """E of every element, part by part; refused unless E(g a) = E(a) E(g) for all elements and letters.
 
     It is enough to look at letters that generate the group: E(1) = I, and every other letter is a product of
@@ -125,6 +135,7 @@ def _all_elements(proof: StatedProof, number: int) -> dict[int, list[ExactRows]]
     generating = _generating_letters(group, letters)
     while frontier:
         g = frontier.pop()
+        budget.check_time(block=number, elements=len(found))
         for a in generating:
             after = group.product(g, letters[a])
             image = [_times(part[a], known) for part, known in zip(parts, found[g], strict=True)]
@@ -155,12 +166,13 @@ def _times(left: ExactRows, right: ExactRows) -> ExactRows:
     ]
 
 
-def _points(block: StatedBlock, table: dict[int, list[ExactRows]]) -> Conjugated:
+def _points(block: StatedBlock, table: dict[int, list[ExactRows]], budget: Budget) -> Conjugated:
     """The matrices B E(g) B⁻¹ of all elements in order, with the bound of their error."""
     error = Fraction(0)
     exact = []
     size = len(block.basis)
     for g in range(len(table)):
+        budget.check_time(elements=g)
         rows = [[(Fraction(0), Fraction(0))] * size for _ in range(size)]
         first = 0
         for part in table[g]:
@@ -252,6 +264,9 @@ def _reading_error(weight: Numbers, bias: Any, drifts: list[Drift], *, dtype: st
     total = abs(Fraction(float(bias)))
     for row, drift in zip(weight, drifts, strict=True):
         total += Fraction(norm_above(row) + row.size, SCALE) * drift.size
+    # No partial sum is larger, whatever the order.
+    if (1 + gamma) * total > LARGEST[dtype]:
+        raise Refused(f"a score may leave the range of {dtype}")
     return gamma * total + terms * tiny
 
 

@@ -1,9 +1,15 @@
-"""The files of a polished network, as its checker reads them: nothing is believed that is not looked at."""
+"""The files of a polished network, as its checker reads them: nothing is believed that is not looked at.
+
+config.json         the model: one layer of orthogonal blocks, and the SHA-256 of its weights
+model.safetensors   its weights
+polish.json         the certificate; its words and names are here, so that maker and checker have the same
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +20,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
+from nerode.core.budget import Budget
 from nerode.core.errors import FormatError, NerodeError
 from nerode.core.exact import Exact, read_exact
 from nerode.languages.groups import FiniteMonoid, finite_monoid
@@ -24,8 +31,23 @@ WEIGHTS = "model.safetensors"
 FORMAT = "nerode-polish"
 VERSION = 1
 
-MAX_BYTES = 200_000_000
+CLAIM = (
+    "With the matrices B E(x) B⁻¹ in exact arithmetic, the largest score after every word is that of the "
+    "product of its letters; the model itself, one letter after the other in its own floats with every "
+    "operation rounded to nearest and sums in any order, has this up to the stated length"
+)
+"""What a certificate says; no other words are accepted."""
 
+MAX_BYTES = 200_000_000
+MAX_ELEMENTS = 2_000
+MAX_BASIS_BITS = 1_024
+MAX_STATE = 1 << 20
+"""Numbers of a state; for sums of many more than that, float32 has no bound on the rounding."""
+
+_KEYS = {
+    *("format", "version", "claim", "group", "letters", "weights"),
+    *("margin", "dtype", "length", "blocks"),
+}
 _LAYER = {"form": "matrix", "write": False, "learned_start": False}
 _MODEL = {"features": None, "width": None, "positions": "none", "final_norm": "none", "head": "none"}
 _AROUND = {"norm": "none", "residual": False, "feed_forward": "none"}
@@ -90,6 +112,11 @@ class Weights:
     bias: npt.NDArray[Any]
 
 
+def is_polished(folder: Path) -> bool:
+    """Whether a folder holds a polished network with its certificate."""
+    return (folder / CERTIFICATE).exists()
+
+
 def read_proof(folder: Path) -> StatedProof:
     """Returns what the certificate says.
 
@@ -101,23 +128,42 @@ def read_proof(folder: Path) -> StatedProof:
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
         raise FormatError(f"is not a certificate of the format {FORMAT!r}, version {VERSION}", path=path)
     try:
-        group = finite_monoid(str(data["group"]))
-        return StatedProof(
-            group=group,
-            letters=tuple(group.element(str(name)) for name in data["letters"]),
-            weights=str(data["weights"]),
-            blocks=tuple(_block(block, len(data["letters"])) for block in data["blocks"]),
-            margin=float(data["margin"]),
-            dtype=str(data["dtype"]),
-            length=int(data["length"]),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError, NerodeError) as error:
+        return _proof(data)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, NerodeError) as error:
         raise FormatError(f"is not as such a certificate is written: {error}", path=path) from None
 
 
+def _proof(data: dict[str, Any]) -> StatedProof:
+    odd = sorted(data.keys() ^ _KEYS)
+    if odd:
+        raise ValueError(f"{odd[0][:40]!r} is {'unknown' if odd[0] in data else 'missing'}")
+    if not data["letters"] or not data["blocks"]:
+        raise ValueError("there are no letters, or no blocks")
+    if data["claim"] != CLAIM:
+        raise ValueError("it claims something else than what is checked")
+    margin, length = data["margin"], data["length"]
+    if type(margin) not in (int, float) or not math.isfinite(margin) or type(length) is not int:
+        raise ValueError("the margin is not a number, or the length not a whole one")
+    group = finite_monoid(str(data["group"]), Budget(elements=MAX_ELEMENTS))
+    return StatedProof(
+        group=group,
+        letters=tuple(group.element(str(name)) for name in data["letters"]),
+        weights=str(data["weights"]),
+        blocks=tuple(_block(block, len(data["letters"])) for block in data["blocks"]),
+        margin=float(margin),
+        dtype=str(data["dtype"]),
+        length=length,
+    )
+
+
 def _block(data: Any, letters: int) -> StatedBlock:
-    scale = 2 ** int(data["basis_bits"])
-    basis = [[(Fraction(int(x), scale), Fraction(int(y), scale)) for x, y in row] for row in data["basis"]]
+    bits = data["basis_bits"]
+    if type(bits) is not int or not 0 <= bits <= MAX_BASIS_BITS:
+        raise ValueError(
+            f"a basis in multiples of 2^-{str(bits)[:40]}; at most {MAX_BASIS_BITS} bits are read"
+        )
+    scale = 2**bits
+    basis = [[(_multiple(x, scale), _multiple(y, scale)) for x, y in row] for row in data["basis"]]
     parts = [[[[read_exact(e) for e in row] for row in matrix] for matrix in part] for part in data["parts"]]
     size = len(basis)
     if any(len(row) != size for row in basis) or any(len(part) != letters for part in parts):
@@ -131,6 +177,12 @@ def _block(data: Any, letters: int) -> StatedBlock:
     return StatedBlock(basis=basis, parts=parts)
 
 
+def _multiple(count: Any, scale: int) -> Fraction:
+    if type(count) is not int:
+        raise ValueError("an entry of a basis is not a whole number")
+    return Fraction(count, scale)
+
+
 def read_weights(folder: Path, proof: StatedProof) -> Weights:
     """Returns the weights of the model, if it is the one, and of the kind, that the proof is about.
 
@@ -139,10 +191,13 @@ def read_weights(folder: Path, proof: StatedProof) -> Weights:
         Refused: if it is another model.
     """
     content = _bytes(folder / WEIGHTS)
-    if hashlib.sha256(content).hexdigest() != proof.weights:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != proof.weights:
         raise Refused("the weights are not those that the certificate was written for")
     config = _json(folder / CONFIG)
     blocks, size = _shape(config, proof)
+    if config.get("weights") != digest:
+        raise Refused("the config of the model names other weights")
     try:
         tensors = load(content)
     except (SafetensorError, KeyError, TypeError, AttributeError) as error:
@@ -162,8 +217,13 @@ def read_weights(folder: Path, proof: StatedProof) -> Weights:
         raise Refused(f"the weights are {' and '.join(sorted(dtypes))}; float32 or float64 is needed")
     if not all(np.isfinite(value).all() for value in tensors.values()):
         raise Refused("a weight is not finite")
+    (dtype,) = dtypes
+    if config.get("dtype") != dtype:
+        raise Refused(
+            f"the config of the model says {str(config.get('dtype'))[:40]}, its weights are {dtype}"
+        )
     return Weights(
-        dtype=dtypes.pop(),
+        dtype=dtype,
         size=size,
         matrices=named["W.weight"].T.reshape(-1, blocks, size, size),
         readout=named["C.weight"],
@@ -193,6 +253,8 @@ def _shape(config: Any, proof: StatedProof) -> tuple[int, int]:
         raise Refused(f"the model is not what the proof speaks of: {odd[0]} is another")
     if any(len(block.basis) != size for block in proof.blocks):
         raise Refused("a basis is not as large as the blocks")
+    if len(proof.blocks) * size**2 > MAX_STATE:
+        raise Refused(f"the state has more than {MAX_STATE:,} numbers")
     return len(proof.blocks), size
 
 
@@ -206,7 +268,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def _json(path: Path) -> Any:
+    content = _bytes(path)
     try:
-        return json.loads(_bytes(path))
+        return json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", path=path) from None

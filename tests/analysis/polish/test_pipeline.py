@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.analysis.polish.certificate import CERTIFICATE_FILE
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.pipeline import polish
 from nerode.analysis.subject import Subject, load_subject
 from nerode.certificates.representation_checker import check_polished
+from nerode.certificates.representation_files import CERTIFICATE
 from nerode.core.errors import InputError
 from nerode.models.architectures.orthogonal import Orthogonal
 from nerode.models.configurations import model_config
@@ -68,7 +68,7 @@ def test_a_readout_that_confuses_two_elements_gets_no_proof(tmp_path: Path) -> N
     found = polish(subject, tmp_path)
     assert not found.proved
     assert "is not shown to be smaller" in found.problem
-    assert not (tmp_path / CERTIFICATE_FILE).exists()
+    assert not (tmp_path / CERTIFICATE).exists()
 
 
 def test_a_representation_that_is_not_faithful_gets_no_proof(tmp_path: Path) -> None:

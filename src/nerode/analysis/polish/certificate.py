@@ -15,16 +15,13 @@ import torch
 
 from nerode.analysis.polish.exact_parts import ExactPart
 from nerode.analysis.polish.network import PolishedNetwork
+from nerode.certificates.representation_files import CERTIFICATE, CLAIM, FORMAT, VERSION
 from nerode.core.exact import to_complex, write_exact
 from nerode.core.files import write_atomically
 from nerode.models.architectures.orthogonal import Orthogonal
 from nerode.models.folder import save_model
 from nerode.models.model import Model
 from nerode.models.weights_file import WEIGHTS_FILE
-
-CERTIFICATE_FILE = "polish.json"
-FORMAT = "nerode-polish"
-VERSION = 1
 
 BASIS_BITS = 64
 """A basis is written in multiples of 2^-64."""
@@ -37,12 +34,6 @@ whose distance from the exact ones is of the size of a rounding. The checker say
 
 ROOM = 1.0
 """How far a state may drift while the estimate holds."""
-
-CLAIM = (
-    "With the matrices B E(x) B⁻¹ in exact arithmetic, the largest score after every word is that of the "
-    "product of its letters; the model itself, one letter after the other in its own floats with every "
-    "operation rounded to nearest and sums in any order, has this up to the stated length"
-)
 
 
 def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict[str, Any]:
@@ -64,7 +55,7 @@ def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict
         "length": int(LENGTH_CLAIMED * estimate_length(network, model)),
         "blocks": [_block(parts) for parts in network.parts],
     }
-    write_atomically(folder / CERTIFICATE_FILE, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    write_atomically(folder / CERTIFICATE, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
     return content
 
 

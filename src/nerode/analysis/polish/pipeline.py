@@ -12,12 +12,13 @@ import torch
 from torch import nn
 
 from nerode.analysis.polish.averaging import BlockDefect, average
-from nerode.analysis.polish.certificate import CERTIFICATE_FILE, write_polished
+from nerode.analysis.polish.certificate import write_polished
 from nerode.analysis.polish.exact_parts import NoExactForm
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.network import PolishedNetwork, polished_network, to_model
 from nerode.analysis.subject import Subject
 from nerode.certificates.representation_checker import check_polished
+from nerode.certificates.representation_files import CERTIFICATE
 from nerode.core.budget import Budget
 from nerode.core.config import to_mapping
 from nerode.models.weights_file import DTYPES
@@ -117,7 +118,7 @@ def polish(
         found = check_polished(folder)
         problem, margin, length = found.problem, found.margin, found.length
         if not found.ok:
-            (folder / CERTIFICATE_FILE).unlink()
+            (folder / CERTIFICATE).unlink()
     checked = time.process_time()
     return PolishRecord(
         name=subject.name,
