@@ -185,3 +185,36 @@ def test_defaults_of_mixed_layers():
 def test_nothing_to_train_is_refused():
     with pytest.raises(InputError, match="nothing to train"):
         make_specs("parity", [], seeds=[0])
+
+
+def test_a_changed_automaton_makes_another_run(tmp_path):
+    path = tmp_path / "mine.att"
+
+    def key():
+        settings = {"language": str(path)}
+        return TrainSpec(task=TaskConfig(name="language-recognition", settings=settings)).key
+
+    path.write_text("0 1 a\n1 0 a\n0 0 b\n1 1 b\n0\n")
+    first = key()
+    assert key() == first
+    path.write_text("0 1 a\n1 0 b\n0\n")
+    assert key() != first
+
+
+def test_a_changed_module_makes_another_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    spec = TrainSpec(task=PARITY, model=ModelSpec(module="edited_model:build"))
+    (tmp_path / "edited_model.py").write_text("def build(task):\n    return 1\n")
+    first = spec.key
+    assert spec.key == first
+    (tmp_path / "edited_model.py").write_text("def build(task):\n    return 2\n")
+    assert spec.key != first
+
+
+def test_a_run_without_files_keeps_its_key():
+    assert "files" not in TrainSpec(task=PARITY).complete()
+    settings = {"language": "(ab)*"}
+    assert (
+        "files" not in TrainSpec(task=TaskConfig(name="language-recognition", settings=settings)).complete()
+    )

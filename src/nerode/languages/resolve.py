@@ -58,7 +58,7 @@ def resolve_language(
         return formula_language(text, letters, budget)
     if regex:
         return regular_language(text, letters, budget)
-    if files and _looks_like_a_file(text):
+    if files and looks_like_a_file(text):
         return _read_file(Path(text), letters, budget)
     found = lookup_language(text, budget)
     if found is not None:
@@ -78,7 +78,8 @@ def resolve_language(
     return regular_language(text, letters, budget)
 
 
-def _looks_like_a_file(text: str) -> bool:
+def looks_like_a_file(text: str) -> bool:
+    """Returns whether a text is read as the path of a file rather than as a name or a pattern."""
     if len(text) >= _LONGEST_PATH or "\0" in text:
         return False
     if text.lower().endswith((*_AUTOMATA, *_NGRAMS)):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -22,11 +24,7 @@ def import_builder(name: str) -> Callable[[Task], nn.Module]:
     Raises:
         InputError: if there is no such module or function.
     """
-    module_name, colon, function_name = name.partition(":")
-    if not colon or not module_name or not function_name:
-        raise InputError(f"the model {name!r} is not of the form module:function, like mymodule:build")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    module_name, function_name = _parts(name)
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -39,6 +37,29 @@ def import_builder(name: str) -> Callable[[Task], nn.Module]:
     if not callable(function):
         raise InputError(f"the module {module_name!r} has no function {function_name!r}")
     return function
+
+
+def builder_file(name: str) -> Path | None:
+    """Returns the file of the module that "module:function" names; None if it has none.
+
+    Nothing of it is run, but for the packages that the module is in.
+    """
+    module_name, _ = _parts(name)
+    try:
+        found = importlib.util.find_spec(module_name)
+    except (ImportError, ValueError):
+        return None
+    return Path(found.origin) if found is not None and found.origin and found.has_location else None
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The module and the function; modules of the current folder can be found from now on."""
+    module_name, colon, function_name = name.partition(":")
+    if not colon or not module_name or not function_name:
+        raise InputError(f"the model {name!r} is not of the form module:function, like mymodule:build")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    return module_name, function_name
 
 
 def build_seeded(build: Callable[[Task], nn.Module], task: Task, seed: int) -> nn.Module:
