@@ -68,3 +68,13 @@ def test_what_cannot_be_exported():
         spec(split="dev")
     with pytest.raises(InputError, match="form is 'xml'"):
         spec(form="xml")
+
+
+def test_a_changed_automaton_is_exported_anew(tmp_path):
+    automaton = tmp_path / "mine.att"
+    automaton.write_text("0 1 a\n1 0 a\n0 0 b\n1 1 b\n0\n")
+    settings = {"language": str(automaton)}
+    first = cached_export(spec("language-recognition", settings), tmp_path)
+    assert cached_export(spec("language-recognition", settings), tmp_path) == first
+    automaton.write_text("0 1 a\n1 0 b\n0\n")
+    assert cached_export(spec("language-recognition", settings), tmp_path) != first

@@ -59,7 +59,8 @@ class ExportSpec:
     def key(self) -> str:
         """The hash of the complete spec, every setting of the task written out."""
         content = {**to_mapping(self), "task": to_mapping(self.task.complete()), "version": _VERSION}
-        text = json.dumps(content, sort_keys=True)
+        files = self.task.file_hashes()
+        text = json.dumps({**content, **({"files": files} if files else {})}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

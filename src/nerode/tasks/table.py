@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from nerode.core.config import from_mapping, to_mapping
 from nerode.core.errors import UnknownName
 from nerode.core.refs import Reference
 from nerode.core.registry import Registry
+from nerode.languages.resolve import looks_like_a_file
 from nerode.tasks.task import Task
 
 
@@ -55,6 +58,17 @@ class TaskConfig:
         """Returns the same task with every setting written out, under the name of its kind."""
         kind, settings = self.resolve()
         return TaskConfig(name=kind.name, settings=to_mapping(settings))
+
+    def file_hashes(self) -> dict[str, str]:
+        """Returns the SHA-256 of the file that the language is read from, by its name; empty without one.
+
+        A path alone does not say what a run is about: the file may have been edited since.
+        """
+        language = to_mapping(self.resolve()[1]).get("language")
+        if not isinstance(language, str) or not looks_like_a_file(language):
+            return {}
+        path = Path(language)
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()} if path.is_file() else {}
 
 
 KINDS: Registry[TaskKind] = Registry("task", hint="`nerode tasks` lists them.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -16,7 +17,7 @@ from nerode.models.model import ModelConfig, build_model
 from nerode.models.surroundings import Norm, Surroundings
 from nerode.models.zoo import LayerConfig
 from nerode.tasks.task import Task
-from nerode.training.own_models import build_seeded, import_builder
+from nerode.training.own_models import build_seeded, builder_file, import_builder
 
 Build = Callable[[Task], nn.Module]
 """What makes a model for a task: `forward(x, state) -> (scores, state)`, with None for the first state."""
@@ -116,6 +117,16 @@ class ModelSpec:
     def complete(self, task: Task) -> dict[str, Any]:
         """Returns all that the model is made from, as plain values."""
         return {"module": self.module} if self.module else to_mapping(self.config(task))
+
+    def file_hashes(self) -> dict[str, str]:
+        """Returns the SHA-256 of the file of the user's own module, by its name; empty without one.
+
+        What that module imports is not looked at.
+        """
+        path = builder_file(self.module) if self.module else None
+        if path is None or not path.is_file():
+            return {}
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
 
     def build(self, task: Task, *, seed: int, build: Build | None = None) -> nn.Module:
         """Returns the model with weights drawn by the seed.

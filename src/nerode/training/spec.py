@@ -5,17 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from nerode.core.config import from_mapping, to_mapping
 from nerode.core.errors import InputError
-from nerode.languages.resolve import looks_like_a_file
 from nerode.tasks.table import TaskConfig
 from nerode.training.model_spec import ModelSpec
-from nerode.training.own_models import builder_file
 
 Measure = Literal["token", "sequence", "final", "scaled"]
 """Right positions; sequences right throughout; right last positions; right positions above chance."""
@@ -197,10 +193,9 @@ class TrainSpec:
             del run["steps"]
         # What is younger than the rest is left out where it is not used: such a run keeps its key.
         optimiser = {k: v for k, v in to_mapping(self.optimiser).items() if v or k not in _YOUNGER}
-        task = to_mapping(self.task.complete())
-        files = _file_hashes(task["settings"], self.model.module)
+        files = {**self.task.file_hashes(), **self.model.file_hashes()}
         return {
-            "task": task,
+            "task": to_mapping(self.task.complete()),
             "model": self.model.complete(self.task.build()),
             "optimiser": optimiser,
             "run": run,
@@ -223,19 +218,6 @@ class TrainSpec:
         spec = from_mapping(cls, given)
         spec.task.resolve()
         return spec
-
-
-def _file_hashes(settings: Mapping[str, Any], module: str) -> dict[str, str]:
-    """The content of the files that a run is about, so that a changed file makes another run.
-
-    These are the automaton or model of the language, and the module of the user's own model; what that module
-    imports is not looked at.
-    """
-    language = settings.get("language")
-    paths = [Path(language)] if isinstance(language, str) and looks_like_a_file(language) else []
-    if module and (found := builder_file(module)) is not None:
-        paths.append(found)
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.is_file()}
 
 
 def _require(good: bool, name: str, value: object, allowed: str) -> None:
