@@ -21,7 +21,7 @@ from nerode.certificates.certificate import (
     noise_claim,
 )
 from nerode.certificates.checker import check
-from nerode.certificates.state_boxes import METHOD, certify_state_boxes, explore_nodes
+from nerode.certificates.state_boxes import METHOD, certify_state_boxes, explore_nodes, with_float32
 from nerode.compiler.constructions.robust_cells import elman_flip_flop
 from nerode.compiler.decoders import PointDecoder
 from nerode.compiler.json_form import network_hash, network_to_json
@@ -135,6 +135,7 @@ def test_too_few_or_too_many_boxes_are_refused():
         {"letters": 10**9},
         {"eps": "0"},
         {"eps": "sqrt(2)"},
+        {"eps": "1/" + "9" * 5_000},
         {"boxes": []},
         {"boxes": [[[["1", "0"]]]]},
         {"boxes": [[[["0"]]]]},
@@ -210,3 +211,77 @@ def test_point_decoders_of_other_networks_are_still_refused_by_intervals():
     with pytest.raises(InputError, match="scores"):
         IntervalNetwork(replace(network, decoder=decoder))
     assert IntervalNetwork(replace(network, decoder=decoder), points=True)
+
+
+def test_float32_is_refused_for_a_decoder_that_also_reads_the_letter():
+    """The bound of the rounding speaks of the outputs of the layer; what else is read has no bound."""
+    network = CELL.network
+    letter = network.embedding.directions[0]
+    scores = network.decoder.scores
+    width = len(network.decoder.reads)
+    rows = tuple((*row, (width, Fraction(1, 1024))) for row in scores.rows)
+    decoder = replace(
+        network.decoder,
+        reads=(*network.decoder.reads, letter),
+        units=replace(network.decoder.units, num_inputs=width + 1),
+        scores=replace(scores, num_inputs=width + 1, rows=rows),
+    )
+    wider = replace(network, decoder=decoder)
+    certificate = certificate_of(wider, CELL.language)
+    assert verdict(wider, CELL.language, certificate).ok
+    refused = verdict(wider, CELL.language, with_float32(certificate))
+    assert not refused.ok
+    assert "roundings are bounded" in refused.failure.what
+
+
+def test_a_refusal_does_not_search_longer_than_its_time():
+    certificate = with_eps(certificate_of(CELL.network, CELL.language), Fraction(1))
+    data = (network_to_json(CELL.network), describe_language(CELL.language), certificate_to_json(certificate))
+    looked = []
+
+    class Watched(Budget):
+        def elapsed(self):
+            looked.append(1)
+            return 0.0 if len(looked) == 1 else 1e9
+
+    refused = check(*data, budget=Watched(seconds=1.0))
+    assert "with noise" in refused.failure.what
+    assert len(looked) == 2
+
+
+def float32_verdict(network, certificate, eps):
+    """What the checker says of float32 with boxes that are closed under more noise than is claimed."""
+    small = with_eps(certificate, eps)
+    return verdict(network, CELL.language, with_float32(small))
+
+
+def test_float32_needs_room_for_its_roundings():
+    certificate = certificate_of(CELL.network, CELL.language)
+    assert float32_verdict(CELL.network, certificate, Fraction(1, 2**10)).ok
+    # The claim allows tanh to be off by 2**-20, which half of 2**-19 is not more than.
+    refused = float32_verdict(CELL.network, certificate, Fraction(1, 2**19))
+    assert "float32 moves a coordinate" in refused.failure.what
+
+
+def test_float32_needs_numbers_of_float32():
+    (layer,) = CELL.network.layers
+    update = layer.recurrence.update
+    bias = tuple(b + Fraction(1, 3 * 2**20) for b in update.bias)
+    finer = replace(layer, recurrence=replace(layer.recurrence, update=replace(update, bias=bias)))
+    network = replace(CELL.network, layers=(finer,))
+    refused = float32_verdict(network, certificate_of(network, CELL.language), Fraction(1, 2**10))
+    assert "is not a number of float32" in refused.failure.what
+
+
+@pytest.mark.parametrize(("margin", "covered"), [(Fraction(1, 2**10), True), (Fraction(1, 2**30), False)])
+def test_float32_needs_answers_with_a_margin(margin, covered):
+    """An output that stays above 0 by less than a rounding is right in exact arithmetic only."""
+    certificate = certificate_of(CELL.network, CELL.language)
+    ends = [Fraction(box[0][0][0]) for box in certificate.evidence[METHOD]["boxes"]]
+    scores = CELL.network.decoder.scores
+    bias = (*scores.bias[:-1], Fraction(1, 2) - min(end for end in ends if end > 0) + margin)
+    decoder = replace(CELL.network.decoder, scores=replace(scores, bias=bias))
+    network = replace(CELL.network, decoder=decoder)
+    moved = replace(certificate, network=network_hash(network))
+    assert verdict(network, CELL.language, moved).ok
+    assert float32_verdict(network, moved, Fraction(1, 2**10)).ok is covered

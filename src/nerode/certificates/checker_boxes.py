@@ -146,7 +146,7 @@ def _search(
 
 def _escaped(problem: Problem, steps: SpanNetwork, task: str, word: Word, how: str) -> Failure:
     """A word on which the network fails even without noise, or where the intervals are not closed."""
-    failure = fails_without_noise(problem.language, steps, task)
+    failure = fails_without_noise(problem, steps, task)
     if failure is not None:
         return failure
     alphabet = problem.language.alphabet
@@ -157,10 +157,16 @@ def _escaped(problem: Problem, steps: SpanNetwork, task: str, word: Word, how: s
     )
 
 
-def fails_without_noise(language: Language, steps: SpanNetwork, task: str) -> Failure | None:
-    """Returns a failure on a short word, without noise, after which the answer is settled and wrong."""
+def fails_without_noise(problem: Problem, steps: SpanNetwork, task: str) -> Failure | None:
+    """Returns a failure on a short word, without noise, after which the answer is settled and wrong.
+
+    None if none is found before the time of the problem is up.
+    """
+    language, budget = problem.language, problem.budget
     queue: list[tuple[list[LayerState], Hashable, Word]] = [(steps.start(), language.initial(), ())]
     for states, configuration, word in queue:
+        if budget.elapsed() > budget.seconds:
+            return None
         for letter in _followed(language, configuration, task):
             target = language.advance(configuration, letter)
             new, got = steps.step(states, letter, 0)

@@ -34,6 +34,7 @@ from nerode.languages.language import Legal
 _BITS = 24
 _UNDERFLOW = Fraction(1, 1 << 120)
 _LARGEST = 1 << 100
+_MOST_TERMS = 1 << 16
 _HALF = Fraction(1, 2)
 
 Values = dict[str, tuple[Fraction, Fraction]]
@@ -65,9 +66,12 @@ def refuse_rounding(
         for i in range(len(layer.state))
     ]
     worst = max(
-        _state_error(row, letter, layer, [Fraction(w, ONE) for w in widest])
-        for row in _rows(layer)
-        for letter in network.embedding
+        (
+            _state_error(row, letter, [Fraction(w, ONE) for w in widest])
+            for row in _rows(layer)
+            for letter in network.embedding
+        ),
+        default=Fraction(0),
     )
     if worst > eps / 2:
         return Failure(
@@ -104,7 +108,15 @@ def _plain_layer(network: CheckedNetwork) -> tuple[Layer, dict[str, int | Fracti
             places[name] = coordinates[terms[0][0]]
         else:
             raise InputError("roundings are bounded for outputs that are the state")
+    if not places.keys() >= _names_read(network.decoder):
+        raise InputError("roundings are bounded for a decoder that reads the outputs of the layer alone")
     return layer, places
+
+
+def _names_read(decoder: Scores | Points) -> set[str]:
+    if isinstance(decoder, Points):
+        return set(decoder.reads)
+    return {name for _, terms in decoder.rows for name, _ in terms}
 
 
 def _require_float32(network: CheckedNetwork, layer: Layer) -> None:
@@ -132,7 +144,7 @@ def _rows(layer: Layer) -> Sequence[Row]:
     return layer.moves.rows
 
 
-def _state_error(row: Row, letter: dict[str, Exact], layer: Layer, widest: Sequence[Fraction]) -> Fraction:
+def _state_error(row: Row, letter: dict[str, Exact], widest: Sequence[Fraction]) -> Fraction:
     """How far a coordinate may be off after one letter."""
     sizes = {name: abs(rational(v)) for name, v in letter.items()}
     sizes |= {before(i): w for i, w in enumerate(widest)}
@@ -142,11 +154,9 @@ def _state_error(row: Row, letter: dict[str, Exact], layer: Layer, widest: Seque
 def _row_error(row: Row, sizes: dict[str, Fraction]) -> Fraction:
     """How far a computed sum of products may be off."""
     bias, terms = row
-    total = abs(rational(bias)) + sum(
-        (abs(rational(c)) * sizes.get(name, Fraction(0)) for name, c in terms), Fraction(0)
-    )
-    if total > _LARGEST:
-        raise InputError("a sum may leave the range of float32")
+    total = abs(rational(bias)) + sum((abs(rational(c)) * sizes[name] for name, c in terms), Fraction(0))
+    if total > _LARGEST or len(terms) > _MOST_TERMS:
+        raise InputError("a sum may leave the range of float32, or has too many terms for a bound")
     count = Fraction(len(terms) + 3, 1 << _BITS)
     return total * count / (1 - count) + _UNDERFLOW
 

@@ -154,7 +154,7 @@ def _contains(box: Box, states: Sequence[LayerState]) -> bool:
 
 def _not_closed(problem: Problem, steps: SpanNetwork, task: str, word: Word, how: str) -> Failure:
     """A word on which the network fails even without noise, or where the boxes are not closed."""
-    failure = fails_without_noise(problem.language, steps, task)
+    failure = fails_without_noise(problem, steps, task)
     if failure is not None:
         return failure
     alphabet = problem.language.alphabet

@@ -18,6 +18,9 @@ from nerode.core.cyclotomic_polynomials import float_roots, prime_factors, reduc
 from nerode.core.errors import InputError
 
 _TERM = re.compile(r"([+-]?)(?:(\d+(?:/\d+)?)(?:\*(e)\((\d+)/(\d+)\))?|(e)\((\d+)/(\d+)\))")
+_MOST_DIGITS = 4_300
+"""Python reads and writes no longer whole numbers."""
+
 MAX_ORDER = 5_000
 """Largest m for which arithmetic with e(1/m) is offered."""
 
@@ -287,6 +290,8 @@ def read_exact(text: str | int) -> Exact:
         return text
     if not isinstance(text, str) or not text or len(text) > 20_000:
         raise InputError(f"{str(text)[:40]!r} is not an exact number; write -3/4, e(7/60) or 1/2*e(1/8)-1")
+    if len(text) > _MOST_DIGITS and any(len(d) > _MOST_DIGITS for d in re.findall(r"\d+", text)):
+        raise InputError(f"{text[:40]!r}… has a number of more than {_MOST_DIGITS:,} digits")
     total: Exact = 0
     position = 0
     while position < len(text):
