@@ -156,3 +156,13 @@ def test_one_suite():
     rows = run("languages", "--suite", "bhattamishra-27", "--json").out.splitlines()
     assert len(rows) == 27
     assert run("languages", "--suite", "nonsense").code == 2
+
+
+def test_the_next_command_names_the_language_as_it_was_asked_for(tmp_path):
+    path = tmp_path / "mine.att"
+    path.write_text("0 1 a\n1 0 a\n0\n")
+    assert f"nerode explain {path} -o page.html" in run("check", str(path), "--arch", "lstm").out.replace(
+        "\n", ""
+    )
+    shown = run("check", "H (b -> Y a)", "--ltl", "--alphabet", "ab", "--arch", "lstm").out
+    assert 'nerode explain "H (b -> Y a)" --ltl --alphabet ab -o page.html' in shown

@@ -60,6 +60,18 @@ def test_refusing_is_an_answer_with_all_reasons():
     assert run("compile", "z3", "--to", "diagonal-signed").code == 1
 
 
+@pytest.mark.parametrize(("language", "target"), [("flip-flop", "s4d"), ("dyck-1", "mamba")])
+def test_what_is_open_is_not_called_impossible(language, target):
+    verdicts = json.loads(run("check", language, "--arch", target, "--json").out)["verdicts"]
+    assert {v["status"] for v in verdicts if v["sense"] in ("exact", "finite-precision")} <= {"open", "yes"}
+    shown = run("compile", language, "--to", target)
+    assert shown.code == 1
+    assert "cannot do" not in shown.err
+    assert f"no construction here makes {target} do {language}" in shown.err
+    assert json.loads(run("compile", language, "--to", target, "--json").out)["impossible"] is False
+    assert json.loads(run("compile", "parity", "--to", "mamba", "--json").out)["impossible"] is True
+
+
 @pytest.mark.parametrize("file", ["config.json", "language.json", "certificate.json"])
 def test_a_changed_file_is_refused(parity, tmp_path, file):
     folder = copy(parity, tmp_path / "changed")

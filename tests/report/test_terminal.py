@@ -195,6 +195,8 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("", '""'),
         ('a"b\\c', '"a\\"b\\\\c"'),
         ("a b", '"a b"'),
+        ("a$(b)", "'a$(b)'"),
+        ("!a", "'!a'"),
     ],
 )
 def test_names_are_quoted_for_a_shell(name: str, word: str) -> None:

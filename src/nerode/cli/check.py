@@ -13,6 +13,7 @@ from nerode.cli.options import (
     budget_options,
     language_options,
     make_budget,
+    named_again,
     read_language,
     sense_option,
     split_names,
@@ -78,7 +79,9 @@ def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: 
         else:
             from nerode.report.terminal import check_view, make_console
 
-            make_console().print(check_view(language, found, table, sense=sense, details=details))
+            asked = named_again(text, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
+            view = check_view(language, found, table, sense=sense, details=details, asked=asked)
+            make_console().print(view)
     if failed:
         sys.exit(2)
     if fail_on_no and refused:

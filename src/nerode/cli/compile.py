@@ -78,14 +78,7 @@ def compile_command(language: str, target: str, output: Path | None, as_json: bo
     try:
         network = compile_language(found, target, chosen)
     except NotCompilable as refusal:
-        if as_json:
-            click.echo(
-                json.dumps({"target": refusal.target, "refused": list(refusal.reasons)}, ensure_ascii=False)
-            )
-        else:
-            click.echo(f"{refusal.target} cannot do {found.name}:", err=True)
-            for reason in refusal.reasons:
-                click.echo(f"  {reason}", err=True)
+        _refuse(refusal, found.name, as_json)
         sys.exit(1)
     verdict: Certificate | Refutation | Unproved | None = None
     if not options["no_certificate"]:
@@ -105,6 +98,24 @@ def compile_command(language: str, target: str, output: Path | None, as_json: bo
             click.echo(f"Next: nerode verify {output}   or   nerode run {output} WORD")
     if isinstance(verdict, Refutation):
         sys.exit(1)
+
+
+def _refuse(refusal: NotCompilable, language: str, as_json: bool) -> None:
+    """Says why there is no network; only a theorem may say that there can be none."""
+    if as_json:
+        item = {
+            "target": refusal.target,
+            "refused": list(refusal.reasons),
+            "impossible": refusal.impossible,
+        }
+        click.echo(json.dumps(item, ensure_ascii=False))
+        return
+    target = refusal.target
+    if refusal.impossible:
+        first = f"{target} cannot do {language}:"
+    else:
+        first = f"no construction here makes {target} do {language}; no theorem here says that it cannot:"
+    click.echo("\n".join([first, *(f"  {reason}" for reason in refusal.reasons)]), err=True)
 
 
 def _compile_object(network: Network, certificate: Certificate | None, output: Path | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from nerode.cli.options import (
     budget_options,
     language_options,
     make_budget,
+    named_again,
     read_language,
     sense_option,
     split_names,
@@ -43,6 +44,7 @@ def explain(language: str, output: Path, networks: bool, as_json: bool, **option
     found = read_language(
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
     )
+    asked = named_again(language, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
     study = study_language(
         found,
         architectures=split_names(options["arch"]),
@@ -60,7 +62,7 @@ def explain(language: str, output: Path, networks: bool, as_json: bool, **option
         networks=study.networks,
         sense=Sense(options["sense"]),
         definition=found.kind,
-        command=f"nerode explain {quote(language)} -o {output}",
+        command=f"nerode explain {asked} -o {quote(str(output))}",
     )
     write_atomically(output, page)
     if as_json:

@@ -107,6 +107,15 @@ def read_language(text: str, *, ltl: bool, regex: bool, alphabet: str | None, bu
     return resolve_language(text, ltl=ltl, regex=regex, alphabet=symbols, budget=budget)
 
 
+def named_again(text: str, *, ltl: bool, regex: bool, alphabet: str | None) -> str:
+    """Returns the words for a shell that name the same language to another command."""
+    from nerode.report.terminal import quote
+
+    flags = ("--ltl",) * ltl + ("--regex",) * regex
+    letters = ("--alphabet", quote(alphabet)) if alphabet is not None else ()
+    return " ".join((quote(text), *flags, *letters))
+
+
 def split_names(
     names: str | None, *, option: str = "--arch", listing: str = "architectures"
 ) -> list[str] | None:

@@ -44,7 +44,7 @@ def compile_language(
     )
     reasons = _refusals(request.facts, request)
     if reasons:
-        raise NotCompilable(request.target.name, reasons)
+        raise NotCompilable(request.target.name, reasons, impossible=True)
     for row in _candidates(request, reasons):
         try:
             return row.build(request)
@@ -83,8 +83,9 @@ def _candidates(request: Request, reasons: list[str]) -> list[Construction]:
             if asked is not None:
                 reasons.append(f"{row.name}: needs {row.architecture.text}")
             continue
-        if row.language(request.facts):
+        if holds := row.language(request.facts):
             found.append(row)
         else:
-            reasons.append(f"{row.name}: the language is not {row.language.text}")
+            why = "is not" if holds is False else "was not decided within the budget to be"
+            reasons.append(f"{row.name}: the language {why} {row.language.text}")
     return found

@@ -5,7 +5,7 @@ NerodeError
 │   ├── PatternError           a regular expression or formula, with the column
 │   ├── FormatError            a file, with the line
 │   └── UnknownName            no such language, architecture, group …, with the nearest name
-├── NotCompilable              no construction applies; carries all the reasons (exit code 1)
+├── NotCompilable              a theorem refuses, or no construction applies; carries the reasons (exit 1)
 └── BudgetExceeded             a limit was reached; carries what is known so far
 
 Refusals that carry an algebraic witness are subclasses beside the algebra (algebra/cascades/refusals.py).
@@ -83,11 +83,13 @@ class NotCompilable(NerodeError):
     Attributes:
         target: what was asked for.
         reasons: why each way is closed, the deepest reason first.
+        impossible: whether a theorem says that no weights do it; otherwise no construction is known here.
     """
 
-    def __init__(self, target: str, reasons: Iterable[str]) -> None:
+    def __init__(self, target: str, reasons: Iterable[str], *, impossible: bool = False) -> None:
         self.target = target
         self.reasons = tuple(reasons)
+        self.impossible = impossible
         super().__init__(f"{target}: " + "; ".join(self.reasons))
 
 

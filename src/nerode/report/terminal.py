@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 
 from rich.console import Console, Group, RenderableType
@@ -23,6 +24,7 @@ def check_view(
     *,
     sense: Sense = Sense.FINITE_PRECISION,
     details: bool = False,
+    asked: str | None = None,
 ) -> RenderableType:
     """Returns the page that `nerode check` prints for one language.
 
@@ -32,6 +34,7 @@ def check_view(
         table: its verdicts.
         sense: the sense whose reasons and sizes are shown.
         details: whether to list references and assumptions below the table.
+        asked: how the user named the language, as words for a shell; its name by default.
     """
     parts: list[RenderableType] = [_headline(language), *_algebra_lines(language, profile), Text("")]
     parts.append(_verdict_table(table, sense))
@@ -41,7 +44,7 @@ def check_view(
     if profile.incomplete:
         for what, why in profile.incomplete.items():
             parts.append(Text(f"not computed: {what} ({why})", style="dim"))
-    parts.append(_next_line(language))
+    parts.append(_next_line(asked or quote(visible(language.name))))
     return Group(*parts)
 
 
@@ -145,16 +148,19 @@ def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]
     yield Text("")
 
 
-def _next_line(language: Language) -> Text:
+def _next_line(asked: str) -> Text:
     line = Text("Next: ")
-    line.append(f"nerode explain {quote(visible(language.name))} -o page.html", style="cyan")
+    line.append(f"nerode explain {asked} -o page.html", style="cyan")
     return line
 
 
 def quote(name: str) -> str:
-    """A language name as one shell word."""
-    plain = all(c.isalnum() or c in "-_./:" for c in name)
-    return name if plain and name else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A language name as one shell word; in double quotes, unless a shell reads something inside them."""
+    if name and all(c.isalnum() or c in "-_./:" for c in name):
+        return name
+    if any(c in name for c in "$`!"):
+        return shlex.quote(name)
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def name_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:

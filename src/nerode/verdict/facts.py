@@ -193,13 +193,15 @@ quasi_aperiodic = LanguageCondition(
     "regular in AC0 (quasi-aperiodic)", lambda f: f.quasi_aperiodic if f.regular else False
 )
 solvable = LanguageCondition(
-    "only solvable groups in the monoid", lambda f: f.profile.solvable if f.regular else False
+    "one with only solvable groups in the monoid", lambda f: f.profile.solvable if f.regular else False
 )
-two_groups = LanguageCondition("only 2-groups in the monoid", lambda f: f.two_groups if f.regular else False)
+two_groups = LanguageCondition(
+    "one with only 2-groups in the monoid", lambda f: f.two_groups if f.regular else False
+)
 group_language = LanguageCondition(
-    "every letter permutes the states", lambda f: f.is_group_language if f.regular else False
+    "one in which every letter permutes the states", lambda f: f.is_group_language if f.regular else False
 )
 length_only = LanguageCondition(
-    "membership depends on the length alone", lambda f: f.letters_act_alike if f.regular else False
+    "one in which only the length of a word matters", lambda f: f.letters_act_alike if f.regular else False
 )
 counter_language = of_family(COUNTER_FAMILIES, "a counter language of the list of Sarrof et al.")

@@ -30,7 +30,7 @@ parity_like = LanguageCondition(
     lambda f: f.is_group_language if f.profile.num_states == 2 else False,
 )
 swaps_only = LanguageCondition(
-    "every letter is a swap of two states or neutral",
+    "one in which every letter is neutral or swaps two states",
     lambda f: None if f.automaton is None else (f.most_points_moved or 99) <= 2,
 )
 cyclic_group = LanguageCondition(

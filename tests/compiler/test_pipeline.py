@@ -1,0 +1,32 @@
+"""The way from a language to a network: what its refusals say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from nerode.compiler.pipeline import compile_language
+from nerode.core.errors import NotCompilable
+from nerode.languages.resolve import resolve_language
+from nerode.verdict.decide import collect_facts
+from nerode.verdict.records import Task
+
+
+def test_a_theorem_that_refuses_makes_it_impossible():
+    with pytest.raises(NotCompilable, match="star-free") as refusal:
+        compile_language(resolve_language("parity"), "mamba")
+    assert refusal.value.impossible
+
+
+def test_what_was_not_decided_is_not_called_false():
+    language = resolve_language("tomita-7")
+    facts = collect_facts(language, task=Task.RECOGNISE)
+    classes = {name: m for name, m in facts.profile.classes.items() if name != "star-free"}
+    undecided = replace(facts, profile=replace(facts.profile, star_free=None, classes=classes))
+    with pytest.raises(NotCompilable) as refusal:
+        compile_language(language, "mamba", facts=undecided)
+    assert not refusal.value.impossible
+    reasons = " | ".join(refusal.value.reasons)
+    assert "the language is not star-free" not in reasons
+    assert "the language was not decided within the budget to be star-free" in reasons
