@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from nerode.analysis.proofs import certifying
 from nerode.analysis.proofs.box_steps import Spans, flat_state, letter_vectors, step_boxes
 from nerode.analysis.proofs.certificate_training import CertificateTraining
 from nerode.analysis.proofs.certifying import CertifySettings, prove_model
@@ -21,7 +22,7 @@ from nerode.certificates.certificate import UNDER_NOISE, Unproved, certificate_t
 from nerode.certificates.checker import check
 from nerode.certificates.state_boxes import certify_state_boxes
 from nerode.compiler.json_form import network_hash, network_to_json
-from nerode.core.errors import InputError
+from nerode.core.errors import BudgetExceeded, InputError
 from nerode.core.rng import stream
 from nerode.languages.bestiary import find_language
 from nerode.languages.description import describe_language, language_hash
@@ -123,6 +124,46 @@ def test_no_proof_is_said_plainly_with_what_was_tried():
     assert found.attempt.reason
     assert found.attempt.stages[0].name == "trained"
     assert found.attempt.stages[-1].name == "certificate training"
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf")])
+def test_a_model_that_diverged_is_refused(weight):
+    model = make_model("elman-tanh", TASK)
+    with torch.no_grad():
+        model.layers[0].recurrent[0, 0] = weight
+    with pytest.raises(InputError, match="not finite"):
+        prove_model(model, TASK, settings=QUICK)
+
+
+def test_training_that_diverges_ends_the_search_and_is_told():
+    wild = CertifySettings(fine_tuning=FineTuning(steps=3, rate=1e30), rounds=5)
+    found = prove_model(make_model("lstm", TASK), TASK, settings=wild)
+    assert not found.attempt.proved
+    assert "diverged" in found.attempt.reason
+    assert [stage.name for stage in found.attempt.stages] == ["trained", "fine-tuning"]
+
+
+def test_a_check_that_takes_too_long_is_no_proof(proof, monkeypatch):
+    def check_without_end(*parts, budget):
+        raise BudgetExceeded("seconds", budget.seconds)
+
+    monkeypatch.setattr(certifying, "check", check_without_end)
+    settings = replace(QUICK, rounds=0)
+    found = prove_model(proof.model, TASK, settings=settings)
+    assert not found.attempt.proved
+    assert "the checker refuses" in found.attempt.reason
+
+
+def test_two_biases_are_not_covered_in_float32(proof):
+    """Two biases that nearly cancel round far worse than the one number that the network has for them."""
+    model = make_model("elman-tanh", TASK, hidden=8, recurrent_bias=True)
+    weights = {name: value.clone() for name, value in proof.model.state_dict().items()}
+    bias = weights["blocks.0.layer.read.bias"] / 2
+    halves = {"blocks.0.layer.read.bias": bias, "blocks.0.layer.recurrent_bias": bias}
+    model.load_state_dict(weights | halves)
+    found = prove_model(model, TASK, settings=replace(QUICK, rounds=0))
+    assert found.network == proof.network
+    assert not found.attempt.float32
 
 
 def test_the_given_model_is_not_changed():

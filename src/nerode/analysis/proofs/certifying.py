@@ -21,7 +21,12 @@ from torch import nn
 from nerode.analysis.proofs.certificate_training import CertificateTraining, train_certificate
 from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, fine_tune
 from nerode.analysis.proofs.goals import Goal, goal_of
-from nerode.analysis.proofs.trained_network import require_plain, trained_network
+from nerode.analysis.proofs.trained_network import (
+    adds_one_bias,
+    is_finite,
+    require_plain,
+    trained_network,
+)
 from nerode.certificates.certificate import Certificate, certificate_to_json
 from nerode.certificates.checker import check
 from nerode.certificates.state_boxes import METHOD, SMALLEST_NOISE, certify_state_boxes, with_float32
@@ -29,7 +34,7 @@ from nerode.compiler.json_form import network_to_json
 from nerode.compiler.network import Network
 from nerode.core.budget import Budget
 from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
+from nerode.core.errors import BudgetExceeded, InputError
 from nerode.core.rng import stream
 from nerode.languages.description import describe_language
 from nerode.models.model import Model
@@ -130,14 +135,14 @@ class Proof:
         attempt: what came of it.
         goal: what was to be proved.
         model: the model as it was last trained.
-        network: its exact network.
+        network: its exact network, which the proof is about; None if there is none.
         certificate: the proof; None if there is none.
     """
 
     attempt: Attempt
     goal: Goal
     model: Model
-    network: Network
+    network: Network | None
     certificate: Certificate | None
 
 
@@ -166,6 +171,7 @@ class _Search:
     def __init__(self, model: Model, goal: Goal, seed: int, settings: CertifySettings) -> None:
         self.model, self.goal, self.seed, self.settings = model, goal, seed, settings
         self.certificate: Certificate | None = None
+        self.network: Network | None = None
         self.reason: str | None = None
         self.stages: list[Stage] = []
         self.check_seconds = 0.0
@@ -181,11 +187,16 @@ class _Search:
             head = _states_head(self.model, self.goal, rng)
             if self._fine_tune(head, rng):
                 return
+            if not is_finite(self.model):
+                return
             steps = train_certificate(
                 self.model, self.goal, head, chosen, rng=rng, proved=lambda step: self._look(letters=(1,))
             )
             last = turn == self.settings.rounds - 1
-            if self._stage("certificate training", steps, least=SMALLEST_NOISE if last else WANTED_NOISE):
+            proved = self._stage(
+                "certificate training", steps, least=SMALLEST_NOISE if last else WANTED_NOISE
+            )
+            if proved or not is_finite(self.model):
                 return
 
     def _fine_tune(self, head: nn.Linear, rng: np.random.Generator) -> bool:
@@ -195,7 +206,7 @@ class _Search:
             fine_tune(self.model, self.goal, head, chosen, rng=rng)
             if self._stage("fine-tuning", chosen.steps):
                 return True
-            if self.stages[-1].accuracy >= _NEARLY_RIGHT:
+            if self.stages[-1].accuracy >= _NEARLY_RIGHT or not is_finite(self.model):
                 return False
         return False
 
@@ -220,6 +231,9 @@ class _Search:
         return accuracy(self.model, self.goal, words=_TEST_WORDS, length=_TEST_LENGTH, rng=rng)
 
     def _look(self, *, least: float = WANTED_NOISE, letters: tuple[int, ...] = _LETTERS) -> bool:
+        if not is_finite(self.model):
+            self.reason = "training diverged: a weight is not finite"
+            return False
         network = trained_network(self.model, self.goal)
         budget = Budget(seconds=self.settings.seconds)
         found = certify_state_boxes(
@@ -233,10 +247,10 @@ class _Search:
         if not isinstance(found, Certificate):
             self.reason = found.reason
             return False
-        for certificate in (with_float32(found), found):
+        for certificate in (with_float32(found), found) if adds_one_bias(self.model) else (found,):
             failure = self._check(network, certificate)
             if failure is None:
-                self.certificate, self.reason = certificate, None
+                self.certificate, self.network, self.reason = certificate, network, None
                 return True
             self.reason = f"the checker refuses the certificate: {failure}"
         return False
@@ -244,13 +258,17 @@ class _Search:
     def _check(self, network: Network, certificate: Certificate) -> str | None:
         """Why the independent checker refuses a certificate; None if it accepts it."""
         begun = time.process_time()
-        result = check(
-            network_to_json(network),
-            describe_language(self.goal.language),
-            certificate_to_json(certificate),
-            budget=Budget(seconds=self.settings.seconds),
-        )
-        self.check_seconds += time.process_time() - begun
+        try:
+            result = check(
+                network_to_json(network),
+                describe_language(self.goal.language),
+                certificate_to_json(certificate),
+                budget=Budget(seconds=self.settings.seconds),
+            )
+        except BudgetExceeded as stop:
+            return str(stop)
+        finally:
+            self.check_seconds += time.process_time() - begun
         return None if result.failure is None else result.failure.what
 
     def result(self) -> Proof:
@@ -274,7 +292,7 @@ class _Search:
             attempt=attempt,
             goal=self.goal,
             model=self.model.eval(),
-            network=trained_network(self.model, self.goal),
+            network=self.network,
             certificate=self.certificate,
         )
 

@@ -87,7 +87,7 @@ def certify_run(folder: Path, *, settings: CertifySettings | None = None) -> Att
         raise InputError(f"{folder} is no run of a task; there is nothing to prove about it")
     proof = prove_model(subject.zoo_model, subject.task, seed=subject.spec.run.seed, settings=settings)
     shutil.rmtree(target, ignore_errors=True)
-    if proof.certificate is not None:
+    if proof.certificate is not None and proof.network is not None:
         save_model(target / MODEL, proof.model)
         write_folder(target, proof.network, proof.goal.language, proof.certificate)
     content = {"attempt": proof.attempt.to_json(), "settings": to_mapping(settings)}

@@ -101,12 +101,28 @@ def require_plain(model: Model) -> None:
         reasons.append("something stands around its cell (norm, residual path, feed-forward part, positions)")
     if config.head != "linear":
         reasons.append("its head is not linear")
+    if not is_finite(model):
+        reasons.append("a weight is not finite")
     reasons += _obstacles(model)
     if reasons:
         raise InputError(
             f"boxes are for one cell ({', '.join(KINDS)}) between letters and a linear head; this model is "
             f"another: {'; '.join(reasons)}"
         )
+
+
+def is_finite(model: Model) -> bool:
+    """Whether all weights are finite numbers."""
+    return all(bool(p.isfinite().all()) for p in model.parameters())
+
+
+def adds_one_bias(model: Model) -> bool:
+    """Whether the cell of a model has one bias, as its network does.
+
+    The network has the sum of two, but in floats two large ones that nearly cancel round worse than their
+    sum does, so that a bound for the network is none for the module.
+    """
+    return getattr(model.layers[0], "recurrent_bias", None) is None
 
 
 def _obstacles(model: Model) -> list[str]:
