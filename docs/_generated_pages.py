@@ -64,6 +64,7 @@ def _theorem_page(row: Theorem, derived: dict[str, str]) -> str:
         f"- **says**: {row.conclusion.value}",
         f"- **for languages**: {row.language.text}",
         f"- **on architectures with**: {row.architecture.text}",
+        *([f"- **in exact arithmetic also**: {row.over_the_reals.text}"] if row.over_the_reals else []),
         f"- **arithmetic**: {senses}",
         f"- **task**: {', '.join(sorted(task.value for task in row.tasks))}",
         f"- **source**: {_cited(row)} ({row.provenance.value})",

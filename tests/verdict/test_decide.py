@@ -1,6 +1,7 @@
 """Verdicts against the statements of the specification, and the table against itself."""
 
 import functools
+from dataclasses import replace
 
 import pytest
 
@@ -244,3 +245,54 @@ def test_unknown_task_dtype_sense_and_architecture():
         decide(language)["mamba", "approximately"]
     with pytest.raises(UnknownName):
         decide(language, architectures=["mamba"])["lstm"]
+
+
+@pytest.mark.parametrize("architecture", ["gla", "s4d", "rwkv-6", "rwkv-7", "lstm", "pd-ssm"])
+@pytest.mark.parametrize("text", COUNTERS)
+def test_a_gate_below_one_is_no_counter_over_the_reals(architecture, text):
+    # With h = g h ± 1 and g < 1 both a^n b^n and a^(n+1) b^n tend to -1/(1-g): the counter leaks.
+    verdicts = table(text)
+    assert verdicts[architecture].status == "yes"
+    assert verdicts[architecture, "exact"].status == "open"
+    assert "limit" in verdicts[architecture, "exact"].reason
+
+
+@pytest.mark.parametrize("architecture", ["ssm", "ids4", "complex-diagonal", "elman-relu"])
+@pytest.mark.parametrize("text", COUNTERS)
+def test_a_gate_of_one_counts_over_the_reals(architecture, text):
+    assert table(text)[architecture, "exact"].status == "yes"
+
+
+def test_one_reflection_that_is_not_whole_is_open_over_the_reals():
+    for text in ("z3", "s3", "a5"):
+        verdicts = table(text)
+        assert verdicts["deltanet-signed"].status == "yes"
+        assert verdicts["deltanet-signed", "exact"].status == "open"
+        # Several factors can shrink the state evenly, so that its direction stays exact.
+        assert verdicts["deltaproduct-signed", "exact"].status == "yes"
+    # A sign survives shrinking.
+    assert table("parity")["deltanet-signed", "exact"].status == "yes"
+
+
+@pytest.mark.parametrize(
+    ("text", "theorem"),
+    [("flip-flop", "flip-flop-two-layers"), ("dyck-2-5", "bounded-dyck-two-layers")],
+)
+def test_sizes_of_predictors_are_not_given_for_recognition(text, theorem):
+    # A recogniser has to remember an error besides; the cited networks predict.
+    assert table(text, "predict")["gla"].theorem == theorem
+    recognised = table(text, "recognise")["gla"]
+    assert recognised.status == "yes"
+    assert recognised.size is None
+    assert theorem not in (recognised.theorem, *recognised.also)
+
+
+def test_brackets_of_one_kind_need_the_counter_alone():
+    size = table("dyck-1-5")["gla"].size
+    assert (size.layers, size.width) == (1, 1)
+
+
+def test_only_a_theorem_in_exact_arithmetic_may_ask_for_more_there():
+    row = THEOREMS["monotone-floats"]
+    with pytest.raises(ValueError, match="asks for more"):
+        replace(row, over_the_reals=row.architecture)

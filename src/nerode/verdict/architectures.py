@@ -89,9 +89,13 @@ def _linear(
     )
 
 
-def _nonlinear(state: State) -> ArchitectureClass:
+def _nonlinear(state: State, *, unit_gate: UnitGate = UnitGate.EXACT) -> ArchitectureClass:
     return ArchitectureClass(
-        recurrence=Recurrence.NONLINEAR, transition=Transition.DENSE, gates=Gates.FREE, state=state
+        recurrence=Recurrence.NONLINEAR,
+        transition=Transition.DENSE,
+        gates=Gates.FREE,
+        unit_gate=unit_gate,
+        state=state,
     )
 
 
@@ -140,11 +144,17 @@ _row("elman-relu", "Elman RNN (ReLU)", _nonlinear(State.RELU), "h = relu(U h + W
 _row(
     "lstm",
     "LSTM",
-    _nonlinear(State.CELL),
+    _nonlinear(State.CELL, unit_gate=_LIMIT),
     "c = f ∘ c + i ∘ z, h = o ∘ tanh(c)",
     "HochreiterSchmidhuber1997",
 )
-_row("gru", "GRU", _nonlinear(State.SQUASHED), "h = (1-z) ∘ h + z ∘ tanh(…)", "Cho2014")
+_row(
+    "gru",
+    "GRU",
+    _nonlinear(State.SQUASHED, unit_gate=_LIMIT),
+    "h = (1-z) ∘ h + z ∘ tanh(…)",
+    "Cho2014",
+)
 _row("nru", "NRU", _nonlinear(State.ADDITIVE), "h = relu(…, m), m = m + write - erase", "Chandar2019")
 _row(
     "slstm",

@@ -142,6 +142,7 @@ can_hold = ClassCondition("a gate of 1", lambda c: c.unit_gate is not UnitGate.N
 gates_open = ClassCondition(
     "gates strictly inside the unit disk over the reals", lambda c: c.unit_gate is not UnitGate.EXACT
 )
+exact_gates = ClassCondition("gates of exactly 1 and -1", lambda c: c.unit_gate is UnitGate.EXACT)
 plain_state = ClassCondition("no normaliser on the state", lambda c: c.state is not State.NORMALISED)
 counting_state = ClassCondition("a state that can count", lambda c: c.state in (State.RELU, State.CELL))
 relu_state = ClassCondition("ReLU units", lambda c: c.state is State.RELU)

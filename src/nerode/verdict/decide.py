@@ -87,19 +87,24 @@ def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdi
 def _by_theorems(facts: Facts, architecture: Architecture, sense: Sense) -> Verdict:
     applying: list[Theorem] = []
     tried: list[str] = []
+    close: list[str] = []
     for row in THEOREMS.values():
         if sense not in row.senses or facts.task not in row.tasks:
             continue
         if not row.architecture(architecture.properties):
             continue
         holds = row.language(facts)
-        if holds:
+        if holds and row.comes_only_close(architecture.properties, sense):
+            close.append(
+                f"{row.name}: in exact arithmetic it asks for gates that this class only comes close to"
+            )
+        elif holds:
             applying.append(row)
         else:
             why = "is not" if holds is False else "was not decided within the budget to be"
             tried.append(f"{row.name}: the language {why} {row.language.text}")
     if not applying:
-        return _open(facts, architecture, sense, tried)
+        return _open(facts, architecture, sense, tried, close)
     answers = {row.conclusion for row in applying}
     if len(answers) > 1:
         names = ", ".join(f"{row.name} says {row.conclusion}" for row in applying)
@@ -155,9 +160,15 @@ def _by_parts(facts: Facts, architecture: Architecture, sense: Sense, found: Ver
     return found
 
 
-def _open(facts: Facts, architecture: Architecture, sense: Sense, tried: Sequence[str]) -> Verdict:
+def _open(
+    facts: Facts, architecture: Architecture, sense: Sense, tried: Sequence[str], close: Sequence[str]
+) -> Verdict:
     properties = architecture.properties
-    if not tried:
+    if close:
+        reason = (
+            "its gates reach 1 and -1 only in the limit, which the known constructions need over the reals"
+        )
+    elif not tried:
         reason = "no theorem of the table speaks of this architecture in this sense"
     elif not facts.regular and not properties.free_write:
         reason = "the write vanishes when the gate is 1, so the counter construction does not apply"
@@ -169,5 +180,5 @@ def _open(facts: Facts, architecture: Architecture, sense: Sense, tried: Sequenc
         task=facts.task,
         status=Status.OPEN,
         reason=reason,
-        tried=tuple(tried),
+        tried=(*close, *tried),
     )

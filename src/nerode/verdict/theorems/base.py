@@ -9,7 +9,7 @@ from typing import Any
 from nerode.core.refs import Reference
 from nerode.core.registry import Registry
 from nerode.verdict.architectures import Architecture
-from nerode.verdict.classes import ClassCondition
+from nerode.verdict.classes import ArchitectureClass, ClassCondition
 from nerode.verdict.facts import Facts, LanguageCondition
 from nerode.verdict.records import Provenance, Sense, Size, Status, Task
 
@@ -35,6 +35,8 @@ class Theorem:
         statement: the result in one sentence, for the documentation.
         language: the hypothesis on the language.
         architecture: the hypothesis on the architecture's class.
+        over_the_reals: what the class needs besides in exact arithmetic, where a gate that a sigmoid reaches
+            only in the limit is not reached; None if nothing.
         senses: the arithmetic in which it holds.
         tasks: prediction, recognition or both.
         conclusion: yes or no.
@@ -55,6 +57,7 @@ class Theorem:
     reference: Reference
     provenance: Provenance
     reason: Callable[[Facts], str]
+    over_the_reals: ClassCondition | None = None
     tasks: frozenset[Task] = ALL_TASKS
     assumptions: tuple[str, ...] = ()
     size: Callable[[Facts, Architecture], Size | None] = no_size
@@ -67,6 +70,13 @@ class Theorem:
             raise ValueError(f"the theorem {self.name} holds in no sense or for no task")
         if self.reference.place and self.provenance is not Provenance.READ:
             raise ValueError(f"the theorem {self.name} cites a place in a work that was not read")
+        if self.over_the_reals is not None and Sense.EXACT not in self.senses:
+            raise ValueError(f"the theorem {self.name} asks for more in a sense that it does not speak of")
+
+    def comes_only_close(self, properties: ArchitectureClass, sense: Sense) -> bool:
+        """Returns whether a class lacks what the theorem asks for in exact arithmetic alone."""
+        further = self.over_the_reals if sense is Sense.EXACT else None
+        return further is not None and not further(properties)
 
 
 THEOREMS: Registry[Theorem] = Registry("theorem")

@@ -9,6 +9,7 @@ from nerode.verdict.classes import (
     complex_gates,
     dense,
     diagonal,
+    exact_gates,
     free_write,
     has_minus_one,
     householder,
@@ -24,6 +25,14 @@ from nerode.verdict.classes import (
 from nerode.verdict.facts import Facts, LanguageCondition, group_language, regular, solvable, two_groups
 from nerode.verdict.records import Provenance, Sense, Size, Status
 from nerode.verdict.theorems.base import Theorem, theorem
+
+shrinks_evenly = many_factors | exact_gates
+"""Reflections with β = 2, or factors enough to shrink a state evenly where β only comes close to 2."""
+
+_EVENLY = (
+    "n_h counts factors with β = 2; where β stays below 2, in exact arithmetic, further factors shrink the "
+    "state evenly and its direction is read (docs/theory)"
+)
 
 parity_like = LanguageCondition(
     "a group language with two states",
@@ -234,6 +243,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 3"),
         provenance=Provenance.READ,
+        assumptions=(_EVENLY,),
         reason=lambda f: "every letter permutes the states: products of swaps",
         size=_swap_size,
     )
@@ -251,6 +261,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Siems2025"),
         provenance=Provenance.SECONDARY,
+        assumptions=(_EVENLY,),
         reason=lambda f: "a rotation group: two reflections a letter",
         size=lambda f, a: Size(layers=1, width=3, factors=2),
     )
@@ -262,6 +273,7 @@ theorem(
         statement="If every letter swaps two states or does nothing, one reflection a token suffices.",
         language=group_language & swaps_only,
         architecture=linear & householder & has_minus_one,
+        over_the_reals=shrinks_evenly,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 3"),
@@ -277,6 +289,7 @@ theorem(
         statement="Addition modulo m is done by two layers of single reflections in the plane.",
         language=cyclic_group,
         architecture=linear & householder & has_minus_one,
+        over_the_reals=shrinks_evenly,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 6"),
@@ -298,7 +311,10 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 4"),
         provenance=Provenance.READ,
-        assumptions=("the printed proof hands the new state upwards; a delay between the layers mends it",),
+        assumptions=(
+            "the printed proof hands the new state upwards; a delay between the layers mends it",
+            _EVENLY,
+        ),
         reason=lambda f: "permutation-reset layers by Krohn-Rhodes",
     )
 )
@@ -310,6 +326,7 @@ theorem(
         "finitely many layers.",
         language=regular,
         architecture=linear & householder & has_minus_one & scalar_gate,
+        over_the_reals=shrinks_evenly,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Siems2025"),
@@ -325,6 +342,7 @@ theorem(
         "set-reset heads they do every regular language.",
         language=regular,
         architecture=linear & householder & has_minus_one & one_factor,
+        over_the_reals=shrinks_evenly,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Siems2025"),

@@ -17,7 +17,7 @@ from nerode.verdict.classes import (
     plain_state,
 )
 from nerode.verdict.facts import Facts, of_family, regular, star_free
-from nerode.verdict.records import Provenance, Sense, Size, Status
+from nerode.verdict.records import Provenance, Sense, Size, Status, Task
 from nerode.verdict.theorems.base import Theorem, theorem
 
 
@@ -182,9 +182,12 @@ bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
 
 
 def _bounded_dyck_size(facts: Facts, architecture: Architecture) -> Size:
+    """The counter, and bits for the kind of each open bracket; with one kind the counter says it all."""
     k, depth = facts.language.parameters["k"], facts.language.parameters["depth"]
-    bits = max(1, math.ceil(math.log2(k))) if k > 1 else 0
-    return Size(layers=2, width=1 + depth * bits, note=f"1 + {depth}·{bits}" if bits else "")
+    bits = math.ceil(math.log2(k))
+    if not bits:
+        return Size(layers=1, width=1)
+    return Size(layers=2, width=1 + depth * bits, note=f"1 + {depth}·{bits}")
 
 
 theorem(
@@ -195,6 +198,7 @@ theorem(
         language=bounded_dyck,
         architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
         senses=frozenset({Sense.FINITE_PRECISION}),
+        tasks=frozenset({Task.PREDICT}),
         conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
@@ -211,6 +215,7 @@ theorem(
         language=of_family({"flip-flop"}, "the flip-flop language"),
         architecture=linear & diagonal & input_dependent & can_hold,
         senses=frozenset({Sense.FINITE_PRECISION}),
+        tasks=frozenset({Task.PREDICT}),
         conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,

@@ -123,6 +123,9 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Alsmann2026"),
         provenance=Provenance.SECONDARY,
+        assumptions=(
+            "where |λ| = 1 is only a limit, in exact arithmetic the angle of a shrinking state is read",
+        ),
         reason=lambda f: "only the length matters: one rotating state",
         size=lambda f, a: Size(layers=1, width=1, note="complex"),
     )
