@@ -195,3 +195,26 @@ def test_loop_words():
     assert sum(map(len, word.chunks(10_000))) == word.length(10_000) == 20_002
     with pytest.raises(InputError, match="repeated"):
         LoopWord(parts=(((1,), False),))
+
+
+class Overflowing(Register):
+    """A register beside a number that grows until it is infinite, and is read no more."""
+
+    def initial_state(self, batch):
+        return {**super().initial_state(batch), "k": torch.ones(batch, 1, dtype=self.gates.dtype)}
+
+    def step(self, x, state):
+        scores, after = super().step(x, state)
+        return scores, {**after, "k": 2.0**64 * state["k"]}
+
+
+@pytest.mark.parametrize("hold", [1.0, 0.99])
+def test_a_number_that_has_overflowed_does_not_disturb_the_prediction(hold):
+    alone, beside = (measure(kind(hold=hold, dtype=torch.float64)) for kind in (Register, Overflowing))
+    assert (beside.predicted, beside.repetitions) == (alone.predicted, alone.repetitions)
+
+
+def test_a_register_that_has_overflowed_is_still_high():
+    found = measure(Register(hold=1.5, dtype=torch.float16))
+    assert (found.predicted, found.repetitions) == (None, None)
+    assert found.tested > 1_000

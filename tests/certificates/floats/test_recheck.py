@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nerode.certificates.certificate import certificate_from_json, certificate_to_json, language_claim
+from nerode.certificates.floats.arithmetic import fingerprint
 from nerode.certificates.floats.certify import certify_module
 from nerode.certificates.floats.recheck import METHOD, recheck
 from nerode.core.budget import Budget
@@ -201,3 +202,57 @@ def test_time_ends_a_replay():
     proof = certify_module(module, LANGUAGE, empty=NOTHING_YET).certificate
     with pytest.raises(BudgetExceeded):
         check(proof, module, budget=Budget(seconds=1e-9))
+
+
+class LastRow(Register):
+    """Right in every row of a batch but the last."""
+
+    def step(self, x, state):
+        scores, after = super().step(x, state)
+        if len(x) > 1:
+            after["h"][-1] += 2.0**-20
+        return scores, after
+
+
+def test_a_row_that_is_computed_otherwise_is_refused():
+    module = LastRow()
+    proof = certify_module(module, LANGUAGE, empty=NOTHING_YET).certificate
+    assert proof.evidence[METHOD]["batches"] == [1]
+    assert "in batches of 64" in check(changed(proof, batches=lambda _: [1, 64]), module).what
+
+
+class NotANumber(Register):
+    """Keeps a NaN that is never read, beside a register that is right."""
+
+    def initial_state(self, batch):
+        return {**super().initial_state(batch), "k": torch.zeros(batch, 1)}
+
+    def step(self, x, state):
+        scores, after = super().step(x, state)
+        return scores, {**after, "k": state["k"] / 0.0}
+
+
+def test_a_state_with_a_nan_is_refused_even_if_its_bits_close():
+    module = NotANumber()
+    _, after = module.step(torch.tensor([0]), module.initial_state(1))
+    nan = after["k"].numpy().tobytes().hex()
+    zero, one = (torch.tensor([k]).numpy().tobytes().hex() for k in (0.0, 1.0))
+    plain = certify_module(Register(), LANGUAGE, empty=NOTHING_YET).certificate
+    evidence = {
+        **plain.evidence[METHOD],
+        "batches": [1],
+        "module": fingerprint(module),
+        "layout": [["h", [1], "float32"], ["k", [1], "float32"]],
+        "states": [zero + zero, zero + nan, one + nan],
+        "moves": [[1, 2, 1], [1, 2, 1], [1, 2, 2]],
+    }
+    planted = replace(plain, network=fingerprint(module), evidence={METHOD: evidence})
+    assert "NaN" in check(planted, module).what
+
+
+def test_a_claim_about_batches_says_what_is_taken_for_granted():
+    together = certify_module(Register(), LANGUAGE, empty=NOTHING_YET).certificate
+    assert max(together.evidence[METHOD]["batches"]) > 1
+    assert "taken for granted" in together.claims[0].covers
+    alone = certify_module(BatchDependent(), LANGUAGE, empty=NOTHING_YET).certificate
+    assert "taken for granted" not in alone.claims[0].covers

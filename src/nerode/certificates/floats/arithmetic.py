@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -16,12 +17,23 @@ def describe_arithmetic() -> dict[str, str | int]:
     return {
         "torch": str(torch.__version__),
         "processor": platform.machine(),
+        "model": _processor_model(),
         "capability": torch.backends.cpu.get_cpu_capability(),
         "threads": torch.get_num_threads(),
         "denormals": "kept" if float(smallest / 2) else "flushed",
         "matmul": torch.get_float32_matmul_precision(),
+        "onednn": "on" if torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled else "off",
         "native": os.environ.get("NERODE_NATIVE", "best"),
     }
+
+
+def _processor_model() -> str:
+    """The name of the processor, by which libraries choose their instructions; "" where it is not told."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
 
 
 def fingerprint(module: object) -> str:

@@ -45,7 +45,7 @@ def predict_repetitions(runner: Runner, language: Language, word: LoopWord, *, t
     """
     place = next(i for i, (_, repeated) in enumerate(word.parts) if repeated)
     pattern, *_ = states = _repeated(runner, word, place, _LOOKS[-1])
-    settled = not (_flat(states[-1]) - _flat(states[-2])).any()
+    settled = np.array_equal(_flat(states[-1]), _flat(states[-2]))
     reader = _Reader(runner, language, word, place, task)
     failed = next((k for k, state in enumerate(states) if reader.fails(state, k)), None)
     if settled and failed is None:
@@ -63,6 +63,9 @@ def predict_repetitions(runner: Runner, language: Language, word: LoopWord, *, t
 
 def _predict(path: Sequence[Vector], pattern: State, dtype: str, reader: _Reader) -> int | None:
     """The repetition after which the reader should fail first."""
+    # Where a coordinate has overflowed there are no steps to be told; it is left as it ended.
+    end, finite = path[-1], np.isfinite(path).all(axis=0)
+    path = [np.where(finite, place, 0.0) for place in path]
     last, first = path[-1] - path[-2], path[1] - path[0]
     if not last.any():
         return None
@@ -80,7 +83,8 @@ def _predict(path: Sequence[Vector], pattern: State, dtype: str, reader: _Reader
         rate = _root(path[-1][moving], path[0][moving], n)
 
     def fails(share: float) -> bool:
-        return reader.fails(_like(pattern, limit + share * (path[-1] - limit)), n)
+        between = np.where(finite, limit + share * (path[-1] - limit), end)
+        return reader.fails(_like(pattern, between), n)
 
     share = _smallest_right(fails)
     distance = abs(path[-1][moving] - limit[moving])

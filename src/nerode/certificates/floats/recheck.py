@@ -5,16 +5,19 @@ listed transition is computed again by the module, and the listed bits and the l
 with what comes out. What is listed is enough if it holds the start and is closed under the letters.
 
 The module is asked in batches of each size that the evidence names. In a batch of one there is nothing
-beside the word; in larger ones it is taken for granted that a row does not depend on the other rows.
+beside the word; in larger ones it is taken for granted, and said in the claim, that a row depends neither on
+the other rows nor on its place. Rows that a batch has to spare test that: transitions stand in several of
+them, and every row is compared.
 
-Two things are taken for granted: that a step depends on nothing but the letter and the state, and that it
-does not matter how a state lies in memory. Torch may compute a tensor with gaps by other instructions than a
-contiguous one, so some runs with the module's own tensors are compared with the list as well: a test.
+Two more things are taken for granted: that a step depends on nothing but the letter and the state, and that
+it does not matter how a state lies in memory. Torch may compute a tensor with gaps by other instructions
+than a contiguous one, so some runs with the module's own tensors are compared with the list, too: a test.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
@@ -122,6 +125,10 @@ def _fits(module: Stepping, listed: Listed) -> Failure | None:
         return Failure(
             what=f"the module does not compute in {listed.dtype}", entry=f"evidence.{METHOD}.dtype"
         )
+    if _holds_nan(start):
+        return Failure(
+            what="the module's state holds a NaN at the start", entry=f"evidence.{METHOD}.states[0]"
+        )
     first = _bits(start, 1)[0]
     if any(len(state) != len(first) for state in listed.states):
         return Failure(what="a state has too many or too few bits", entry=f"evidence.{METHOD}.states")
@@ -205,14 +212,15 @@ def _replay_some(
     transitions: Sequence[Transition],
     batch: int,
 ) -> Failure | None:
-    filled = [*transitions, *[transitions[-1]] * (batch - len(transitions))]
+    filled = list(itertools.islice(itertools.cycle(transitions), batch))
     with torch.no_grad():
         letters = torch.tensor([letter for _, letter, _, _ in filled])
         scores, after = module.step(letters, _state(listed, [i for i, _, _, _ in filled]))
         answers = read(scores).tolist()
-    for (i, letter, target, expected), flags, bits in zip(
-        transitions, answers, _bits(after, batch), strict=False
-    ):
+    if _holds_nan(after):
+        what = f"after one of the states from {filled[0][0]} on the module's state holds a NaN"
+        return Failure(what=what, entry=f"evidence.{METHOD}.states")
+    for (i, letter, target, expected), flags, bits in zip(filled, answers, _bits(after, batch), strict=True):
         got = _legal(tuple(flags))
         if not agrees(listed.task, expected, got):
             return refute(language.alphabet, (*_word(listed, i), letter), expected, got)
@@ -279,6 +287,11 @@ def _bits(state: dict[str, Tensor], batch: int) -> list[bytes]:
     return [b"".join(row) for row in zip(*parts, strict=True)] if parts else [b""] * batch
 
 
+def _holds_nan(state: dict[str, Tensor]) -> bool:
+    """Whether a number of a state is not one: of a NaN several bit patterns may stand for the same."""
+    return any(bool(tensor.isnan().any()) for tensor in state.values())
+
+
 def _word(listed: Listed, state: int) -> tuple[int, ...]:
     """A shortest word that leads to a state, by the listed moves."""
     came: dict[int, tuple[int, int]] = {}
@@ -307,7 +320,12 @@ def _shown(listed: Listed) -> Claim:
 
 def limits(batches: Sequence[int], *, covers_empty: bool) -> str:
     """Returns what a claim says about its limits."""
-    sizes = f" Words were read in batches of {' and of '.join(f'{size:,}' for size in batches)}."
-    return (
-        sizes if covers_empty else sizes + " The empty prefix, where no letter has been read, is not covered."
-    )
+    said = f" Words were read in batches of {' and of '.join(f'{size:,}' for size in batches)}."
+    if max(batches) > 1:
+        said += (
+            " Of a batch it is taken for granted that what a word gives depends neither on the other words "
+            "nor on its row."
+        )
+    if not covers_empty:
+        said += " The empty prefix, where no letter has been read, is not covered."
+    return said
