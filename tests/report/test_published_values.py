@@ -48,3 +48,11 @@ def test_other_tasks_and_stacks_of_other_layers_have_none(tmp_path: Path) -> Non
     write_run(tmp_path / "b", layers=("mamba-signed",), task="even-pairs")
     assert published_values(group(tmp_path / "a"), [GRAZZI]) == []
     assert published_values(group(tmp_path / "b"), [GRAZZI]) == []
+
+
+def test_an_easier_task_than_that_of_the_paper_has_no_value_of_the_paper(tmp_path: Path) -> None:
+    write_run(tmp_path, layers=("mamba-signed",))
+    table = GRAZZI.tables[0]
+    easier = replace(table, lines=tuple(replace(line, stands_in=True) for line in table.lines))
+    assert published_values(group(tmp_path), [replace(GRAZZI, tables=(table,))])
+    assert published_values(group(tmp_path), [replace(GRAZZI, tables=(easier,))]) == []

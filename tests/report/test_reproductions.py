@@ -44,6 +44,8 @@ def line(**changes):
         "cpu_seconds": 90.0,
         "diverged": [],
         "failed": [],
+        "missing": [],
+        "stands_in": False,
         "claims": [],
         "note": "",
     }
@@ -67,7 +69,9 @@ def result(*lines, **changes):
         "command": "nerode reproduce tiny:table-1",
         "lines": list(lines) or [line()],
         "unmeasured": 2,
+        "waiting": [],
         "environment": {"processor": "a core", "torch": "2", "commit": "0123456789abcdef"},
+        "commits": ["fedcba9876543210", "f"],
         "cpu_seconds": 90.0,
     }
     return {**given, **changes}
@@ -137,18 +141,43 @@ def test_the_markdown_of_a_table_has_all_that_is_needed_to_repeat_it():
     for part in ("nerode reproduce tiny:table-1", "90 CPU seconds", "a core", "0123456789", "checked twice"):
         assert part in text
     assert "{0,1}\\*d\\_" in text
-    assert "seeds 0, 1, 2" in text
+    assert "Put together at commit 0123456789, most runs at fedcba9876 and 1 others." in text
+    assert "2 lines of the paper have no run at this scale." in text
+
+
+def test_seeds_and_lines_that_were_not_run_are_said():
+    found = result(line(missing=[3, 4]), line(failed=["seed 3: failed: no"]), waiting=["(aa)* · d_2 · GRU"])
+    text = table_markdown(found)
+    assert "0.6 (0.5–0.7; 3 of 5)" in text
+    assert "0.6 (0.5–0.7; 3 of 4)" in text
+    assert "2 lines of the paper have no run at this scale, 1 of which can be run here." in text
+    assert "- {0,1}\\*d\\_ · Mamba, 1 layer: 3 of 5 seeds have been run." in text
+    assert "- Yet to be run: (aa)\\* · d\\_2 · GRU." in text
+    page = claims_page([found])
+    assert "| 3 of 5 |" in page
+    assert "1 lines have fewer seeds than asked for, and 1 are yet to be run." in page
+    assert "- Yet to be run: (aa)\\* · d\\_2 · GRU." in page
 
 
 def test_the_page_counts_and_lists_what_differs():
     other = line(cells=[cell(agreement="differs"), cell(agreement="–")], model="LSTM")
     text = claims_page([result(line(), other), result(line(claims=[PROVED], kind="compiled", keys=[]))])
     assert "3 published cells compared: 2 agrees, 1 differs" in text
+    assert "In 0 of those that agree the paper solves the task, in 2 it does not" in text
+    assert "0 of the cells are compared on an easier task" in text
     assert "3 training runs, 3 CPU minutes; 1 compiled networks" in text
     assert "## Where we disagree" in text
     assert "LSTM: 51–100: 54, ours 0.6 (0.5–0.7) (3 seeds)" in text
     assert "the rule" in text
     assert "proved: all lengths in exact arithmetic" in text
+
+
+def test_the_page_tells_ticks_from_crosses_and_easier_tasks():
+    solved = cell(published=0.95, printed="95", values=[1.0], median=1.0)
+    text = claims_page([result(line(cells=[solved, cell()]), line(stands_in=True))])
+    assert "3 published cells compared: 3 agrees." in text
+    assert "In 1 of those that agree the paper solves the task, in 2 it does not." in text
+    assert "1 of the cells are compared on an easier task than the paper's." in text
 
 
 def test_the_page_shows_compiled_networks_beside_trained_ones():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from nerode.report.claims_page import claims_page
 from nerode.report.reproductions import table_markdown
-from nerode.reproduce.agreement import RULE, compare
+from nerode.reproduce.agreement import RULE
 from nerode.reproduce.committed import read_results
 from nerode.reproduce.papers import find_tables
+from nerode.reproduce.run import compared, specs_of
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 RESULTS = read_results(EXPERIMENTS / "reproduce")
@@ -37,19 +39,42 @@ def test_the_files_are_of_the_tables_that_there_are(result):
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r['paper']}:{r['table']}")
 def test_agreement_follows_from_the_values(result):
+    ((_, table),) = find_tables(f"{result['paper']}:{result['table']}")
+    rows = {(line.row, line.model): line for line in table.lines}
     for line in result["lines"]:
-        for cell in line["cells"]:
-            outcomes = {
-                compare(
-                    cell["published"],
-                    cell["values"],
-                    threshold=result["threshold"],
-                    tick=result["unit"] == "tick",
-                    learned=learned,
-                ).value
-                for learned in (False, True)
-            }
-            assert cell["agreement"] in outcomes
+        if line["kind"] != "polished":
+            own = rows[line["row"], line["model"]]
+            values = [tuple(cell["values"]) for cell in line["cells"]]
+            expected = [cell.agreement for cell in compared(table, own.cells, values)]
+            assert [cell["agreement"] for cell in line["cells"]] == expected
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r['paper']}:{r['table']}")
+def test_every_line_and_every_seed_is_reported_or_said_to_be_missing(result):
+    ((_, table),) = find_tables(f"{result['paper']}:{result['table']}")
+    kept = {(line["row"], line["model"]): line for line in result["lines"]}
+    for own in table.lines:
+        if not own.runs_here:
+            continue
+        if (own.row, own.model) not in kept:
+            assert f"{own.row} · {own.model}" in result["waiting"]
+            continue
+        line = kept[own.row, own.model]
+        if own.compile_to:
+            continue
+        assert sorted([*line["seeds"], *line["missing"]]) == list(range(own.seeds))
+        assert all(len(cell["values"]) == len(line["seeds"]) for cell in line["cells"])
+        assert line["keys"] == [spec.key for spec in specs_of(own, line["seeds"])]
+
+
+def test_the_readme_has_the_numbers_of_the_page():
+    readme = (EXPERIMENTS.parent / "README.md").read_text(encoding="utf-8")
+    said = re.search(r"(\d+) published cells of seven papers .*?\((\d+) of them .*?: (\d+) agree", readme)
+    page = claims_page(RESULTS)
+    cells = re.search(r"(\d+) published cells compared: (\d+) agrees", page)
+    easier = re.search(r"(\d+) of the cells are compared on an easier task", page)
+    assert None not in (said, cells, easier)
+    assert said.groups() == (cells[1], easier[1], cells[2])
 
 
 def test_every_paper_has_been_run():

@@ -7,6 +7,7 @@ import pytest
 from nerode.core.errors import UnknownName
 from nerode.languages.resolve import resolve_language
 from nerode.models.configurations import all_configurations
+from nerode.reproduce.memory_tracking import MARKS
 from nerode.reproduce.papers import PAPERS, find_tables
 from nerode.training.spec import TrainSpec
 from nerode.verdict.architectures import find_architecture
@@ -36,12 +37,62 @@ def published(name, row, model):
         ("memory:table-4", "length 1000", "NRU, hidden size 64", [0.0]),
         ("memory:table-5", "length 200", "GRU, hidden size 8", [0.0, 1.0]),
         ("memory:table-2", "Z60", "LSTM", [1, 1, 1, 1, 1, 1, 0, 0, 0]),
-        ("memory:table-2", "A4xZ5", "NRU", [1, 1, 1, 1, 1, 1, 1, 0, 0]),
+        ("memory:table-2", "A4xZ5", "NRU", [1, 1, 1, 1, 1, 1, 1, 0]),
+        ("merrill:word-problems", "A5", "Mamba, 1 layer", [0.0]),
+        ("merrill:word-problems", "Z60", "Mamba, 1 layer", []),
+        ("merrill:word-problems", "Z60", "IDS4, 1 layer", [1.0]),
+        ("merrill:word-problems", "Z60", "IDS4 by rotations, 1 layer", []),
         ("deletang:regular-tasks", "Modular arithmetic", "DeltaNet[-1,1]", [0.664]),
     ],
 )
 def test_published_figures(name, row, model, expected):
     assert published(name, row, model) == pytest.approx(expected)
+
+
+COPY = {
+    "Mamba": "✓✗✗✗✗✗✗✗✗ ✓✗✗✗✗✗✗✗✗ ✗✓✗✗✗✗✗✗✗",
+    "RNN": "✓✓✓✓✓✗✗✗✗ ✓✓✓✓✓✗✗✗✗ ✗✓✓✓✓✗✗✗✗",
+    "LSTM": "✓✓✓✓✓✓✗✗✗ ✓✓✓✓✓✓✓✓✓ ✓✓✓✓✓✗✗✗✗",
+    "NRU": "✓✓✓✓✓✓✗✗✗ ✓✓✓✓✓✓✓✓✗ ✗✓✓✓✓✗✗✗✗",
+}
+COPY |= {"Transformer": COPY["Mamba"], "S4": COPY["Mamba"], "IDS4": COPY["Mamba"], "GRU": COPY["LSTM"]}
+"""Table 2 of seed 003 as it is stored: 27 marks a row."""
+
+
+def readings(marks, *, shorter):
+    """All rows without one of the marks, or with one more, in which no tick follows a cross."""
+    if shorter:
+        rows = {marks[:i] + marks[i + 1 :] for i in range(len(marks))}
+    else:
+        rows = {marks[:i] + mark + marks[i:] for i in range(len(marks) + 1) for mark in "✓✗"}
+    return {row for row in rows if "✗✓" not in row and row.startswith("✓")}
+
+
+def common(rows):
+    return "".join(marks[0] if len(set(marks)) == 1 else "–" for marks in zip(*rows, strict=True))
+
+
+@pytest.mark.parametrize("model", MARKS)
+def test_marks_of_state_tracking_are_those_that_every_reading_of_the_copy_has(model):
+    first, rest = COPY[model].split(" ", 1)
+    rest = rest.replace(" ", "")
+    last = readings(rest[10:], shorter=False)
+    if model not in ("RNN", "LSTM", "GRU", "NRU"):
+        # The text: only recurrent networks go on beyond the length of training.
+        last = {"✓✗✗✗✗✗✗✗✗"}
+    assert MARKS[model] == (first, common(readings(rest[:10], shorter=True)), common(last))
+
+
+def test_easier_tasks_are_said_to_be_so():
+    assert all(line.stands_in for line in LINES if "(here" in line.row)
+    assert not any(line.stands_in for line in LINES if line.compile_to)
+
+
+def test_longer_patterns_are_asked_of_networks_that_were_trained_on_patterns_of_several_lengths():
+    ((_, table),) = find_tables("memory:figure-1")
+    asked = [line for line in table.lines if any(cell.column == "S × 2" for cell in line.cells)]
+    assert asked
+    assert all(len(line.cpu["task"]["settings"]["patterns"]) > 1 for line in asked)
 
 
 def test_the_27_languages_are_all_there():

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from nerode.core.errors import FormatError
+from nerode.certificates.certificate import Unproved
+from nerode.core.errors import BudgetExceeded, FormatError
 from nerode.reproduce.committed import read_results, result_path, write_result
 from nerode.reproduce.compiled import measure_compiled
 from nerode.reproduce.polished import polished_lines
 from nerode.reproduce.readings import lengths_to_test, read_value
-from nerode.reproduce.records import AxisValue, Cell, Finding, Lengths
-from nerode.reproduce.run import run_table, specs_of
+from nerode.reproduce.records import AxisValue, Cell, Finding, Lengths, Noise
+from nerode.reproduce.run import compared, run_table, specs_of
 from nerode.sweeps.store import RunStore
 from nerode.tasks.table import TaskConfig
 from nerode.training.loop import train
@@ -64,6 +66,21 @@ def test_nothing_is_run_twice_and_what_is_missing_can_be_left(done):
     nothing = run_table(paper(), table(), out=out / "empty", jobs=0)
     assert [line.kind for line in nothing.lines] == ["compiled"]
     assert nothing.unmeasured == 1
+    assert nothing.waiting == ("Parity · GRU",)
+
+
+def test_seeds_that_have_not_been_run_are_named(done):
+    out, first, _ = done
+    again = run_table(paper(), table(), out=out, jobs=0)
+    assert (again.lines[0].seeds, again.lines[0].missing) == ((0, 1), (2,))
+    assert [line.missing for line in first.lines] == [(), (), (), ()]
+    assert first.waiting == ()
+
+
+def test_the_source_of_the_runs_is_kept(done):
+    out, result, _ = done
+    commits = {json.loads(path.read_text())["environment"]["commit"] for path in out.glob("*/result.json")}
+    assert set(result.commits) == {str(commit) for commit in commits}
 
 
 def test_a_compiled_line_is_right_and_proved(done):
@@ -76,6 +93,50 @@ def test_a_compiled_line_is_right_and_proved(done):
 def test_noise_of_a_claim_is_written_as_a_fraction():
     measured = measure_compiled(compiled(compile_to="elman-tanh", architecture="elman-tanh"))
     assert any(Fraction(claim["eps"]) > 0 for claim in measured.claims if claim["eps"] is not None)
+
+
+@pytest.mark.parametrize(("eps", "value"), [(0.0, 1.0), (0.01, 1.0), (1.0, 0.0)])
+def test_noise_is_read_from_what_is_proved(eps, value):
+    line = compiled(
+        compile_to="elman-tanh",
+        architecture="elman-tanh",
+        cells=(Cell(column="noise", reading=Noise(eps=eps)),),
+    )
+    assert measure_compiled(line).values == ((value,),)
+
+
+def test_no_noise_is_survived_without_a_proof_of_it():
+    line = compiled(cells=(Cell(column="noise", reading=Noise()),))
+    assert measure_compiled(line).values == ((0.0,),)
+
+
+def test_a_compiler_out_of_time_is_a_result(monkeypatch):
+    def out_of_time(*_):
+        raise BudgetExceeded("seconds", 60.0)
+
+    monkeypatch.setattr("nerode.reproduce.compiled.compile_language", out_of_time)
+    measured = measure_compiled(compiled())
+    assert measured.values == ((),)
+    assert "budget of 60.0 seconds is used up" in " ".join(measured.problems)
+
+
+def test_what_was_not_proved_is_said(monkeypatch):
+    monkeypatch.setattr("nerode.reproduce.compiled.certify", lambda *_, **__: Unproved(reason="too hard"))
+    measured = measure_compiled(compiled())
+    assert measured.values == ((1.0,),)
+    assert measured.claims == ()
+    assert measured.problems == ("not proved: too hard",)
+
+
+def test_lengths_of_training_have_their_own_threshold():
+    cells = (
+        Cell(column="offset", reading=Lengths(low=8, high=8), trained=True, threshold=0.995),
+        Cell(column="test", reading=Lengths(low=16, high=16), published=1.0),
+    )
+    values = [(0.97, 0.98), (0.0, 0.0)]
+    assert compared(table(threshold=0.5), cells, values)[1].agreement == "not learned here"
+    plain = (replace(cells[0], threshold=None), cells[1])
+    assert compared(table(threshold=0.5), plain, values)[1].agreement == "differs"
 
 
 def test_a_network_that_cannot_be_is_refused(tmp_path):

@@ -90,7 +90,7 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
 def _run(
     paper: Paper, table: Table, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
 ) -> None:
-    from nerode.report.reproductions import reproduction_table, table_markdown
+    from nerode.report.reproductions import left_text, reproduction_table, table_markdown
     from nerode.report.terminal import make_console
     from nerode.reproduce.committed import write_result
     from nerode.reproduce.run import run_table
@@ -116,8 +116,7 @@ def _run(
     console.print(f"CPU scale: {result.scale}.\n", markup=False)
     console.print(reproduction_table(plain))
     console.print(
-        f"\n{result.cpu_seconds:,.0f} CPU seconds; {result.unmeasured} lines of the paper run at --scale "
-        f"paper only. "
+        f"\n{result.cpu_seconds:,.0f} CPU seconds.{left_text(plain)} "
         "Every seed counts; nothing was chosen by its score.",
         markup=False,
     )

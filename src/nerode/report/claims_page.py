@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from nerode.report.reproductions import Plain, markdown_rows, proof_text, share, theory_text
+from nerode.report.reproductions import (
+    Plain,
+    escaped,
+    markdown_rows,
+    proof_text,
+    seeds_text,
+    share,
+    theory_text,
+)
 
 INTRODUCTION = """\
 # Claims of papers, measured again
@@ -47,11 +55,30 @@ def claims_page(results: Sequence[Plain]) -> str:
 
 
 def _summary(results: Sequence[Plain]) -> str:
-    counts = Counter(
-        cell["agreement"] for result in results for line in result["lines"] for cell in line["cells"]
-    )
-    compared = sum(counts[name] for name in _ORDER)
+    return f"{_counts(results)} {_effort(results)}"
+
+
+def _counts(results: Sequence[Plain]) -> str:
+    """How many cells compare in which way; a cross is agreed with more cheaply than a tick."""
+    compared = [
+        (cell["agreement"], cell["published"] >= result["threshold"], line["stands_in"])
+        for result in results
+        for line in result["lines"]
+        for cell in line["cells"]
+        if cell["agreement"] in _ORDER
+    ]
+    counts = Counter(agreement for agreement, _, _ in compared)
     listed = ", ".join(f"{counts[name]} {name}" for name in _ORDER if counts[name])
+    solved = sum(agreement == _ORDER[0] and claimed for agreement, claimed, _ in compared)
+    easier = sum(stands_in for _, _, stands_in in compared)
+    return (
+        f"{len(compared)} published cells compared: {listed}. In {solved} of those that agree the paper "
+        f"solves the task, in {counts[_ORDER[0]] - solved} it does not. {easier} of the cells are compared "
+        "on an easier task than the paper's."
+    )
+
+
+def _effort(results: Sequence[Plain]) -> str:
     lines = [line for result in results for line in result["lines"]]
     proved = sum(bool(line["claims"]) for line in lines)
     # Tables may share runs.
@@ -61,9 +88,11 @@ def _summary(results: Sequence[Plain]) -> str:
         if not line["keys"] or not runs.issuperset(line["keys"]):
             seconds += line["cpu_seconds"]
         runs.update(line["keys"])
+    fewer = sum(bool(line["missing"]) for line in lines)
+    waiting = sum(len(result["waiting"]) for result in results)
     return (
-        f"{compared} published cells compared: {listed}. {len(runs):,} training runs, "
-        f"{seconds / 60:,.0f} CPU minutes; {proved} compiled networks with a proof."
+        f"{len(runs):,} training runs, {seconds / 60:,.0f} CPU minutes; {proved} compiled networks with a "
+        f"proof. {fewer} lines have fewer seeds than asked for, and {waiting} are yet to be run."
     )
 
 
@@ -73,12 +102,9 @@ def _differences(result: Plain) -> list[str]:
         cells = [cell for cell in line["cells"] if cell["agreement"] == "differs"]
         if cells:
             said = "; ".join(f"{c['column']}: {c['printed']}, ours {_ours(line, c)}" for c in cells)
-            said += f" ({len(cells[0]['values'])} seeds)"
-            found.append(
-                _escaped(
-                    f"- {result['citation']}, {result['where']}, {line['row']}, {line['model']}: {said}."
-                )
-            )
+            said += f" ({seeds_text(line)} seeds)"
+            where = f"{result['citation']}, {result['where']}, {line['row']}, {line['model']}"
+            found.append(f"- {escaped(f'{where}: {said}.')}")
     return found
 
 
@@ -113,7 +139,7 @@ def _section(result: Plain) -> list[str]:
             line["model"],
             " · ".join(f"{c['column']}: {c['printed']}" for c in line["cells"] if c["printed"]) or "–",
             " · ".join(f"{c['column']}: {_ours(line, c)}" for c in line["cells"]),
-            str(len(line["seeds"])) if line["seeds"] else "–",
+            seeds_text(line) if line["seeds"] else "–",
             theory_text(line),
             _verdict(line),
         )
@@ -126,8 +152,13 @@ def _section(result: Plain) -> list[str]:
         f"{result['cpu_seconds']:,.0f} CPU s",
         "",
         markdown_rows(HEADINGS, rows),
-        *([""] + [f"- {remark}" for remark in result["remarks"]] if result["remarks"] else []),
+        *([""] + [f"- {remark}" for remark in _below(result)] if _below(result) else []),
     ]
+
+
+def _below(result: Plain) -> list[str]:
+    waiting = escaped(", ".join(result["waiting"]))
+    return [*result["remarks"], *([f"Yet to be run: {waiting}."] if waiting else [])]
 
 
 def _ours(line: Plain, cell: Plain) -> str:
@@ -147,7 +178,3 @@ def _verdict(line: Plain) -> str:
     if len(found) == 1:
         return str(next(iter(found)))
     return ", ".join(f"{found[name]} {name}" for name in _ORDER if found[name]) or "–"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("*", "\\*").replace("_", "\\_")

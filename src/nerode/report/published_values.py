@@ -71,8 +71,8 @@ def _lines(papers: Iterable[Paper]) -> Iterator[tuple[Paper, Table, Line]]:
 
 
 def _same_task(task: TaskGroup, line: Line) -> bool:
-    """Whether a line is about the same kind of task, and about the same language or monoid."""
-    if line.cpu is None:
+    """Whether a line of a paper is about the same kind of task, and about the same language or monoid."""
+    if line.cpu is None or line.stands_in:
         return False
     asked: Mapping[str, Any] = line.cpu.get("task", {})
     settings = asked.get("settings", {})

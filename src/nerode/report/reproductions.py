@@ -54,10 +54,17 @@ def ours_text(line: Plain, cell: Plain, *, number: bool) -> str:
         return "refused" if line["failed"] else "–"
     if line["kind"] == "compiled":
         return f"{share(values[0])} (compiled)"
-    text = f"{share(cell['median'])} ({share(cell['low'])}–{share(cell['high'])}; {len(values)})"
+    text = f"{share(cell['median'])} ({share(cell['low'])}–{share(cell['high'])}; {seeds_text(line)})"
     if line["diverged"]:
         text += f", {len(line['diverged'])} diverged"
     return text
+
+
+def seeds_text(line: Plain) -> str:
+    """Returns how many seeds have been run, and of how many if some have not."""
+    run = len(line["seeds"])
+    asked = run + len(line["missing"]) + (len(line["failed"]) if line["kind"] == "trained" else 0)
+    return str(run) if run == asked else f"{run} of {asked}"
 
 
 def share(value: float) -> str:
@@ -125,25 +132,38 @@ def table_markdown(result: Plain) -> str:
 def _effort(result: Plain) -> str:
     environment = result["environment"]
     runs = sum(len(line["seeds"]) for line in result["lines"])
-    left = (
-        f"; {result['unmeasured']} lines of the paper have no run at this scale"
-        if result["unmeasured"]
-        else ""
-    )
     return (
         f"{runs} runs, {result['cpu_seconds']:,.0f} CPU seconds on one core ({environment['processor']}), "
-        f"torch {environment['torch']}, commit {str(environment['commit'])[:10]}{left}."
+        f"torch {environment['torch']}. Put together at commit {str(environment['commit'])[:10]}"
+        f"{_sources(result['commits'])}.{left_text(result)}"
     )
+
+
+def _sources(commits: Sequence[str]) -> str:
+    if not commits:
+        return ""
+    others = f" and {len(commits) - 1} others" if len(commits) > 1 else ""
+    return f", most runs at {commits[0][:10]}{others}"
+
+
+def left_text(result: Plain) -> str:
+    """Returns how many lines of the paper have no run, and which of them could have one here."""
+    if not result["unmeasured"]:
+        return ""
+    waiting = len(result["waiting"])
+    text = f" {result['unmeasured']} lines of the paper have no run at this scale"
+    return f"{text}, {waiting} of which can be run here." if waiting else f"{text}."
 
 
 def _notes(result: Plain) -> list[str]:
     found = [f"- {remark}" for remark in result["remarks"]]
     for line in result["lines"]:
-        name = f"{line['row']} · {line['model']}"
+        name = escaped(f"{line['row']} · {line['model']}")
         found += [f"- {name}: proved {proof_text(line['claims'])}."] if line["claims"] else []
         found += [f"- {name}: {message}." for message in line["failed"]]
-        if len(line["seeds"]) not in (0, 5) and line["kind"] == "trained":
-            found.append(f"- {name}: seeds {', '.join(map(str, line['seeds']))}.")
+        if line["missing"]:
+            found.append(f"- {name}: {seeds_text(line)} seeds have been run.")
+    found += [f"- Yet to be run: {escaped(name)}." for name in result["waiting"]]
     return [*found, ""] if found else []
 
 
@@ -154,7 +174,9 @@ def markdown_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
-    # A star or an underscore of a language is no emphasis.
-    return (
-        "| " + " | ".join(c.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_") for c in cells) + " |"
-    )
+    return "| " + " | ".join(escaped(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def escaped(text: str) -> str:
+    """Returns a text for Markdown: a star or an underscore of a language is no emphasis."""
+    return text.replace("*", "\\*").replace("_", "\\_")

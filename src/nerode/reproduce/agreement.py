@@ -21,11 +21,10 @@ class Agreement(StrEnum):
 
 
 RULE = (
-    "agrees: for a tick or cross, the median over seeds is on the same side of the threshold; for a "
-    "number, it "
-    f"lies within {TOLERANCE:g} of the range of our seeds. in kind: the numbers differ, but both or neither "
-    "reach the threshold. not learned here: the paper's number reaches the threshold, and our median "
-    "misses it already at the lengths of training, within the steps of this scale. differs: all else."
+    "agrees: the median over seeds is on the same side of the threshold as the paper, and a number of the "
+    f"paper lies within {TOLERANCE:g} of the range of our seeds. not learned here: the paper has more, and "
+    "our median misses the threshold already at the lengths of training, within the steps of this scale. in "
+    "kind: the numbers differ, but both or neither reach the threshold. differs: all else."
 )
 
 
@@ -50,9 +49,10 @@ def compare(
         return Agreement.NOTHING
     solved = median(values) >= threshold
     claimed = published >= threshold
-    near = min(values) - TOLERANCE <= published <= max(values) + TOLERANCE
-    if solved == claimed if tick else near:
+    above = not tick and published > max(values) + TOLERANCE
+    below = not tick and published < min(values) - TOLERANCE
+    if solved == claimed and not (above or below):
         return Agreement.AGREES
-    if claimed and not solved and not learned:
+    if not learned and (above or (claimed and not solved)):
         return Agreement.NOT_LEARNED
-    return Agreement.IN_KIND if solved == claimed and not tick else Agreement.DIFFERS
+    return Agreement.IN_KIND if solved == claimed else Agreement.DIFFERS

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from nerode.certificates.certificate import Certificate, Claim
+from nerode.certificates.certificate import UNDER_NOISE, Certificate, Claim, Refutation, Unproved
 from nerode.certificates.certify import certify
 from nerode.compiler.construction import Options
+from nerode.compiler.network import Network
 from nerode.compiler.pipeline import compile_language
 from nerode.core.budget import Budget
 from nerode.core.config import to_mapping
 from nerode.core.errors import BudgetExceeded, NotCompilable
+from nerode.languages.language import Language
 from nerode.languages.resolve import resolve_language
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.load import load_model
 from nerode.reproduce.readings import lengths_to_test
-from nerode.reproduce.records import Lengths, Line
+from nerode.reproduce.records import Lengths, Line, Noise, Reading
 from nerode.tasks.formal.language_task import LanguageSettings
 from nerode.tasks.prediction import Prediction
 from nerode.tasks.task import Task
@@ -40,14 +43,14 @@ class Measured:
         values: a share for each cell of the line; empty if there is no network.
         claims: what was proved, as plain values.
         parameters: numbers of the network.
-        refused: why there is no network.
+        problems: why there is no network, or no proof.
         cpu_seconds: for compiling, running and proving.
     """
 
     values: tuple[tuple[float, ...], ...]
     claims: tuple[dict[str, Any], ...] = ()
     parameters: int | None = None
-    refused: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
     cpu_seconds: float = 0.0
 
 
@@ -58,26 +61,51 @@ def measure_compiled(line: Line) -> Measured:
     try:
         network = compile_language(language, line.compile_to, Options(budget=Budget(seconds=_SECONDS)))
     except NotCompilable as refusal:
-        return Measured(
-            values=((),) * len(line.cells),
-            refused=tuple(refusal.reasons),
-            cpu_seconds=time.process_time() - begun,
-        )
+        return _no_network(line, refusal.reasons, begun)
+    except BudgetExceeded as error:
+        return _no_network(line, (str(error),), begun)
     task = Prediction(LanguageSettings(language=line.language))
     model = load_model(network, dtype=torch.float32)
-    values = tuple(_share(model, task, cell.reading) for cell in line.cells)
-    try:
-        proof = certify(network, language, budget=Budget(seconds=_SECONDS))
-    except BudgetExceeded:
-        claims: tuple[dict[str, Any], ...] = ()
-    else:
-        claims = tuple(map(_plain_claim, proof.claims)) if isinstance(proof, Certificate) else ()
+    claims, problems = _proved(network, language)
     return Measured(
-        values=values,
-        claims=claims,
+        values=tuple(_value(model, task, claims, cell.reading) for cell in line.cells),
+        claims=tuple(map(_plain_claim, claims)),
         parameters=network.num_parameters,
+        problems=problems,
         cpu_seconds=time.process_time() - begun,
     )
+
+
+def _no_network(line: Line, reasons: Sequence[str], begun: float) -> Measured:
+    return Measured(
+        values=((),) * len(line.cells), problems=tuple(reasons), cpu_seconds=time.process_time() - begun
+    )
+
+
+def _proved(network: Network, language: Language) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """What can be proved within the budget, and what stood in the way."""
+    try:
+        proof = certify(network, language, budget=Budget(seconds=_SECONDS))
+    except BudgetExceeded as error:
+        return (), (f"not proved: {error}",)
+    match proof:
+        case Certificate():
+            return proof.claims, ()
+        case Refutation():
+            return (), (f"wrong on the word {''.join(proof.word)!r}",)
+        case Unproved():
+            return (), (f"not proved: {proof.reason}",)
+
+
+def _value(model: CompiledModel, task: Task, claims: Sequence[Claim], reading: Reading) -> tuple[float, ...]:
+    match reading:
+        case Lengths():
+            return _share(model, task, reading)
+        case Noise():
+            proved = [claim.eps for claim in claims if claim.scope == UNDER_NOISE and claim.eps]
+            return (float(bool(proved) and max(proved) >= reading.eps),)
+        case _:
+            return ()
 
 
 def _plain_claim(claim: Claim) -> dict[str, Any]:
@@ -85,10 +113,8 @@ def _plain_claim(claim: Claim) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def _share(model: CompiledModel, task: Task, reading: object) -> tuple[float, ...]:
+def _share(model: CompiledModel, task: Task, reading: Lengths) -> tuple[float, ...]:
     """The share of words that are right throughout, at all lengths of a reading together."""
-    if not isinstance(reading, Lengths):
-        return ()
     right = words = 0
     for length in lengths_to_test(task, [reading]):
         for batch in draw_tests(task, length, _WORDS):

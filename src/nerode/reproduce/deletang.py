@@ -1,4 +1,4 @@
-"""The regular tasks of Delétang et al. as the SLiCE and PD-SSM papers run them: four tasks, one protocol."""
+"""The regular tasks of Delétang et al. as Walker et al. (SLiCE) run them: four tasks, one protocol."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def _line(task: str, model: str) -> Line:
 
 DELETANG = Paper(
     name="deletang",
-    reference=Reference("Deletang2023"),
-    title="four regular tasks, two layers, one protocol (the table of SLiCE and PD-SSM)",
+    reference=Reference("Walker2025Slice"),
+    title="four regular tasks of Delétang et al. (2023), two layers, one protocol (the table of SLiCE)",
     tables=(
         Table(
             name="regular-tasks",
             title="cycle navigation, even pairs, modular arithmetic, parity",
-            where="their regular tasks in Table 2 of SLiCE",
+            where="Table 2",
             unit="accuracy of the last answer",
             protocol="two layers of width 128 or 512, 100,001 steps of 256, lengths 3 to 40, one answer at "
             "the end; mean and standard deviation of 5 runs of the accuracy at lengths 40 to 256, which "

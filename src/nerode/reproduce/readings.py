@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nerode.core.errors import InputError
-from nerode.reproduce.records import AxisValue, Finding, Lengths, Line, Measure, Reading
+from nerode.reproduce.records import AxisValue, Finding, Lengths, Line, Measure, Noise, Reading
 from nerode.tasks.task import Task
 from nerode.training.evaluation import require_tests
 from nerode.training.record import RunRecord
@@ -56,6 +56,8 @@ def read_value(reading: Reading, record: RunRecord) -> float | None:
             return scores[0].accuracy(reading.measure) if scores else None
         case Finding():
             return _finding(reading, record.examination)
+        case Noise():
+            return None
 
 
 def _at_lengths(reading: Lengths, record: RunRecord) -> float | None:

@@ -55,7 +55,8 @@ class Finding:
     """A test of the task that is no accuracy over sequences.
 
     Attributes:
-        name: "greedy", "sampled" (completions), "two-isi", "double-isi" (phase alignment) or "survives".
+        name: "greedy", "sampled" (completions), "two-isi" (with the shorter of the two gaps), "double-isi"
+            (phase alignment) or "survives".
         at: for "survives", the number of ignored bits after which the written bit is read right, in every
             kind of stream.
     """
@@ -64,7 +65,18 @@ class Finding:
     at: int = 0
 
 
-Reading = Lengths | AxisValue | Finding
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """Whether a compiled network is proved right at every length under noise at every step.
+
+    Attributes:
+        eps: how much noise, at least.
+    """
+
+    eps: float = 0.0
+
+
+Reading = Lengths | AxisValue | Finding | Noise
 """How a cell is read from the record of a run."""
 
 
@@ -78,6 +90,7 @@ class Cell:
         published: the share that the paper has, 1 for a tick and 0 for a cross; None if it has none.
         printed: as the paper prints it.
         trained: whether it is about lengths that are trained on.
+        threshold: the share from which it counts as solved; None for that of the table.
     """
 
     column: str
@@ -85,6 +98,7 @@ class Cell:
     published: float | None = None
     printed: str = ""
     trained: bool = False
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
         if self.published is not None and not -1 <= self.published <= 1:
@@ -107,6 +121,8 @@ class Line:
         compile_to: a target of the compiler, for a line that is compiled and not trained.
         seeds: runs at CPU scale.
         note: what differs from the paper at CPU scale.
+        stands_in: whether the task at CPU scale is an easier one than that of the paper, so that its numbers
+            are no numbers about this task.
     """
 
     row: str
@@ -120,6 +136,7 @@ class Line:
     compile_to: str = ""
     seeds: int = 5
     note: str = ""
+    stands_in: bool = False
 
     def __post_init__(self) -> None:
         if not self.cells:
@@ -153,6 +170,7 @@ class Table:
         threshold: the share from which a cell counts as solved.
         seeds: those of the paper's protocol at full scale.
         remarks: what was checked where we disagree.
+        polished: whether networks that were polished into exact representations belong into it.
     """
 
     name: str
@@ -166,6 +184,7 @@ class Table:
     threshold: float = 0.9
     seeds: int = 5
     remarks: tuple[str, ...] = ()
+    polished: bool = False
 
     @property
     def ticks(self) -> bool:

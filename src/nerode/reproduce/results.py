@@ -56,7 +56,10 @@ class LineResult:
         theory: the verdict; None if theory was not asked.
         seeds: of the runs that ended.
         diverged: seeds whose run diverged; it counts as 0.
-        failed: seeds whose run could not be carried out, with the message.
+        failed: seeds whose run could not be carried out, or what stood in the way of the compiler or of a
+            proof, with the message.
+        missing: seeds that the line asks for and that have not been run.
+        stands_in: whether the task is an easier one than that of the paper.
         steps: updates of each run.
         parameters: trained numbers; None if no run ended.
         cpu_seconds: of all runs, training and testing.
@@ -74,6 +77,8 @@ class LineResult:
     seeds: tuple[int, ...] = ()
     diverged: tuple[int, ...] = ()
     failed: tuple[str, ...] = ()
+    missing: tuple[int, ...] = ()
+    stands_in: bool = False
     steps: tuple[int, ...] = ()
     parameters: int | None = None
     cpu_seconds: float = 0.0
@@ -110,7 +115,9 @@ class TableResult:
         command: what reproduces this.
         lines: the lines that were measured.
         unmeasured: how many lines of the paper have no run at this scale.
-        environment: versions and machine.
+        waiting: those of them that run at this scale, and have not been run yet.
+        environment: versions and machine of what put the table together.
+        commits: the source of the runs, most of them first.
     """
 
     paper: str
@@ -129,7 +136,9 @@ class TableResult:
     command: str
     lines: tuple[LineResult, ...]
     unmeasured: int
+    waiting: tuple[str, ...]
     environment: dict[str, Any]
+    commits: tuple[str, ...]
 
     @property
     def cpu_seconds(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -69,9 +70,11 @@ def run_table(
         _compiled_line(table, line) if line.compile_to else _trained_line(table, line, own, records, failures)
         for line, own in zip(lines, specs, strict=True)
     ]
-    measured = [line for line in results if line.failed or any(cell.values for cell in line.cells)]
+    measured = [line for line in results if _is_measured(line)]
     unmeasured = len(table.lines) - len(measured)
-    if polished is not None and table.name == "table-2" and paper.name == "memory":
+    waiting = tuple(f"{line.row} · {line.model}" for line in results if not _is_measured(line))
+    commits = Counter(str(record.environment.get("commit")) for record in records.values())
+    if polished is not None and table.polished:
         measured += polished_lines(polished)
     return TableResult(
         paper=paper.name,
@@ -90,8 +93,14 @@ def run_table(
         command=_command(paper, table, seeds, out),
         lines=tuple(measured),
         unmeasured=unmeasured,
+        waiting=waiting,
         environment=describe_environment(),
+        commits=tuple(commit for commit, _ in commits.most_common()),
     )
+
+
+def _is_measured(line: LineResult) -> bool:
+    return bool(line.failed) or any(cell.values for cell in line.cells)
 
 
 def _command(paper: Paper, table: Table, seeds: int | None, out: Path) -> str:
@@ -152,6 +161,8 @@ def _trained_line(
         seeds=tuple(int(record.complete["run"]["seed"]) for record in found),
         diverged=tuple(int(r.complete["run"]["seed"]) for r in found if r.divergence is not None),
         failed=tuple(f"seed {s.run.seed}: {failures[s.key]}" for s in specs if s.key in failures),
+        missing=tuple(s.run.seed for s in specs if s.key not in records and s.key not in failures),
+        stands_in=line.stands_in,
         steps=tuple(record.steps for record in found),
         parameters=found[0].parameters if found else None,
         cpu_seconds=sum(r.cpu_seconds + r.evaluation_cpu_seconds for r in found),
@@ -181,7 +192,7 @@ def _compiled_line(table: Table, line: Line) -> LineResult:
         cpu_seconds=measured.cpu_seconds,
         parameters=measured.parameters,
         claims=measured.claims,
-        failed=measured.refused,
+        failed=measured.problems,
         note=line.note,
         language=line.language,
         architecture=line.architecture,
@@ -192,8 +203,12 @@ def compared(
     table: Table, cells: Sequence[Cell], values: Sequence[tuple[float, ...]]
 ) -> tuple[CellResult, ...]:
     """Returns the cells of a line with what was found."""
-    trained = [own for cell, own in zip(cells, values, strict=True) if cell.trained and own]
-    learned = all(median(own) >= table.threshold for own in trained)
+    thresholds = [table.threshold if cell.threshold is None else cell.threshold for cell in cells]
+    learned = all(
+        median(own) >= threshold
+        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
+        if cell.trained and own
+    )
     return tuple(
         CellResult(
             column=cell.column,
@@ -201,8 +216,8 @@ def compared(
             printed=cell.printed,
             values=own,
             agreement=compare(
-                cell.published, own, threshold=table.threshold, tick=table.ticks, learned=learned
+                cell.published, own, threshold=threshold, tick=table.ticks, learned=learned
             ).value,
         )
-        for cell, own in zip(cells, values, strict=True)
+        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
     )

@@ -244,6 +244,7 @@ def _dyck_line(depth: int, width: int) -> Line:
         },
         seeds=3,
         note="two kinds of brackets, depth 3, lengths up to 50; deeper is depth 4 at length 100",
+        stands_in=True,
     )
 
 
