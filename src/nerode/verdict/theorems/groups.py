@@ -23,6 +23,7 @@ from nerode.verdict.classes import (
     scalar_gate,
 )
 from nerode.verdict.facts import Facts, LanguageCondition, group_language, regular, solvable, two_groups
+from nerode.verdict.group_sizes import reflection_room
 from nerode.verdict.records import Provenance, Sense, Size, Status
 from nerode.verdict.theorems.base import Theorem, theorem
 
@@ -89,6 +90,16 @@ def _states_size(facts: Facts, architecture: Architecture) -> Size:
 def _swap_size(facts: Facts, architecture: Architecture) -> Size:
     moved = facts.most_points_moved or 2
     return Size(layers=1, width=facts.profile.num_states, factors=max(1, moved - 1))
+
+
+def _reflection_size(facts: Facts, architecture: Architecture) -> Size:
+    """The letters as permutations of the states, or a better known representation of their group."""
+    on_states = _swap_size(facts, architecture)
+    group = facts.group_of_language
+    room = None if group is None else reflection_room(group.structure.name)
+    if room is None or on_states.factors is None or room[1] >= on_states.factors:
+        return on_states
+    return Size(layers=1, width=room[0], factors=room[1])
 
 
 theorem(
@@ -234,9 +245,8 @@ theorem(
 theorem(
     Theorem(
         name="group-by-reflections",
-        statement="A group language is done by one layer whose transitions are products of k-1 "
-        "reflections, k "
-        "the largest number of points that a letter moves.",
+        statement="A group language is done by one layer whose transitions are products of k-1 reflections, "
+        "k the largest number of points that a letter moves in a permutation representation of the group.",
         language=group_language,
         architecture=linear & householder & has_minus_one & many_factors,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
@@ -244,8 +254,8 @@ theorem(
         reference=Reference("Grazzi2025", "Theorem 3"),
         provenance=Provenance.READ,
         assumptions=(_EVENLY,),
-        reason=lambda f: "every letter permutes the states: products of swaps",
-        size=_swap_size,
+        reason=lambda f: "every letter permutes the states: products of reflections",
+        size=_reflection_size,
     )
 )
 
