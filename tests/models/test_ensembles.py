@@ -187,3 +187,15 @@ def test_what_does_not_fit_is_refused() -> None:
         ensemble(torch.full((3, 2, 2), 9))
     with pytest.raises(InputError, match="not empty"):
         ensemble(torch.zeros(2, 0, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("name", ["lstm", "mamba"])
+def test_one_letter_that_does_not_fit_is_refused(name: str) -> None:
+    ensemble = build_ensemble(config(name), seeds=SEEDS)
+    state = ensemble.initial_state(2)
+    with pytest.raises(InputError, match="letter 9 is out of range"):
+        ensemble.step(torch.tensor([0, 9]), state)
+    with pytest.raises(InputError, match="letter -1 is out of range"):
+        ensemble.step(torch.tensor([[0, 1], [0, -1], [0, 1]]), state)
+    with pytest.raises(InputError, match="3 members"):
+        ensemble.step(torch.zeros(2, 2, dtype=torch.int64), state)

@@ -102,8 +102,55 @@ def test_letters_that_cannot_be_read(given, message):
         model(given)
 
 
+@pytest.mark.parametrize("width", [4, None])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (torch.zeros(0, dtype=torch.int64), "not empty"),
+        (torch.zeros(2, 1, dtype=torch.int64), r"it reads \(batch,\)"),
+        (torch.zeros(2), "whole numbers"),
+        (torch.tensor([0, 3]), "the letter 3 is out of range; the model reads 0 to 2"),
+        (torch.tensor([0, -1]), "the letter -1 is out of range"),
+    ],
+)
+def test_one_letter_that_cannot_be_read(width, given, message):
+    model = build_model(ModelConfig(layers=TWO, outputs=2, letters=3, width=width))
+    with pytest.raises(InputError, match=message):
+        model.step(given, model.initial_state(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32])
+def test_letters_of_every_type_of_whole_numbers(dtype):
+    model = build_model(ModelConfig(layers=TWO, outputs=2, letters=3, width=4), seed=0)
+    letters = torch.tensor([[0, 2, 1]])
+    assert torch.equal(model(letters.to(dtype))[0], model(letters)[0])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda state: state.pop("1.h"), r"'1\.h' of the state is missing"),
+        (lambda state: state.update({"2.h": state["1.h"]}), r"'2\.h' of the state is not one of this model"),
+        (lambda state: state.update({"1.h": state["1.h"][:1]}), r"'1\.h' .* batch of 1; 2 were given"),
+    ],
+)
+def test_a_state_that_does_not_fit(spoil, message):
+    model = build_model(ModelConfig(layers=TWO, outputs=2, letters=3, width=4))
+    state = model.initial_state(2)
+    spoil(state)
+    letters = torch.tensor([[0, 1], [2, 0]])
+    with pytest.raises(InputError, match=message):
+        model(letters, state)
+    with pytest.raises(InputError, match=message):
+        model.step(letters[:, 0], state)
+
+
 def test_features_that_cannot_be_read():
     model = build_model(ModelConfig(layers=TWO, outputs=2, features=3, width=4))
+    with pytest.raises(InputError, match=r"it reads \(batch, 3\)"):
+        model.step(torch.zeros(1, 4), model.initial_state(1))
+    with pytest.raises(InputError, match=r"float64; .* torch\.float32"):
+        model(torch.zeros(1, 2, 3).double())
     with pytest.raises(InputError, match=r"\(batch, time, 3\)"):
         model(torch.zeros(1, 2, 4))
     with pytest.raises(InputError, match="floating"):

@@ -103,13 +103,7 @@ class Ensemble(nn.Module):
                 of members, all members read the same.
             state: the states to go on from; the initial states when not given.
         """
-        shared = x.ndim == (2 if self.config.features is None else 3)
-        if not shared and (x.ndim < 2 or len(x) != self.size):
-            raise InputError(
-                f"the ensemble was given a tensor of shape {tuple(x.shape)}; the first of its axes has to "
-                f"have one entry for each of {self.size} members, or to be the batch that all of them read"
-            )
-        self._member.model.check(x if shared else x.flatten(0, 1))
+        shared = self._check(x, time=True)
         places = x.shape[-2:] if self.config.features is None else x.shape[-3:-1]
         scores, after = self._each(Model.run, x, state, dim=None if shared else 0, positions=places.numel())
         return scores, after
@@ -121,9 +115,20 @@ class Ensemble(nn.Module):
             x: letters (members, batch) or features (members, batch, features); or without the members.
             state: the states before it; they are not changed.
         """
-        shared = x.ndim == (1 if self.config.features is None else 2)
-        scores, after = self._each(Model.step, x, state, dim=None if shared else 0)
+        shared = self._check(x, time=False)
+        scores, after = self._each(Model.advance, x, state, dim=None if shared else 0)
         return scores, after
+
+    def _check(self, x: Tensor, *, time: bool) -> bool:
+        """Whether all members read the same; raises InputError unless they can read x."""
+        shared = x.ndim == 1 + int(time) + int(self.config.features is not None)
+        if not shared and (x.ndim < 2 or len(x) != self.size):
+            raise InputError(
+                f"the ensemble was given a tensor of shape {tuple(x.shape)}; the first of its axes has to "
+                f"have one entry for each of {self.size} members, or to be the batch that all of them read"
+            )
+        self._member.model.check(x if shared else x.flatten(0, 1), time=time)
+        return shared
 
     def clip_gradients(self, largest: float) -> Float[Tensor, " members"]:
         """Returns the norm of each member's gradients, after scaling those down that are above `largest`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -142,6 +143,12 @@ class Model(nn.Module):
             x: letters (batch,) or features (batch, features).
             state: the state before it; it is not changed.
         """
+        self.check(x, time=False)
+        self.check_state(state, len(x))
+        return self.advance(x, state)
+
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """Returns what `step` returns, without a look at x and the state first."""
         stream, after = self._embed(x[:, None], state)
         stream = stream[:, 0]
         for number, block in enumerate(self._blocks):
@@ -159,10 +166,12 @@ class Model(nn.Module):
             state: the state to go on from; the initial state when not given.
         """
         self.check(x)
+        if state is not None:
+            self.check_state(state, len(x))
         return self.run(x, state)
 
     def run(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """Returns what `forward` returns, without a look at x first."""
+        """Returns what `forward` returns, without a look at x and the state first."""
         state = self.initial_state(len(x)) if state is None else state
         stream, after = self._embed(x, state)
         for number, block in enumerate(self._blocks):
@@ -191,18 +200,23 @@ class Model(nn.Module):
             stream, _ = self._blocks[earlier](stream, part_of(state, earlier))
         return self._blocks[number]._before(stream)
 
-    def check(self, x: Tensor) -> None:
-        """Raises InputError unless the model can read x."""
+    def check(self, x: Tensor, *, time: bool = True) -> None:
+        """Raises InputError unless the model can read x, which has an axis of time or is one position."""
         letters, features = self.config.letters, self.config.features
-        axes = "(batch, time)" if features is None else f"(batch, time, {features})"
-        good = x.ndim == (2 if features is None else 3) and 0 not in x.shape
-        if not good or (features is not None and x.shape[2] != features):
+        names = ["batch", *["time"] * time, *([] if features is None else [str(features)])]
+        good = x.ndim == len(names) and 0 not in x.shape
+        if not good or (features is not None and x.shape[-1] != features):
+            axes = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
             raise InputError(
                 f"the model was given a tensor of shape {tuple(x.shape)}; it reads {axes}, not empty"
             )
         if letters is None:
-            if not x.is_floating_point():
-                raise InputError(f"the model was given {x.dtype}; it reads features of a floating type")
+            dtype = next(self.parameters()).dtype
+            if x.dtype != dtype:
+                raise InputError(
+                    f"the model was given {x.dtype}; it reads features of a floating type, that of its "
+                    f"weights: {dtype}"
+                )
             return
         if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
             raise InputError(f"the model was given {x.dtype}; it reads letters as whole numbers")
@@ -212,11 +226,27 @@ class Model(nn.Module):
                 f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
             )
 
+    def check_state(self, state: State, batch: int) -> None:
+        """Raises InputError unless the state is one of this model, for a batch of this size."""
+        if state.keys() != self._state_names:
+            odd = sorted(state.keys() ^ self._state_names)[0]
+            where = "is not one of this model" if odd in state else "is missing"
+            raise InputError(f"the part {odd!r} of the state {where}; `initial_state` has all of them")
+        for name, value in state.items():
+            if len(value) != batch:
+                raise InputError(
+                    f"the part {name!r} of the state is for a batch of {len(value)}; {batch} were given"
+                )
+
+    @functools.cached_property
+    def _state_names(self) -> frozenset[str]:
+        return frozenset(self.initial_state(1))
+
     def _embed(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """The stream before the first block, and the part of the state after it that is not in a block."""
         anchor = next(self.parameters())
         if self.embedding is not None:
-            stream = self.embedding(x)
+            stream = self.embedding(x if self.config.letters is None else x.long())
         elif self.config.letters is not None:
             stream = nn.functional.one_hot(x.long(), self.config.letters).to(anchor.dtype)
         else:
