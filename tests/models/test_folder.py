@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 import torch
+from safetensors.torch import load, save
 
 from nerode.core.errors import FormatError, InputError
 from nerode.models.folder import CONFIG_FILE, WEIGHTS_FILE, read_model, save_model
@@ -63,7 +65,14 @@ def change(folder, function):
     ("spoil", "message"),
     [
         (lambda f: (f / WEIGHTS_FILE).unlink(), "cannot be read"),
-        (lambda f: (f / CONFIG_FILE).unlink(), "cannot be read"),
+        (lambda f: (f / CONFIG_FILE).unlink(), r"^\S*config\.json: cannot be read"),
+        (lambda f: change(f, lambda d: d.update(dtype=["float32"])), "does not name the type"),
+        (
+            lambda f: change(f, lambda d: d["model"]["layers"][0].update(name="elman-than")),
+            "config.*elman-tanh",
+        ),
+        (lambda f: change(f, lambda d: d["model"].update(head="none")), "config.*without a head"),
+        (lambda f: change(f, lambda d: d["model"].update(width=10**13)), "cannot be built here"),
         (lambda f: (f / CONFIG_FILE).write_text("{"), "is not JSON"),
         (lambda f: (f / CONFIG_FILE).write_text("[]"), "not the config of a model"),
         (lambda f: change(f, lambda d: d.update(version=2)), "has version 2"),
@@ -78,6 +87,24 @@ def test_what_does_not_fit_is_refused(folder, spoil, message):
     spoil(folder)
     with pytest.raises(FormatError, match=message):
         read_model(folder)
+
+
+def relu_for_tanh(data):
+    data["model"]["layers"][0]["settings"]["activation"] = "relu"
+
+
+def test_an_altered_setting_is_refused_even_if_the_weights_fit(folder):
+    change(folder, relu_for_tanh)
+    with pytest.raises(FormatError, match=r"config\.json: was altered"):
+        read_model(folder)
+
+
+def test_a_folder_without_the_note_of_its_settings_is_read(folder):
+    tensors = load((folder / WEIGHTS_FILE).read_bytes())
+    (folder / WEIGHTS_FILE).write_bytes(save(tensors))
+    digest = hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest()
+    change(folder, lambda data: data.update(weights=digest))
+    assert read_model(folder).config == CONFIG.complete()
 
 
 def test_one_altered_byte_is_refused(folder):

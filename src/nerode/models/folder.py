@@ -20,6 +20,7 @@ from nerode.models.weights_file import (
     WEIGHTS_FILE,
     fill_weights,
     read_bytes,
+    read_notes,
     read_tensors,
     weights_of,
 )
@@ -27,6 +28,9 @@ from nerode.models.weights_file import (
 CONFIG_FILE = "config.json"
 FORMAT = "nerode-model"
 VERSION = 1
+
+CONFIG_NOTE = "config"
+"""Under this name the weights note the hash of the settings that they belong to."""
 
 MAX_CONFIG_BYTES = 10_000_000
 
@@ -37,13 +41,14 @@ def save_model(folder: Path, model: Model) -> None:
     Raises:
         InputError: if a weight is not finite, or the folder cannot be written.
     """
-    weights = save(weights_of(model))
+    settings = to_mapping(model.config.complete())
+    weights = save(weights_of(model), metadata={CONFIG_NOTE: _hash(settings)})
     config = {
         "format": FORMAT,
         "version": VERSION,
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         "weights": hashlib.sha256(weights).hexdigest(),
-        "model": to_mapping(model.config.complete()),
+        "model": settings,
     }
     text = json.dumps(config, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     # The config holds the hash of the weights, so a folder that was written by halves is refused.
@@ -61,29 +66,49 @@ def read_model(folder: Path, *, dtype: torch.dtype | None = None) -> Model:
     Raises:
         FormatError: if a file is missing, was altered, or does not fit the other.
     """
-    path = folder / CONFIG_FILE
-    config, saved_in, digest = _read_config(path)
-    weights = read_bytes(folder / WEIGHTS_FILE, MAX_WEIGHTS_BYTES)
-    if hashlib.sha256(weights).hexdigest() != digest:
-        raise FormatError(f"is not the file that {path} was written with", path=folder / WEIGHTS_FILE)
-    model = Model(config).to(saved_in)
-    fill_weights(model, read_tensors(weights, folder / WEIGHTS_FILE), folder / WEIGHTS_FILE)
+    path, weights_path = folder / CONFIG_FILE, folder / WEIGHTS_FILE
+    data = _read_json(path)
+    weights = read_bytes(weights_path, MAX_WEIGHTS_BYTES)
+    if hashlib.sha256(weights).hexdigest() != data["weights"]:
+        raise FormatError(f"is not the file that {path} was written with", path=weights_path)
+    tensors = read_tensors(weights, weights_path)
+    model = _build(data, path)
+    fill_weights(model, tensors, weights_path)
+    # Last, because what does not fit is told more exactly above. Older folders do not have the note.
+    if read_notes(weights).get(CONFIG_NOTE, _hash(data["model"])) != _hash(data["model"]):
+        raise FormatError(f"was altered after {weights_path} was written with it", path=path)
     return model if dtype is None else model.to(dtype)
 
 
-def _read_config(path: Path) -> tuple[ModelConfig, torch.dtype, str]:
+def _build(data: Any, path: Path) -> Model:
+    """The model of a config, with weights that are still to be filled in."""
     try:
-        data: Any = json.loads(read_bytes(path, MAX_CONFIG_BYTES))
+        config = from_mapping(ModelConfig, data["model"], where="model")
+        return Model(config).to(DTYPES[data["dtype"]])
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
+    except (RuntimeError, MemoryError) as error:
+        # torch has no class of its own for memory that is not to be had.
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FormatError(f"describes a model that cannot be built here: {what}", path=path) from None
+
+
+def _read_json(path: Path) -> Any:
+    content = read_bytes(path, MAX_CONFIG_BYTES)
+    try:
+        data: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", path=path) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FormatError(f"is not the config of a model: its format is not {FORMAT!r}", path=path)
     if data.get("version") != VERSION:
         raise FormatError(f"has version {data.get('version')!r}; this nerode reads {VERSION}", path=path)
-    if data.get("dtype") not in DTYPES or not isinstance(data.get("weights"), str):
+    if data.get("dtype") not in tuple(DTYPES) or not isinstance(data.get("weights"), str):
         raise FormatError("does not name the type and the hash of the weights", path=path)
-    try:
-        config = from_mapping(ModelConfig, data.get("model", {}), where="model")
-    except InputError as error:
-        raise FormatError(str(error), path=path) from None
-    return config, DTYPES[data["dtype"]], data["weights"]
+    return {"model": {}, **data}
+
+
+def _hash(settings: Any) -> str:
+    """The SHA-256 of settings, however their JSON is laid out."""
+    text = json.dumps(settings, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import torch
@@ -41,6 +42,13 @@ def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
         return load(content)
     except SafetensorError as error:
         raise FormatError(f"is not a safetensors file: {error}", path=path) from None
+
+
+def read_notes(content: bytes) -> dict[str, str]:
+    """Returns what was noted in a safetensors file, whose tensors have been read before."""
+    length = int.from_bytes(content[:8], "little")
+    notes: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
+    return notes
 
 
 def fill_weights(module: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from nerode.compiler.json_form import network_from_json, network_hash, network_text
@@ -28,6 +27,7 @@ from nerode.models.weights_file import (
     WEIGHTS_FILE,
     fill_weights,
     read_bytes,
+    read_notes,
     read_tensors,
     weights_of,
 )
@@ -79,8 +79,9 @@ def load_compiled(folder: Path) -> CompiledModel:
 
 def read_network(path: Path) -> Network:
     """Returns the network of a config.json, or raises FormatError."""
+    content = read_bytes(path, MAX_NETWORK_BYTES)
     try:
-        data: Any = json.loads(read_bytes(path, MAX_NETWORK_BYTES))
+        data: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", path=path) from None
     try:
@@ -90,12 +91,8 @@ def read_network(path: Path) -> Network:
 
 
 def _read_weights(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
-    tensors = read_tensors(read_bytes(path, MAX_WEIGHTS_BYTES), path)
-    try:
-        with safe_open(path, framework="pt") as file:
-            notes: dict[str, str] = file.metadata() or {}
-    except SafetensorError as error:
-        raise FormatError(f"is not a safetensors file: {error}", path=path) from None
+    content = read_bytes(path, MAX_WEIGHTS_BYTES)
+    tensors, notes = read_tensors(content, path), read_notes(content)
     if notes.get("format") != FORMAT or notes.get("dtype") not in DTYPES:
         raise FormatError(
             "does not hold the weights of a compiled network", path=path, hint="`save_compiled` writes them"
