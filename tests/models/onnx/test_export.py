@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -40,12 +42,25 @@ def session(network, **options):
     return onnxruntime.InferenceSession(model.SerializeToString())
 
 
+@functools.cache
+def compiled(name, target):
+    """The network, None if the target cannot do the language."""
+    try:
+        return compile_language(find_language(name), target)
+    except NotCompilable:
+        return None
+
+
+def test_every_language_and_every_target_is_tried():
+    done = [case for case in CASES if compiled(*case) is not None]
+    assert {name for name, _ in done} == set(NAMES)
+    assert {target for _, target in done} == {*LINEAR, *NONLINEAR}
+
+
 @pytest.mark.parametrize(("name", "target"), CASES)
 def test_answers_at_any_length(name, target):
-    language = find_language(name)
-    try:
-        network = compile_language(language, target)
-    except NotCompilable:
+    language, network = find_language(name), compiled(name, target)
+    if network is None:
         return
     run = session(network)
     rng = np.random.default_rng(5)
@@ -120,3 +135,12 @@ def test_files_and_refusals(tmp_path):
     assert facts["alphabet"].split("\n") == list(network.alphabet)
     with pytest.raises(InputError, match="float32"):
         to_onnx(network, dtype="bfloat16")
+
+
+@pytest.mark.parametrize(("digits", "dtype"), [(40, "float32"), (400, "float32"), (400, "float64")])
+def test_weights_beyond_the_type_are_refused(digits, dtype):
+    network = compile_language(find_language("parity"), "diagonal-signed")
+    vectors = tuple(tuple(10**digits * e for e in vector) for vector in network.embedding.vectors)
+    large = replace(network, embedding=replace(network.embedding, vectors=vectors))
+    with pytest.raises(InputError, match="beyond the largest float"):
+        to_onnx(large, dtype=dtype)

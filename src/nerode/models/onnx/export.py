@@ -39,10 +39,17 @@ def to_onnx(network: Network, *, dtype: str = "float32", carry_state: bool = Fal
         carry_state: whether the graph takes the states, for streams; otherwise it begins at the start.
 
     Raises:
-        InputError: for another type, or a network too large for one file.
+        InputError: for another type, a weight beyond its largest number, or a network too large for one file.
     """
     if dtype not in ELEMENTS:
         raise InputError(f"ONNX graphs are written in {' or '.join(ELEMENTS)}; {dtype!r} was asked for")
+    try:
+        return _write(network, dtype, carry_state)
+    except OverflowError:
+        raise InputError("a weight of the network is beyond the largest float64") from None
+
+
+def _write(network: Network, dtype: str, carry_state: bool) -> ModelProto:
     body = GraphWriter("step", dtype)
     states = [f"before_{i}" for i in range(network.depth)]
     scores, after = _write_body(body, network, states)

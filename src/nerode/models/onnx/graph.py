@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from nerode.core.errors import InputError
+
 ELEMENTS = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
 
 Floats = npt.NDArray[np.float64]
@@ -35,8 +37,16 @@ class GraphWriter:
         return self.array(np.array(value))
 
     def array(self, values: Floats) -> str:
-        """Adds a constant of the type of the graph."""
-        return self._constant(np.asarray(values).astype(self.dtype))
+        """Adds a constant of the type of the graph.
+
+        Raises:
+            InputError: if a number is beyond the largest of the type.
+        """
+        with np.errstate(over="ignore"):
+            rounded = np.asarray(values).astype(self.dtype)
+        if not np.isfinite(rounded).all():
+            raise InputError(f"a weight of the network is beyond the largest {self.dtype}; use a wider type")
+        return self._constant(rounded)
 
     def integers(self, values: Sequence[int]) -> str:
         """Adds a constant of whole numbers."""
