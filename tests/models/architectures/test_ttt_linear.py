@@ -113,6 +113,16 @@ def test_rows_at_different_places_of_their_mini_batches_may_go_on_together() -> 
             torch.testing.assert_close(after["W"][row : row + 1], last["W"], rtol=0, atol=1e-12)
 
 
+def test_places_beyond_the_whole_numbers_of_bfloat16() -> None:
+    layer = drawn(TttSettings(heads=2, mini_batch=300)).bfloat16()
+    with torch.no_grad():
+        _, state = layer(torch.randn(1, 257, 8, dtype=torch.bfloat16))
+        assert state["place"].tolist() == [257]
+        for place in (258, 259):
+            _, state = layer.step(torch.randn(1, 8, dtype=torch.bfloat16), state)
+            assert state["place"].tolist() == [place]
+
+
 def test_without_norm_and_with_single_tokens_it_is_the_delta_rule() -> None:
     bare: dict[str, Any] = {"inner_norm": False, "rotary": False, "output_norm": False}
     layer = drawn(TttSettings(heads=2, mini_batch=1, **bare))

@@ -118,14 +118,14 @@ class TttLinear(Layer):
         state = {"W": self.start.expand(batch, -1, -1, -1)}
         if self.mini_batch > 1:
             state["gradient"] = torch.zeros_like(state["W"])
-            state["place"] = self.zeros(batch)
+            state["place"] = self.zeros(batch, dtype=torch.int64)
         if self.convolution is not None:
             state["window"] = self.convolution.initial_window(batch)
         return state
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""
-        place = state["place"].long() if self.mini_batch > 1 else torch.zeros_like(x[:, 0], dtype=torch.long)
+        place = state["place"] if self.mini_batch > 1 else torch.zeros_like(x[:, 0], dtype=torch.int64)
         q, k, v, after = self._project(x[:, None], state)
         q, k, target, rate = self._signals(x[:, None], (q, k, v), place[:, None])
         W = state["W"]
@@ -139,7 +139,7 @@ class TttLinear(Layer):
         last = (place == self.mini_batch - 1)[:, None, None, None]
         after["W"] = torch.where(last, now, W)
         after["gradient"] = torch.where(last, torch.zeros_like(gradient), gradient)
-        after["place"] = ((place + 1) % self.mini_batch).to(x.dtype)
+        after["place"] = (place + 1) % self.mini_batch
         return y, after
 
     def forward(
