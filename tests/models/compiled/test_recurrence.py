@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 import torch
 
@@ -99,6 +101,24 @@ def test_matrices_and_permutations_by_letter() -> None:
         images=((1, 0, 2), (0, 0, 1)), diagonals=((1, 1, 1), (1, -1, 0)), writes=writes
     )
     assert_scan_is_loop(make_recurrence(moving, numbers, place="test", is_complex=False), 1, 3, 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_a_step_has_the_same_bits_alone_and_in_a_batch(dtype: torch.dtype) -> None:
+    width, generator = 24, torch.Generator().manual_seed(0)
+    rows = torch.randint(-99, 100, (2, width, width), generator=generator).tolist()
+    matrices = tuple(
+        tuple(tuple((j, Fraction(v, 97)) for j, v in enumerate(row)) for row in matrix) for matrix in rows
+    )
+    record = LetterMatrices(matrices=matrices, writes=((Fraction(1, 3),) * width,) * 2)
+    recurrence = make_recurrence(record, Converter(dtype), place="here", is_complex=False)
+    letters = torch.randint(0, 2, (64,), generator=generator)
+    states = torch.randn(64, width, generator=generator).to(dtype)
+    together = recurrence.advance(recurrence.drive(states, letters), states)
+    for row in range(64):
+        one = slice(row, row + 1)
+        alone = recurrence.advance(recurrence.drive(states[one], letters[one]), states[one])
+        assert torch.equal(alone, together[one])
 
 
 def test_a_complex_cell_is_refused() -> None:

@@ -114,7 +114,8 @@ class MatrixByLetter(CompiledRecurrence):
     def advance(self, drive: Drive, state: Tensor) -> Tensor:
         """Returns the state after one position."""
         letters, write = drive
-        return torch.add((self._matrices(state)[letters] @ state[..., None])[..., 0], write)
+        # Not a product of matrices: its bits differ between one word and a batch from a width of 20 on.
+        return (self._matrices(state)[letters] * state[..., None, :]).sum(-1) + write
 
     def scan(self, drive: Drive, start: Tensor) -> Tensor:
         """Returns the states after all positions."""
