@@ -1,4 +1,4 @@
-"""What counts as a disagreement, and which language a task is about."""
+"""What counts as a disagreement."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from nerode.analysis.standing import Certified, Standing, Trained, judge, language_of, same_language
-from nerode.core.errors import InputError
+from nerode.analysis.network_folders import Certified, Trained
+from nerode.analysis.standing import Standing, judge
 
 FAR = Trained(folder="a", seed=0, longest=500, reaches=500, diverged=False)
 SHORT = replace(FAR, reaches=50)
@@ -36,12 +36,3 @@ def test_each_disagreement_is_told(row: Standing, text: str) -> None:
     found = judge(row).disagreements
     assert len(found) == 1
     assert text in found[0]
-
-
-def test_languages_of_names_and_of_tasks() -> None:
-    assert language_of("predict-tomita-5").name == "tomita-5"
-    assert same_language(language_of("parity"), language_of("parity-last"))
-    assert language_of("s3-generators").dfa().num_states == 6
-    assert not same_language(language_of("tomita-5"), language_of("tomita-6"))
-    with pytest.raises(InputError):
-        language_of("no-such-thing(")

@@ -46,10 +46,44 @@ def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> N
     again = run("polish", str(place), "--check", "--json")
     assert again.code == 0
     assert json.loads(again.out)["length"] > 10_000
+    verified = run("verify", str(place))
+    assert verified.code == 0, verified.err
+    assert verified.out == run("polish", str(place), "--check").out
+    assert "floats" in run("verify", str(place), "--dtype", "float32").err
     (place / "model.safetensors").write_bytes(b"x" + (place / "model.safetensors").read_bytes()[1:])
-    refused = run("polish", str(place), "--check")
-    assert refused.code == 1
-    assert "not those that the certificate was written for" in refused.err
+    for command in (("polish", str(place), "--check"), ("verify", str(place))):
+        refused = run(*command)
+        assert refused.code == 1
+        assert "not those that the certificate was written for" in refused.err
+    told = json.loads(run("verify", str(place), "--json").out)
+    assert told["ok"] is False
+    assert told["claims"] == []
+    assert "not those" in told["failure"]["what"]
+    compared = run("compare", "s3", str(place))
+    assert compared.code == 1
+    assert "is refused" in compared.out
+
+
+def test_verify_and_compare_read_a_polished_network(trained: Path, tmp_path: Path) -> None:
+    place = tmp_path / "all" / "polished"
+    assert run("polish", str(trained), "-o", str(place), "--lengths", "8", "--sequences", "2").code == 0
+    exact, floats = json.loads(run("verify", str(place), "--json").out)["claims"]
+    assert (exact["length"], exact["dtype"]) == ("all", None)
+    assert "B E(x) B⁻¹" in exact["covers"]
+    assert floats["dtype"] == "float32"
+    assert floats["length"] == json.loads(run("polish", str(place), "--check", "--json").out)["length"]
+    for folder in (place, place.parent):
+        compared = run("compare", "s3", str(folder), "--json")
+        assert compared.code == 0, compared.err
+        (row,) = json.loads(compared.out)["rows"]
+        assert row["architecture"] == "ids4"
+        (proof,) = row["certified"]
+        assert proof["holds"] is True
+        assert proof["all_lengths"] is True
+        assert proof["claims"][1] == f"right up to length {floats['length']:,} in float32"
+    other = run("compare", "z6", str(place))
+    assert other.code == 2
+    assert "is about the word problem of S3, not about" in other.err
 
 
 def test_the_object_has_everything(trained: Path, tmp_path: Path) -> None:

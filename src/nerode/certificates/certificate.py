@@ -39,9 +39,12 @@ VALID_PREFIXES = "predict on valid prefixes"
 RECOGNISE = "recognise"
 WINDOW = "window"
 FRAGILE = "fragile"
+TRACK = "track"
 
-TASKS = (PREDICT, VALID_PREFIXES, RECOGNISE, WINDOW, FRAGILE)
-"""What a claim is about: three ways of doing a language, the context window, and the lack of robustness."""
+TASKS = (PREDICT, VALID_PREFIXES, RECOGNISE, WINDOW, FRAGILE, TRACK)
+"""What a claim is about: three ways of doing a language, the context window, the lack of robustness, and
+naming the product of all letters in a group.
+"""
 
 _DONE = {
     PREDICT: (

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nerode.certificates.certificate import EXACT, TRACK, UP_TO_LENGTH, Claim
 from nerode.certificates.representation_bounds import (
     LARGEST,
     ROOM,
@@ -53,6 +54,8 @@ from nerode.core.budget import Budget
 from nerode.core.exact import Exact, exact_sum
 from nerode.languages.groups import FiniteMonoid
 
+METHOD = "representation"
+
 ExactRows = list[list[Exact]]
 
 
@@ -73,6 +76,29 @@ class RepresentationCheck:
     margin: float = 0.0
     dtype: str = ""
     length: int = 0
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What is shown, as claims of certificates are written; none if the certificate is refused."""
+        if not self.ok:
+            return ()
+        says = "the largest score after every word is that of the product of its letters"
+        exact = f"With the matrices B E(x) B⁻¹ of the certificate in exact arithmetic, {says}."
+        floats = (
+            "In the stated dtype, one letter after the other, every operation rounded to nearest and sums in "
+            f"any order: {says}."
+        )
+        return (
+            Claim(scope=EXACT, method=METHOD, task=TRACK, covers=exact),
+            Claim(
+                scope=UP_TO_LENGTH,
+                method=METHOD,
+                task=TRACK,
+                covers=floats,
+                dtype=self.dtype,
+                length=self.length,
+            ),
+        )
 
 
 def check_polished(folder: Path, *, budget: Budget | None = None) -> RepresentationCheck:

@@ -17,11 +17,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load
 
 from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, NerodeError
+from nerode.core.errors import FormatError, InputError, NerodeError
 from nerode.core.exact import Exact, read_exact
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 
@@ -113,8 +111,8 @@ class Weights:
 
 
 def is_polished(folder: Path) -> bool:
-    """Whether a folder holds a polished network with its certificate."""
-    return (folder / CERTIFICATE).exists()
+    """Whether a folder holds a polished network with its certificate, and no compiled one."""
+    return (folder / CERTIFICATE).exists() and not (folder / "certificate.json").exists()
 
 
 def read_proof(folder: Path) -> StatedProof:
@@ -198,12 +196,7 @@ def read_weights(folder: Path, proof: StatedProof) -> Weights:
     blocks, size = _shape(config, proof)
     if config.get("weights") != digest:
         raise Refused("the config of the model names other weights")
-    try:
-        tensors = load(content)
-    except (SafetensorError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(
-            f"is not a safetensors file of float32 or float64: {error}", path=folder / WEIGHTS
-        ) from None
+    tensors = _tensors(content, folder / WEIGHTS)
     expected = {
         "W.weight": (blocks * size * size, len(proof.letters)),
         "C.weight": (proof.group.order, blocks * size * size),
@@ -229,6 +222,21 @@ def read_weights(folder: Path, proof: StatedProof) -> Weights:
         readout=named["C.weight"],
         bias=named["C.bias"],
     )
+
+
+def _tensors(content: bytes, path: Path) -> dict[str, npt.NDArray[Any]]:
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+    except ImportError:
+        raise InputError(
+            "polished networks are checked with safetensors, which is not installed; `pip install "
+            "nerode[torch]` adds it"
+        ) from None
+    try:
+        return load(content)
+    except (SafetensorError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"is not a safetensors file of float32 or float64: {error}", path=path) from None
 
 
 def _shape(config: Any, proof: StatedProof) -> tuple[int, int]:

@@ -24,11 +24,13 @@ from nerode.report.terminal import make_console
 def compare(name: str, folders: tuple[Path, ...], arch: str | None, as_json: bool, **options: Any) -> None:
     r"""Compare what theory says with what compiles, what was trained and what is certified.
 
-    RUNS are runs, compiled networks, or folders of these. Disagreements come first; exit 1 if there are any.
+    RUNS are runs, compiled or polished networks, or folders of these. Disagreements come first; exit 1 if
+    there are any.
 
     \b
     nerode compare tomita-5 runs/
     nerode compare parity runs/ parity-compiled/ --arch mamba,mamba-signed
+    nerode compare a5 polished/ --arch mamba
     """
     from nerode.analysis.standing import compare_standing
 

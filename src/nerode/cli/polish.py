@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nerode.core.errors import InputError
+from nerode.report.claims import polished_lines
 from nerode.report.terminal import make_console, name_table
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Words of each length.",
 )
-@click.option("--check", is_flag=True, help="RUN is a folder that polish made: check its certificate again.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="RUN is a folder that polish made: check its certificate again, as verify does.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def polish(
     run: Path,
@@ -55,7 +60,7 @@ def polish(
     \b
     nerode train a5 --arch orthogonal … --out runs
     nerode polish runs/0123456789abcdef -o polished
-    nerode polish polished --check
+    nerode verify polished
     """
     if check:
         _check(run, as_json)
@@ -84,7 +89,7 @@ def _check(folder: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(asdict(found), ensure_ascii=False))
     elif found.ok:
-        click.echo(_proof_lines(found.margin, found.length, found.dtype))
+        click.echo(polished_lines(margin=found.margin, length=found.length, dtype=found.dtype))
     else:
         click.echo(f"✗ refused: {found.problem}", err=True)
     sys.exit(0 if found.ok else 1)
@@ -128,14 +133,7 @@ def _show(record: PolishRecord, out: Path) -> None:
     console.print("\nshare of the words that are right throughout")
     console.print()
     if record.proved:
-        console.print(_proof_lines(record.margin, record.length, record.dtype))
+        console.print(polished_lines(margin=record.margin, length=record.length, dtype=record.dtype))
         console.print(f"checked again from the files in {out} in {record.check_cpu_seconds:.1f} CPU seconds")
     else:
         console.print(f"no proof: {record.problem}")
-
-
-def _proof_lines(margin: float, length: int, dtype: str) -> str:
-    return (
-        f"✓ with its exact matrices right at every length, the right score above all others by {margin:.3g}\n"
-        f"✓ as it is, right up to length {length:,} in {dtype}, one letter after the other"
-    )

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from nerode.certificates.certificate import claim_to_json
 from nerode.certificates.checker import CERTIFICATE_FILE, CheckResult, check_folder
 from nerode.certificates.checker_problem import Failure
+from nerode.certificates.representation_checker import check_polished
+from nerode.certificates.representation_files import CERTIFICATE as POLISH_FILE
+from nerode.certificates.representation_files import is_polished
 from nerode.cli.options import budget_options, make_budget
 from nerode.core.budget import Budget
 from nerode.core.errors import InputError, UnknownName
-from nerode.report.claims import claim_line
+from nerode.report.claims import claim_line, polished_lines
 from nerode.verdict.records import DTYPES
 
 if TYPE_CHECKING:
@@ -37,14 +40,17 @@ if TYPE_CHECKING:
 def verify(folder: Path, dtypes: str | None, save: bool, as_json: bool, **options: Any) -> None:
     """Re-check the certificate in DIR; exit 1 if it does not hold.
 
-    DIR may also be the folder of a run that was certified (`nerode train … --certify`).
+    DIR may also be the folder of a run that was certified (`nerode train … --certify`), or of a polished
+    network (`nerode polish RUN -o DIR`).
     With --dtype, also exit 1 if the network fails on some word in one of the formats, or nothing is proved.
     """
-    folder = _folder_of_proof(folder)
     budget = make_budget(options)
     wanted = _read_dtypes(dtypes)
     if save and not wanted:
         raise InputError("--save keeps proofs in floats; say in which with --dtype")
+    if is_polished(folder):
+        _verify_polished(folder, wanted, as_json, budget)
+    folder = _folder_of_proof(folder)
     result = check_folder(folder, budget=budget)
     found = _examine(folder, result, wanted, save=save, budget=budget) if result.ok and wanted else []
     if as_json:
@@ -52,6 +58,24 @@ def verify(folder: Path, dtypes: str | None, save: bool, as_json: bool, **option
     else:
         _print(result, found)
     sys.exit(0 if result.ok and all(_is_good(e, result) for e in found) else 1)
+
+
+def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Budget) -> NoReturn:
+    """Re-checks a polished network."""
+    if dtypes:
+        raise InputError(
+            "the certificate of a polished network says itself in which floats it holds; leave out --dtype"
+        )
+    found = check_polished(folder, budget=budget)
+    failure = None if found.ok else Failure(what=found.problem, entry=POLISH_FILE)
+    result = CheckResult(ok=found.ok, claims=found.claims, failure=failure)
+    if as_json:
+        click.echo(json.dumps(_object(result, []), ensure_ascii=False))
+    elif failure is None:
+        click.echo(polished_lines(margin=found.margin, length=found.length, dtype=found.dtype))
+    else:
+        _print_failure("refused", failure)
+    sys.exit(0 if found.ok else 1)
 
 
 def _folder_of_proof(folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from nerode.core.rng import stream
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language
 from nerode.models.model import Model
-from nerode.models.zoo import find_member
+from nerode.models.zoo import LayerConfig, find_member
 from nerode.verdict.architectures import ARCHITECTURES
 
 Method = Literal["cluster", "lstar", "kv", "exact"]
@@ -216,10 +217,13 @@ def architectures_of(subject: Subject) -> tuple[str, ...]:
     """Returns the names of the layers of a network in the table of theory; none if one is not there."""
     if subject.network is not None:
         return (subject.network.target,)
-    if not isinstance(subject.model, Model):
-        return ()
+    return names_in_theory(subject.model.config.layers) if isinstance(subject.model, Model) else ()
+
+
+def names_in_theory(layers: Iterable[LayerConfig]) -> tuple[str, ...]:
+    """Returns the names of layers of the zoo in the table of theory; none if one is not there."""
     names = []
-    for layer in subject.model.config.layers:
+    for layer in layers:
         known = [n for n in (layer.name.lower(), find_member(layer.name).kind.name) if n in ARCHITECTURES]
         if not known:
             return ()
