@@ -75,7 +75,8 @@ def _said(search: FailureSearch) -> str:
         return f"{which}: {word} — expected {search.failing.expected}, got {search.failing.got}"
     if search.always_right:
         return (
-            f"right on every word, step by step in these floats: all {search.states:,} states were looked at"
+            f"right on every word, alone and step by step in these floats: all {search.states:,} states were "
+            "looked at"
         )
     return (
         f"no failing word found; right on every word of length {search.right_up_to} or less "

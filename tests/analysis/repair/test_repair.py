@@ -16,6 +16,7 @@ from nerode.core.errors import InputError
 from nerode.core.rng import stream
 from nerode.models.architectures.orthogonal import Orthogonal
 from nerode.models.load import load_architecture
+from nerode.models.model import Model
 from nerode.tasks.table import TaskConfig
 from tests.analysis.polish.planted import planted, turns
 
@@ -67,6 +68,37 @@ def test_one_weight_changed_gives_a_word() -> None:
     found = find_failing_word(subject_of("predict-parity", model))
     assert found.failing is not None
     assert not found.always_right
+
+
+class ByBatch(Model):
+    """A model whose answers are turned around in batches of some sizes, as if all sums were rounded away."""
+
+    wrong = frozenset({1})
+
+    def step(self, x, state):
+        scores, state = super().step(x, state)
+        return (-scores if (len(x) == 1) is (1 in self.wrong) else scores), state
+
+
+class WrongInBatches(ByBatch):
+    wrong = frozenset()
+
+
+def test_what_is_right_in_batches_alone_is_not_called_right() -> None:
+    model = load_architecture(nr.language("parity"), "lstm")
+    model.__class__ = ByBatch
+    found = find_failing_word(subject_of("predict-parity", model))
+    assert not found.always_right
+    assert found.failing is not None
+    assert len(found.failing.word) == 1
+
+
+def test_a_word_that_fails_in_batches_only_is_none() -> None:
+    model = load_architecture(nr.language("parity"), "lstm")
+    model.__class__ = WrongInBatches
+    found = find_failing_word(subject_of("predict-parity", model))
+    assert found.failing is None
+    assert found.always_right
 
 
 def turning(angles: tuple[float, float]) -> Subject:

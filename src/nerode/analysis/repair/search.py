@@ -4,6 +4,10 @@ A pair of a state of the network and a configuration of the target is followed o
 as the same only when they are so bit for bit, nothing is missed: a word that is found is a shortest one, and
 if none is left to follow, the network is right on every word. Where that becomes too much, states are rounded
 to a grid, which goes deeper but may pass by a failure.
+
+Many states are stepped at once, and sums in a batch may be rounded otherwise than for one word alone. So a
+word counts as failing only if it fails alone, and that none fails at any length is said only after all states
+were stepped one at a time.
 """
 
 from __future__ import annotations
@@ -54,7 +58,7 @@ class FailingWord:
         word: its letters.
         expected: what should be answered.
         got: what the network answers.
-        shortest: whether no shorter word fails, which was looked at bit for bit.
+        shortest: whether no shorter word failed when all of them were looked at, many at once.
     """
 
     word: tuple[str, ...]
@@ -69,9 +73,9 @@ class FailureSearch:
 
     Attributes:
         failing: the word; None if none was found.
-        right_up_to: every word of at most this length is answered rightly, looked at bit for bit.
-        always_right: whether the states are finitely many and all were looked at, so that every word is
-            answered rightly, step by step in the floats of this machine.
+        right_up_to: every word of at most this length was answered rightly, bit for bit, many at once.
+        always_right: whether the states are finitely many and all were looked at, one at a time, so that
+            every word is answered rightly, alone and step by step in the floats of this machine.
         states: pairs of states that were followed, in all searches.
         why_ended: what stopped the search without a word; "" otherwise.
     """
@@ -113,6 +117,9 @@ def search_failures(
     """Returns what the search without rounding finds, or else the first of those with rounding."""
     exact = _Walk(machine, question, settings.states, budget)
     found = exact.run(_bits)
+    if not exact.left or (found is not None and not _fails_alone(machine, found)):
+        exact = _Walk(machine, question, settings.states, budget, alone=True)
+        found = exact.run(_bits)
     if found is not None or not exact.left:
         return FailureSearch(
             failing=None if found is None else _failing(question, *found, shortest=True),
@@ -125,7 +132,7 @@ def search_failures(
         walk = _Walk(machine, question, settings.rounded_states, budget)
         found = walk.run(_cells(grid, exact.spread))
         seen += walk.seen
-        if found is not None:
+        if found is not None and _fails_alone(machine, found):
             shortest = len(found[0]) == exact.depth + 1
             failing = _failing(question, *found, shortest=shortest)
             return FailureSearch(failing=failing, right_up_to=exact.depth, always_right=False, states=seen)
@@ -135,8 +142,13 @@ def search_failures(
     )
 
 
+def _fails_alone(machine: Machine, found: tuple[Word, str, str]) -> bool:
+    word, expected, _ = found
+    return machine.traces([word])[0][-1] != expected
+
+
 class _Walk:
-    """One search.
+    """One search; `alone` steps one state at a time.
 
     Attributes:
         depth: every word up to this length was looked at, if the marks tell all states apart.
@@ -145,9 +157,11 @@ class _Walk:
         out_of_time: whether the budget ended it.
     """
 
-    def __init__(self, machine: Machine, question: Question, most: int, budget: Budget) -> None:
+    def __init__(
+        self, machine: Machine, question: Question, most: int, budget: Budget, *, alone: bool = False
+    ) -> None:
         self._machine, self._target = machine, question.target
-        self._most, self._budget = most, budget
+        self._most, self._budget, self._alone = most, budget, alone
         self._answers: dict[Hashable, str] = {}
         self._sums = np.zeros(0), np.zeros(0)
         self.depth = self.seen = 0
@@ -176,8 +190,8 @@ class _Walk:
                 self.out_of_time = True
                 return None
             self._count(level)
-            after = joined(self._machine.successors(level))
             letters = range(len(self._machine.alphabet))
+            after = self._successors(level, letters)
             words = [(*word, letter) for letter in letters for word in words]
             places = [self._target.advance(place, letter) for letter in letters for place in places]
             for output, word, place in zip(after.outputs, words, places, strict=True):
@@ -192,6 +206,13 @@ class _Walk:
             level, words, places = after.rows(kept), [words[i] for i in kept], [places[i] for i in kept]
         self.left = False
         return None
+
+    def _successors(self, level: States, letters: range) -> States:
+        """The states after each letter, those of one letter together."""
+        if not self._alone:
+            return joined(self._machine.successors(level))
+        single = [level.rows([i]) for i in range(len(level))]
+        return joined([self._machine.step(state, [letter]) for letter in letters for state in single])
 
     def _count(self, level: States) -> None:
         self.seen += len(level)
