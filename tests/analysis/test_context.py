@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from nerode.analysis.context import context, interventions, layer_window
+from nerode.analysis.probes import Probe
 from nerode.analysis.spectra import layer_spectrum, spectra
 from nerode.core.errors import InputError
 from tests.analysis.networks import random_probe, ssm_with, subject_of
@@ -62,6 +63,13 @@ def test_answers_that_are_not_asked_for_do_not_count():
     assert [(c.back, c.answers) for c in found] == [(0, 10), (1, 10), (2, 10)]
     assert found[1].largest > 0.9
     assert found[0].largest == found[2].largest == 0
+
+
+def test_one_letter_cannot_be_changed():
+    one = Probe(inputs=torch.zeros(3, 5, dtype=torch.int64), symbols=("a",))
+    assert interventions(subject_of(delay_line(2)), one) == ()
+    found = context(subject_of(delay_line(2)), one, ())
+    assert (found.changes, found.by_intervention, found.longest) == ((), 0, 0)
 
 
 @pytest.mark.parametrize("eps", [0.0, 1.0, -1.0])

@@ -97,7 +97,9 @@ def test_a_word_of_ones_own(run):
         analyse(load_subject(run), Options(word="01x"))
 
 
-@pytest.mark.parametrize("wrong", [{"length": 0}, {"ngram": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"length": 0}, {"ngram": -1}, {"eps": 0.0}, {"eps": 5.0}, {"eps": float("nan")}]
+)
 def test_options_are_checked(wrong):
     with pytest.raises(InputError):
         Options(**wrong)

@@ -148,9 +148,12 @@ def interventions(subject: Subject, probe: Probe, *, seed: int = 0) -> tuple[Cha
     """Returns what changing one letter does to later answers, for each distance at which something is asked.
 
     Every letter of every word is changed in turn. Letters are replaced by others at random, so that most of
-    the words are none of the task any more; features are replaced by those of another word.
+    the words are none of the task any more; features are replaced by those of another word. Nothing is
+    returned for an alphabet of one letter, which cannot be changed.
     """
     inputs = probe.inputs
+    if probe.has_letters and len(probe.symbols) < 2:
+        return ()
     rng = stream(seed, "analysis", "interventions")
     bits = subject.task is not None and subject.task.targets_are_bits
     mask = torch.ones(inputs.shape[:2], dtype=torch.bool) if probe.batch is None else probe.batch.mask
@@ -161,7 +164,7 @@ def interventions(subject: Subject, probe: Probe, *, seed: int = 0) -> tuple[Cha
         changed = inputs.clone()
         if probe.has_letters:
             letters = len(probe.symbols)
-            shift = torch.from_numpy(rng.integers(1, max(2, letters), len(inputs)))
+            shift = torch.from_numpy(rng.integers(1, letters, len(inputs)))
             changed[:, place] = (changed[:, place] + shift) % letters
         else:
             changed[:, place] = changed[:, place].roll(1, dims=0)

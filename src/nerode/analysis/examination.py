@@ -65,6 +65,8 @@ class Options:
             raise InputError(f"the length is {self.length}; words have 1 letter or more")
         if self.ngram < 0:
             raise InputError(f"labels by {self.ngram} letters were asked for; give 1 or more, or 0 to choose")
+        if not 0 < self.eps < 1:
+            raise InputError(f"eps is {self.eps}; what counts as forgotten is a share between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,7 +96,8 @@ class Forgetting:
         streams: by kind of stream and bit.
         fixed_points: by written and ignored bit.
         latch: whether every constant stream is read rightly at every length, which the fixed points prove for
-            the floats of this machine; None if some state was not seen to come back to itself.
+            the floats of this machine and the four streams read side by side (sums in other batches may be
+            rounded otherwise); None if some state was not seen to come back to itself.
         prediction: how the gates let the state fade, by written and ignored bit; empty where no prediction
             is made.
         unpredicted: why there is no prediction; empty if there is one.
