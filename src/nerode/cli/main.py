@@ -1,7 +1,8 @@
-"""The `nerode` command: exit 0 success, 1 a negative answer, 2 wrong use."""
+"""The `nerode` command: exit 0 success, 1 a negative answer, 2 wrong use, 130 stopped by the user."""
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -39,8 +40,38 @@ COMMANDS = {
 """Where each command lives; a module is imported only when its command is used."""
 
 
+STOPPED = 130
+"""The exit code of shells for a program that Control-C has ended."""
+
+
+class ReaderLeft(Exception):
+    """Who reads our output (head, less) has gone away.
+
+    Attributes:
+        code: with which the command would have ended.
+    """
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+        super().__init__("the reader of the output has gone away")
+
+
 class LazyGroup(click.Group):
     """A command group that imports a command when it is called."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Carries the command out; click would turn a reader that left into a negative answer."""
+        code = 0
+        try:
+            try:
+                return super().invoke(ctx)
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else code
+                raise
+            finally:
+                sys.stdout.flush()
+        except BrokenPipeError:
+            raise ReaderLeft(code) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order in which a user meets them."""
@@ -81,14 +112,25 @@ def nerode() -> None:
 def main(argv: list[str] | None = None) -> Any:
     """Runs the command line and turns errors that nerode raises on purpose into one clear message."""
     try:
-        return nerode.main(args=argv, prog_name="nerode", standalone_mode=True)
+        sys.exit(nerode.main(args=argv, prog_name="nerode", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("\nnerode: stopped", err=True)
+        sys.exit(STOPPED)
     except NerodeError as error:
         click.echo(f"nerode: {error}", err=True)
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader (head, less) went away; Python would complain once more when it closes stdout.
+    except ReaderLeft as left:
+        # Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(left.code)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        click.echo(f"nerode: cannot write: {error.strerror}", err=True)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

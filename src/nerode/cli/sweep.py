@@ -84,7 +84,11 @@ def sweep(
         return
     board = _Board(wanted)
     executor = make_executor(executor_name, **options)
-    report = run_sweep(wanted, root=root, runner=NAME, executor=executor, watch=board.see)
+    try:
+        report = run_sweep(wanted, root=root, runner=NAME, executor=executor, watch=board.see)
+    except KeyboardInterrupt:
+        click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
+        raise
     _show(report, RunStore(root), as_json)
     sys.exit(1 if report.problems else 0)
 

@@ -86,10 +86,14 @@ def train(
     if together and certify:
         raise InputError("--together keeps no folders, which --certify reads; leave one of them out")
     runs = _together(specs, board) if together else run_all(specs, out, jobs=jobs, watch=board.see)
-    with board:
-        for number, record in runs:
-            found[number] = record
-            board.end(number, record)
+    try:
+        with board:
+            for number, record in runs:
+                found[number] = record
+                board.end(number, record)
+    except KeyboardInterrupt:
+        click.echo(_how_to_go_on(len(found), len(specs), together=together), err=True)
+        raise
     records = [found[number] for number in range(len(specs))]
     attempts = [
         _certify(out / folder_name(record.key)) if certify and record.divergence is None else None
@@ -108,6 +112,13 @@ def train(
     sys.exit(1 if certify and not proved else 0)
 
 
+def _how_to_go_on(done: int, wanted: int, *, together: bool) -> str:
+    """What a user who has stopped the command may want to know."""
+    if together:
+        return "\nNothing was kept; without --together runs go on where they were."
+    return f"\n{done} of {wanted} runs are kept; the same command goes on, a run from its last checkpoint."
+
+
 def _together(specs: list[TrainSpec], board: Board) -> Iterator[tuple[int, RunRecord]]:
     from nerode.training.together import train_groups
 
@@ -121,6 +132,8 @@ def _certify(folder: Path) -> Attempt:
 
 
 def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> None:
+    if all(attempt is None for attempt in attempts):
+        return
     from nerode.analysis.proofs.run_proofs import attempt_lines
 
     for spec, attempt in zip(specs, attempts, strict=True):

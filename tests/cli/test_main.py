@@ -1,0 +1,54 @@
+"""How the command line ends: codes and messages that hold for all commands."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+
+import pytest
+
+import nerode.cli.check
+import nerode.cli.listings
+from nerode.cli.main import STOPPED
+from tests.cli.runner import run
+
+
+def test_control_c_is_not_a_negative_answer(monkeypatch):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nerode.cli.check, "algebra_profile", stop)
+    outcome = run("check", "parity")
+    assert outcome.code == STOPPED
+    assert outcome.err.strip() == "nerode: stopped"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [("languages", 0), ("check parity --arch mamba --fail-on-no --details", 1)]
+)
+def test_a_reader_that_leaves_changes_no_answer(arguments, code):
+    command = [sys.executable, "-m", "nerode.cli.main", *arguments.split()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == code
+
+
+def test_a_full_disk_is_one_message(monkeypatch):
+    class Full:
+        def print(self, *parts):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("nerode.report.terminal.make_console", Full)
+    outcome = run("languages")
+    assert outcome.code == 2
+    assert outcome.err == "nerode: cannot write: No space left on device\n"
+
+
+def test_wrong_use():
+    assert run("cheque").code == 2
+    assert run("check").code == 2
+    assert run("check", "parity", "--sense", "none").code == 2
+    assert run("--version").code == 0
+    assert "Commands:" in run("-h").out
