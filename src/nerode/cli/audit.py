@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from nerode.models.audit import Audit, Peer
     from nerode.models.audit.gap import Gap
 
+_DIGITS = 6
+"""A peer keeps its whole sequence for the backward pass: longer ones fit no machine."""
+
 
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
@@ -35,7 +38,11 @@ if TYPE_CHECKING:
     help="Largest difference, as a share of the largest number; else 1e-5 in float32, 1e-10 in float64.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of weights and inputs."
+    "--seed",
+    type=click.IntRange(min=0, max=(1 << 32) - 1),
+    default=0,
+    show_default=True,
+    help="Of weights and inputs.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the peers and whether they can be run here.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a peer and line.")
@@ -90,9 +97,12 @@ def _say(line: str) -> None:
 
 
 def _read_lengths(text: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        raise InputError(f"--lengths was given {text!r}; give whole numbers from 1 on, such as 1,7,257")
+    parts = [part.strip().lstrip("0") for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isascii() and part.isdigit() and len(part) <= _DIGITS for part in parts):
+        raise InputError(
+            f"--lengths was given {text[:80]!r}; give whole numbers from 1 on and below 10^{_DIGITS}, such as "
+            "1,7,257"
+        )
     return tuple(int(part) for part in parts)
 
 
