@@ -100,8 +100,8 @@ def _read_lengths(text: str) -> tuple[int, ...]:
     parts = [part.strip().lstrip("0") for part in text.split(",") if part.strip()]
     if not parts or not all(part.isascii() and part.isdigit() and len(part) <= _DIGITS for part in parts):
         raise InputError(
-            f"--lengths was given {text[:80]!r}; give whole numbers from 1 on and below 10^{_DIGITS}, such as "
-            "1,7,257"
+            f"--lengths was given {text[:80]!r}; give whole numbers from 1 on and below 10^{_DIGITS}, such "
+            "as 1,7,257"
         )
     return tuple(int(part) for part in parts)
 
