@@ -181,9 +181,15 @@ def task_sentence(task: Task) -> str:
     return "can it tell members from non-members, at every length?"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leaves it to the caller; rich would end the program as if the answer were negative."""
+        raise BrokenPipeError
+
+
 def make_console(*, stderr: bool = False) -> Console:
     """Returns a console that is plain where there is no terminal, wide enough to be parsed by eye."""
-    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    console = _Console(stderr=stderr, highlight=False, soft_wrap=False)
     if not console.is_terminal:
-        console = Console(stderr=stderr, highlight=False, width=120, no_color=True)
+        console = _Console(stderr=stderr, highlight=False, width=120, no_color=True)
     return console
