@@ -43,17 +43,12 @@ COMMANDS = {
 STOPPED = 130
 """The exit code of shells for a program that Control-C has ended."""
 
+UNREAD = 141
+"""That for a program whose reader (head, less) has gone away; the answer is then not known."""
+
 
 class ReaderLeft(Exception):
-    """Who reads our output (head, less) has gone away.
-
-    Attributes:
-        code: with which the command would have ended.
-    """
-
-    def __init__(self, code: int) -> None:
-        self.code = code
-        super().__init__("the reader of the output has gone away")
+    """Who reads our output has gone away."""
 
 
 class LazyGroup(click.Group):
@@ -61,17 +56,10 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Carries the command out; click would turn a reader that left into a negative answer."""
-        code = 0
         try:
-            try:
-                return super().invoke(ctx)
-            except SystemExit as end:
-                code = end.code if isinstance(end.code, int) else code
-                raise
-            finally:
-                sys.stdout.flush()
+            return super().invoke(ctx)
         except BrokenPipeError:
-            raise ReaderLeft(code) from None
+            raise ReaderLeft from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order in which a user meets them."""
@@ -122,10 +110,10 @@ def main(argv: list[str] | None = None) -> Any:
     except NerodeError as error:
         click.echo(f"nerode: {error}", err=True)
         sys.exit(2)
-    except ReaderLeft as left:
+    except ReaderLeft:
         # Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(left.code)
+        sys.exit(UNREAD)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
