@@ -155,3 +155,15 @@ def test_what_does_not_fit_is_refused() -> None:
             fast(heads, *wrong)
     with pytest.raises(InputError, match="not a square"):
         Heads(count=3, memory=5, factored=True, rectified=False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_a_direction_of_zero_writes_nothing_in_any_type(dtype: torch.dtype) -> None:
+    heads = Heads(count=2, memory=3, factored=False, rectified=True)
+    x, w, g, b, h, m = tensors(heads, 2, 4, 2, dtype)
+    g.zero_()
+    # Both heads are strong, and no entry of their directions is positive.
+    b.fill_(-1.0)
+    b[: 2 * heads.count] = 1.0
+    _, memory = fast(heads, x, w, g, b, h, m)
+    assert torch.equal(memory, m[:, None].expand_as(memory))

@@ -13,6 +13,9 @@ from nerode.core.errors import InputError
 ORDER = 5
 """The order of the norm by which directions are divided."""
 
+LEAST = 1e-12
+"""The least such norm; `native/nru.hpp` has it, too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heads:
@@ -77,7 +80,9 @@ def _unit(given: Tensor, heads: Heads) -> Tensor:
         given = left[..., None] * right[..., None, :]
     direction = given.reshape(-1, heads.count, heads.memory)
     direction = direction.relu() if heads.rectified else direction
-    return torch.nn.functional.normalize(direction, p=ORDER, dim=-1)
+    # In float16 the least norm would be 0, and a direction of zeros, which relu may leave, 0 / 0.
+    wide = direction.float() if direction.dtype is torch.float16 else direction
+    return torch.nn.functional.normalize(wide, p=ORDER, dim=-1, eps=LEAST).to(direction.dtype)
 
 
 def nru(
