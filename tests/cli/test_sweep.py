@@ -12,6 +12,7 @@ from nerode.training.defaults import make_specs, with_small_defaults
 from nerode.training.run_folder import read_run
 from nerode.training.spec import TrainSpec
 from tests.cli.runner import run
+from tests.report.run_specimens import write_run
 
 FILE = """
 [base]
@@ -94,6 +95,24 @@ def test_table_has_every_seed(folder):
     shown = run("runs", "table", str(folder / "runs"), "--measure", "token").out
     assert shown.count("median") == 2
     assert "16" in shown
+
+
+def test_table_tells_languages_and_settings_apart(tmp_path):
+    for language in ("(aa)*", "(ab)*"):
+        for rate in (0.001, 0.002):
+            for seed in range(2):
+                write_run(
+                    tmp_path,
+                    task="language-prediction",
+                    settings={"language": language},
+                    rate=rate,
+                    seed=seed,
+                )
+    shown = run("runs", "table", str(tmp_path))
+    assert shown.code == 0, shown.err
+    assert shown.out.count("median") == 4
+    assert "language-prediction · (aa)*; share of sequences" in shown.out
+    assert "mamba · rate 0.002" in shown.out
 
 
 def test_export_has_a_row_for_each_run_and_length(folder, tmp_path):

@@ -77,7 +77,13 @@ def result(*lines, **changes):
     return {**given, **changes}
 
 
-PROVED = {"scope": "all lengths in exact arithmetic", "dtype": None, "length": "all", "eps": None}
+PROVED = {
+    "scope": "all lengths in exact arithmetic",
+    "dtype": None,
+    "length": "all",
+    "eps": None,
+    "task": "predict",
+}
 
 
 def test_a_row_has_published_ours_theory_and_agreement():
@@ -125,15 +131,22 @@ def test_shares_never_round_up_to_one(value, text):
 
 def test_claims():
     assert claim_text(PROVED) == "all lengths in exact arithmetic"
-    limit = {"scope": "right up to length N in a dtype", "dtype": "float16", "length": 1024, "eps": None}
+    limit = {**PROVED, "scope": "right up to length N in a dtype", "dtype": "float16", "length": 1024}
     assert claim_text(limit) == "right up to length 1,024 in float16"
-    noise = {"scope": "all lengths under noise below eps", "dtype": None, "length": "all", "eps": "1/8"}
+    noise = {**PROVED, "scope": "all lengths under noise below eps", "eps": "1/8"}
     assert claim_text(noise) == "all lengths under noise below eps, eps = 0.125"
     single = {**limit, "dtype": "float32", "length": 100}
     assert proof_text([PROVED, limit, single, noise]) == (
         "all lengths in exact arithmetic; right up to length 100 in float32; "
         "all lengths under noise below eps, eps = 0.125"
     )
+
+
+def test_a_claim_says_what_it_is_about():
+    assert claim_text({**PROVED, "task": "recognise"}) == "all lengths in exact arithmetic (recognise)"
+    fragile = {**PROVED, "task": "fragile", "eps": "1/8"}
+    window = {**PROVED, "task": "window"}
+    assert proof_text([fragile, PROVED, window]) == "all lengths in exact arithmetic"
 
 
 def test_the_markdown_of_a_table_has_all_that_is_needed_to_repeat_it():

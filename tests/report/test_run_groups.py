@@ -26,7 +26,12 @@ def test_seeds_are_put_together_and_counted(tmp_path: Path) -> None:
     found = mamba.summary(80, "sequence")
     assert found is not None
     assert (found.median, found.low, found.high, found.seeds) == (0.5, 0.4, pytest.approx(0.6), 3)
-    assert lstm.summary(80, "sequence").seeds == 2  # type: ignore[union-attr]
+    counted = lstm.summary(80, "sequence")
+    assert counted is not None
+    # The run that diverged counts as 0.
+    assert (counted.median, counted.low, counted.high, counted.seeds) == (1.0, 0.0, 1.0, 3)
+    assert lstm.points(lstm.runs[0], "sequence") == ()
+    assert lstm.counted(lstm.runs[0], "sequence") == ((40, 0.0), (80, 0.0), (400, 0.0))
     assert mamba.summary(81, "sequence") is None
     assert lstm.mastering(400, "sequence", 0.9) == 2
     assert mamba.mastering(40, "sequence", 0.9) == 3

@@ -24,7 +24,7 @@ def test_model_by_length_with_median_range_and_seeds(tmp_path: Path) -> None:
     assert table.headings == ("model", "parameters", "seeds", "40", "80", "400", "master 400", "theory")
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["mamba"] == ("1,234", "3", "1 [1–1]", ".500 [.400–.600]", "0 [0–0]", "0 of 3", "no")
-    assert rows["lstm"] == ("1,234", "3 (1 diverged)", "1 [1–1]", "1 [1–1]", "1 [1–1]", "2 of 3", "–")
+    assert rows["lstm"] == ("1,234", "3 (1 diverged)", "1 [0–1]", "1 [0–1]", "1 [0–1]", "2 of 3", "–")
 
 
 def test_without_theory_there_is_no_column_for_it(tmp_path: Path) -> None:

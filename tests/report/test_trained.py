@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from nerode.core.errors import FormatError
 from nerode.report.atlas import atlas_page
 from nerode.report.disagreements import find_disagreements
 from nerode.report.trained import Point, Trained, read_experiments, read_runs
@@ -50,7 +53,7 @@ def test_runs_that_differ_in_the_seed_go_together(tmp_path: Path) -> None:
     for seed, share in enumerate((0.25, 1.0, 0.5)):
         write(tmp_path, f"run-{seed}", run(seed, share))
     write(tmp_path, "other", run(0, 1.0, title="gru"))
-    write(tmp_path, "diverged", run(0, 1.0, evaluations=[]))
+    write(tmp_path, "diverged", run(0, 1.0, title="lstm", evaluations=[], divergence={"step": 1}))
     write(tmp_path, "unknown", run(0, 1.0, title="my.module:build"))
     write(tmp_path, "no-run", {"format": "something else"})
     found = {item.architecture: item for item in read_runs(tmp_path)}
@@ -61,6 +64,40 @@ def test_runs_that_differ_in_the_seed_go_together(tmp_path: Path) -> None:
     assert signed.points[1] == Point(label="256", median=0.5, low=0.25, high=1.0)
     assert signed.learned
     assert not signed.generalises
+
+
+def test_a_run_that_diverged_counts_as_nothing(tmp_path: Path) -> None:
+    for seed in range(2):
+        write(tmp_path, f"run-{seed}", run(seed, 1.0))
+    for seed in (2, 3, 4):
+        write(tmp_path, f"run-{seed}", run(seed, 1.0, evaluations=[], divergence={"step": 1}))
+    (item,) = read_runs(tmp_path)
+    assert item.seeds == 5
+    assert item.points[1] == Point(label="256", median=0.0, low=0.0, high=1.0)
+    assert not item.learned
+
+
+@pytest.mark.parametrize(
+    ("settings", "language"),
+    [
+        ({"monoid": "S3", "letters": "elements", "tokens": 1}, "s3"),
+        ({"monoid": "A5", "letters": "generators", "tokens": 1}, "a5-generators"),
+        ({"monoid": "S5", "letters": "elements", "tokens": 4}, None),
+    ],
+)
+def test_state_tracking_is_about_the_word_problem(
+    tmp_path: Path, settings: dict[str, Any], language: str | None
+) -> None:
+    task = {"name": "state-tracking", "settings": settings}
+    write(tmp_path, "a", run(0, 1.0, complete={"task": task, "model": {}, "run": {"seed": 0}}))
+    assert [item.language for item in read_runs(tmp_path)] == ([language] if language else [])
+
+
+def test_a_result_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    write(tmp_path, "a", run(0, 1.0))
+    (tmp_path / "a" / "result.json").write_text("{", encoding="utf-8")
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_runs(tmp_path)
 
 
 def test_tables_of_experiments_are_read_where_they_speak_of_a_language(tmp_path: Path) -> None:
@@ -79,11 +116,14 @@ def test_tables_of_experiments_are_read_where_they_speak_of_a_language(tmp_path:
         "lines": [line, {**line, "kind": "compiled"}, {**line, "language": ""}, {**line, "cells": []}],
     }
     (tmp_path / "a.json").write_text(json.dumps(table), encoding="utf-8")
-    (tmp_path / "b.json").write_text("{", encoding="utf-8")
+    (tmp_path / "b.json").write_text("[1]", encoding="utf-8")
     (item,) = read_experiments(tmp_path)
     assert (item.language, item.architecture, item.seeds) == ("tomita-3", "lstm", 3)
     assert item.points == (Point(label="1-50", median=0.75, low=0.5, high=1.0),)
     assert read_experiments(tmp_path / "missing") == []
+    (tmp_path / "b.json").write_text("{", encoding="utf-8")
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_experiments(tmp_path)
 
 
 def test_disagreements_are_what_theory_does_not_expect() -> None:

@@ -7,7 +7,15 @@ import io
 import pytest
 from rich.console import Console
 
-from nerode.report.training_runs import RunRow, axes_table, duration, live_table, results_table, share
+from nerode.report.training_runs import (
+    RunRow,
+    axes_table,
+    duration,
+    live_table,
+    percent,
+    results_table,
+    share,
+)
 
 
 def text(view) -> list[str]:
@@ -46,10 +54,37 @@ def test_every_seed_and_then_median_and_range():
         ["mamba", "0", "1,000", "2.3", "1", ".500", "40"],
         ["1", "1,000", "2.3", ".250", ".125", "–"],
         ["2", "1,000", "diverged", "2.3", "–", "–", "–"],
-        ["median", ".625", ".312"],
-        ["range", ".250–1", ".125–.500"],
+        ["median", ".250", ".125"],
+        ["range", "0–1", "0–.500"],
         ["lstm", "0", "1,000", "2.3", ".999", "–", "–"],
     ]
+
+
+def test_models_of_one_name_with_other_settings_have_their_own_medians():
+    slow, fast = ({"optimiser": {"rate": rate}} for rate in (0.1, 0.2))
+    records = [
+        {**record("mamba", seed, [(40, accuracy)]), "complete": {**own, "run": {"seed": seed}}}
+        for own, seed, accuracy in ((slow, 1, 0.5), (fast, 0, 0.25), (slow, 0, 1.0), (fast, 1, 0.75))
+    ]
+    assert [line.split() for line in text(results_table(records, "token"))] == [
+        ["model", "seed", "steps", "cpu", "s", "40", "reaches"],
+        ["mamba", "·", "rate", "0.1", "0", "1,000", "2.3", "1", "–"],
+        ["1", "1,000", "2.3", ".500", "–"],
+        ["median", ".750"],
+        ["range", ".500–1"],
+        ["mamba", "·", "rate", "0.2", "0", "1,000", "2.3", ".250", "–"],
+        ["1", "1,000", "2.3", ".750", "–"],
+        ["median", ".500"],
+        ["range", ".250–.750"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1.0, "100"), (0.999, "99.9"), (0.5, "50"), (0.001, "0.1"), (0.0, "0"), (-0.07, "-7"), (-0.001, "-0.1")],
+)
+def test_percentages_are_never_rounded_to_all_or_nothing(value, expected):
+    assert percent(value) == expected
 
 
 def test_other_axes():

@@ -9,6 +9,8 @@ import click
 
 from nerode.core.errors import InputError
 from nerode.core.files import write_atomically
+from nerode.report.run_files import read_run_files
+from nerode.report.run_groups import group_runs
 from nerode.report.run_lists import LIST_HEADINGS, list_row, plain_columns, run_item
 from nerode.report.terminal import make_console, name_table
 from nerode.report.training_runs import MEASURES, axes_table, results_table
@@ -77,20 +79,17 @@ def show_command(folder: Path, run: str, as_json: bool) -> None:
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to show.")
 def table_command(folder: Path, measure: str | None) -> None:
     """Show model × length for each task: every seed, then median and range."""
-    records = [
-        {**run.result, "spec": run.spec}
-        for run in list_runs(RunStore(folder))
-        if not run.damage and "evaluations" in run.result
-    ]
+    found, left_out = read_run_files([folder])
     console = make_console()
-    for task in dict.fromkeys(str(record["spec"]["task"]["name"]) for record in records):
-        group = [record for record in records if record["spec"]["task"]["name"] == task]
-        shown = measure or group[0]["measure"]
-        console.print(f"{task}; {MEASURES[shown]}:\n")
-        console.print(results_table(group, shown))
-        if (axes := axes_table(group, shown)) is not None:
+    for task in group_runs(found, measure=measure):
+        results = [run.result for model in task.models for run in model.runs]
+        console.print(f"{task.title}; {MEASURES[task.measure]}:\n", markup=False)
+        console.print(results_table(results, task.measure))
+        if (axes := axes_table(results, task.measure)) is not None:
             console.print(axes)
         console.print()
+    for item in left_out:
+        click.echo(f"left out: {item.path}: {item.why}", err=True)
 
 
 @runs.command("export")

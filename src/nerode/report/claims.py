@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from nerode.certificates.certificate import FRAGILE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
+from nerode.certificates.certificate import (
+    FRAGILE,
+    RECOGNISE,
+    TESTED,
+    UNDER_NOISE,
+    VALID_PREFIXES,
+    WINDOW,
+    Claim,
+)
 
 
 def claim_line(claim: Claim) -> str:
@@ -21,6 +29,8 @@ def claim_line(claim: Claim) -> str:
         parts.append(f"eps = {float(claim.eps):.3g}")
     if claim.task == VALID_PREFIXES:
         parts.append("on valid prefixes")
+    if claim.task == RECOGNISE:
+        parts.append("membership only")
     return f"{mark} {', '.join(parts)}  [{claim.method}]"
 
 

@@ -15,8 +15,8 @@ class Disagreement:
     Attributes:
         trained: what was found.
         verdict: "yes" or "no".
-        kind: "beyond" (theory says no, all tested lengths are right), "forgets" (theory says yes, and only
-            the lengths of training are right) or "unlearned" (theory says yes, and not even those are).
+        kind: "beyond" (theory says no, the longest tested length is right), "forgets" (theory says yes, and
+            only the lengths of training are right) or "unlearned" (theory says yes, and not even those are).
         reading: what it means, in a sentence.
     """
 
@@ -27,7 +27,8 @@ class Disagreement:
 
 
 _READINGS = {
-    "beyond": "right at every length tested, although no weights are right at all: longer words will fail",
+    "beyond": "right at the longest length tested, although no weights are right at all: longer words will "
+    "fail",
     "forgets": "weights that are right at every length exist; training found others",
     "unlearned": "weights that are right at every length exist; training did not find them in its steps",
 }

@@ -10,6 +10,8 @@ from nerode.certificates.certificate import (
     ANY_ORDER,
     DTYPES,
     EXACT,
+    FRAGILE,
+    RECOGNISE,
     STEP_BY_STEP,
     UNDER_NOISE,
     UP_TO_LENGTH,
@@ -177,9 +179,9 @@ def summarise(claims: Iterable[Claim]) -> list[str]:
     """Returns claims in a few words each: formats that are exact at all lengths together in one line."""
     claims = list(claims)
     lines = []
-    exact = [c for c in claims if c.scope == EXACT and c.task != WINDOW]
+    exact = [c for c in claims if c.scope == EXACT and c.task not in (WINDOW, FRAGILE)]
     if exact:
-        where = " on valid prefixes" if exact[0].task == VALID_PREFIXES else ""
+        where = {VALID_PREFIXES: " on valid prefixes", RECOGNISE: ", membership only"}.get(exact[0].task, "")
         eps = "" if exact[0].eps is None else f", L1 below {float(exact[0].eps):.2g}"
         lines.append(f"all lengths, exact{where}{eps}")
     formats = list(dict.fromkeys(c.dtype for c in claims if c.scope in (ANY_ORDER, STEP_BY_STEP) and c.dtype))

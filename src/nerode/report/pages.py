@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from nerode.report.engine import engine_program
 from nerode.report.notation import author_list, group_name, plural, sentence, visible
+from nerode.report.training_runs import percent
 
 
 @functools.cache
@@ -26,7 +27,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    env.filters.update(author_list=author_list, group_name=group_name, plural=plural, sentence=sentence)
+    env.filters.update(
+        author_list=author_list, group_name=group_name, percent=percent, plural=plural, sentence=sentence
+    )
     return env
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from nerode.certificates.certificate import FRAGILE, PREDICT, WINDOW
+
 Plain = Mapping[str, Any]
 
 _STYLES = {"agrees": "green", "in kind": "green", "differs": "red", "not learned here": "yellow"}
@@ -90,13 +92,16 @@ def claim_text(claim: Plain) -> str:
     text = str(claim["scope"]).replace("a dtype", claim["dtype"] or "a dtype")
     if claim["length"] != "all":
         text = f"right up to length {claim['length']:,} in {claim['dtype']}"
+    if claim["task"] != PREDICT:
+        text = f"{text} ({claim['task']})"
     return text if claim["eps"] is None else f"{text}, eps = {float_of(claim['eps']):.3g}"
 
 
 def proof_text(claims: Sequence[Plain]) -> str:
     """Returns the strongest claim, that about float32 and that about noise, where there are any."""
-    chosen = [claims[0]]
-    chosen += [claim for claim in claims[1:] if claim["dtype"] == "float32" or claim["eps"] is not None]
+    # The context window and the lack of robustness are no proofs of being right.
+    first, *others = [claim for claim in claims if claim["task"] not in (WINDOW, FRAGILE)]
+    chosen = [first, *(c for c in others if c["dtype"] == "float32" or c["eps"] is not None)]
     return "; ".join(dict.fromkeys(map(claim_text, chosen)))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from nerode.report.lettering import shorten
 from nerode.report.run_files import RunFile
+from nerode.report.run_labels import canonical, labelled_groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +43,24 @@ class ModelGroup:
         """The seeds of the runs that diverged."""
         return [run.seed for run in self.runs if run.result.get("divergence")]
 
+    @property
+    def lengths(self) -> list[int]:
+        """All lengths that a run was tested at."""
+        return sorted({int(row["length"]) for run in self.runs for row in run.result["evaluations"]})
+
     def points(self, run: RunFile, measure: str) -> tuple[tuple[int, float], ...]:
-        """Returns length and accuracy of a run, by length."""
+        """Returns length and accuracy of a run, by length; none if it diverged and was not tested."""
         return tuple(sorted((int(row["length"]), float(row[measure])) for row in run.result["evaluations"]))
 
+    def counted(self, run: RunFile, measure: str) -> tuple[tuple[int, float], ...]:
+        """Returns the points of a run as they count: 0 wherever the others were tested, if it diverged."""
+        if run.result.get("divergence"):
+            return tuple((length, 0.0) for length in self.lengths)
+        return self.points(run, measure)
+
     def summary(self, length: int, measure: str) -> Summary | None:
-        """Returns the scores at a length, None if no run was tested there."""
-        values = [y for run in self.runs for x, y in self.points(run, measure) if x == length]
+        """Returns the scores of all seeds at a length, None if no run was tested there."""
+        values = [y for run in self.runs for x, y in self.counted(run, measure) if x == length]
         if not values:
             return None
         return Summary(median=median(values), low=min(values), high=max(values), seeds=len(values))
@@ -96,8 +106,7 @@ class TaskGroup:
     @property
     def lengths(self) -> list[int]:
         """All lengths that were tested."""
-        runs = [run for model in self.models for run in model.runs]
-        return sorted({int(row["length"]) for run in runs for row in run.result["evaluations"]})
+        return sorted({length for model in self.models for length in model.lengths})
 
 
 def group_runs(runs: Sequence[RunFile], *, measure: str | None = None) -> list[TaskGroup]:
@@ -109,73 +118,21 @@ def group_runs(runs: Sequence[RunFile], *, measure: str | None = None) -> list[T
     """
     tasks: dict[str, list[RunFile]] = {}
     for run in runs:
-        tasks.setdefault(_canonical(run.result["complete"]["task"]), []).append(run)
+        tasks.setdefault(canonical(run.result["complete"]["task"]), []).append(run)
     return sorted((_task_group(group, measure) for group in tasks.values()), key=lambda task: task.title)
 
 
 def _task_group(runs: Sequence[RunFile], measure: str | None) -> TaskGroup:
     first = runs[0].result
-    models: dict[str, list[RunFile]] = {}
-    for run in runs:
-        complete = run.result["complete"]
-        own = {key: value for key, value in complete.items() if key != "run"}
-        own["run"] = {key: value for key, value in complete["run"].items() if key != "seed"}
-        models.setdefault(_canonical([run.result["title"], own]), []).append(run)
-    labels = _labels([group[0] for group in models.values()])
+    models = [
+        ModelGroup(label=label, runs=tuple(runs[place] for place in places))
+        for label, places in labelled_groups([run.result for run in runs])
+    ]
     return TaskGroup(
         name=str(first["complete"]["task"]["name"]),
         settings=first["complete"]["task"]["settings"],
         # The names of folders are hashes, whose order says nothing.
-        models=tuple(
-            ModelGroup(label=label, runs=tuple(sorted(group, key=lambda run: run.seed)))
-            for label, group in sorted(zip(labels, models.values(), strict=True), key=lambda pair: pair[0])
-        ),
+        models=tuple(sorted(models, key=lambda model: model.label)),
         measure=measure or str(first["measure"]),
         threshold=float(first["threshold"]),
     )
-
-
-def _labels(runs: Sequence[RunFile]) -> list[str]:
-    """The titles; where two are the same, with the settings in which their runs differ."""
-    titles = [str(run.result["title"]) for run in runs]
-    flat = [_flat(run.result["complete"]) for run in runs]
-    labels = []
-    for title, own in zip(titles, flat, strict=True):
-        same = [other for name, other in zip(titles, flat, strict=True) if name == title]
-        names = [key for key in own if key != ".run.seed" and _differ(same, key)]
-        said = ", ".join(dict.fromkeys(f"{name.rpartition('.')[2]} {own[name]}" for name in names))
-        labels.append(f"{title} · {shorten(said, 60)}" if said else title)
-    return _numbered(labels)
-
-
-def _flat(table: Any) -> dict[str, Any]:
-    """Plain values by dotted name, those of lists by their places."""
-    found: dict[str, Any] = {}
-    todo = [("", table)]
-    while todo:
-        place, value = todo.pop()
-        if isinstance(value, Mapping):
-            todo += [(f"{place}.{name}", inner) for name, inner in reversed([*value.items()])]
-        elif isinstance(value, list):
-            todo += [(f"{place}.{i}", inner) for i, inner in reversed([*enumerate(value)])]
-        else:
-            found[place] = value
-    return found
-
-
-def _differ(tables: Iterable[Mapping[str, Any]], key: str) -> bool:
-    return len({_canonical(table.get(key)) for table in tables}) > 1
-
-
-def _numbered(labels: Sequence[str]) -> list[str]:
-    """The labels, the second of two equal ones with a number."""
-    seen: dict[str, int] = {}
-    found = []
-    for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return found
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)

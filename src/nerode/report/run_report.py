@@ -128,12 +128,13 @@ def _curves(
 ) -> LengthCurves:
     series = []
     for model, theory in zip(task.models, theories, strict=True):
-        # A run that diverged was not tested.
-        tested = [(run.seed, model.points(run, task.measure)) for run in model.runs]
+        tested = [(run.seed, model.counted(run, task.measure)) for run in model.runs]
         seeds = tuple(SeedCurve(seed=seed, points=points) for seed, points in tested if points)
         series.append(LengthSeries(label=model.label, runs=seeds, theory=theory))
     points = reference_points(published, task.measure)
     said = ["Every seed is a thin line, the median a thick one."]
+    if any(model.diverged for model in task.models):
+        said.append("A run that diverged is at 0.")
     if any(theories):
         said.append(f"The bands above say whether theory allows it at every length, at {sense_title(sense)}.")
     if points:

@@ -64,7 +64,8 @@ def success_table(task: TaskGroup, theories: Sequence[Theory | None]) -> ResultT
         rows = [(*row, theory.status if theory else "–") for row, theory in zip(rows, theories, strict=True)]
     return ResultTable(
         title=task.title,
-        caption=f"{MEASURES.get(task.measure, task.measure).capitalize()}: median [range] over all seeds. "
+        caption=f"{MEASURES.get(task.measure, task.measure).capitalize()}: median [range] over all seeds, "
+        "0 for a run that diverged. "
         f"A length is mastered from {task.threshold:g} on, there and at every shorter length tested.",
         headings=headings,
         rows=tuple(rows),

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core.errors import UnknownName
+from nerode.core.errors import FormatError, UnknownName
 from nerode.verdict.architectures import find_architecture
 
 REPRODUCTION = "nerode-reproduction"
@@ -70,7 +70,11 @@ class Trained:
 
 
 def read_experiments(folder: Path) -> list[Trained]:
-    """Returns what the committed tables of experiments say about languages; none if there is no folder."""
+    """Returns what the committed tables of experiments say about languages; none if there is no folder.
+
+    Raises:
+        FormatError: for a file that cannot be read.
+    """
     found: list[Trained] = []
     for path in sorted(folder.rglob("*.json")):
         data = _read(path)
@@ -96,11 +100,18 @@ def _lines(table: Mapping[str, Any]) -> Iterator[Trained]:
 
 
 def read_runs(folder: Path) -> list[Trained]:
-    """Returns what the runs of a folder found about languages; runs that differ in the seed go together."""
+    """Returns what the runs of a folder found about languages; runs that differ in the seed go together.
+
+    A run that diverged was not tested; it counts as 0 wherever the others were. A model of which no run was
+    tested has no numbers and is left out.
+
+    Raises:
+        FormatError: for a file that cannot be read.
+    """
     groups: dict[str, list[dict[str, Any]]] = {}
     for path in sorted(folder.glob("*/result.json")):
         data = _read(path)
-        if not isinstance(data, dict) or data.get("format") != RUN or not data.get("evaluations"):
+        if not isinstance(data, dict) or data.get("format") != RUN:
             continue
         spec = json.loads(json.dumps(data["complete"]))
         spec["run"].pop("seed", None)
@@ -111,18 +122,19 @@ def read_runs(folder: Path) -> list[Trained]:
 def _group(runs: Sequence[Mapping[str, Any]], folder: Path) -> Trained | None:
     first = runs[0]
     language, name = _language(first["complete"]["task"]), _architecture(_title(first["title"]))
-    if not language or name is None:
-        return None
     measure = first["measure"]
     scores: dict[int, list[float]] = {}
     for run in runs:
         for score in run["evaluations"]:
             scores.setdefault(score["length"], []).append(score[measure])
+    if not language or name is None or not scores:
+        return None
+    diverged = sum(run.get("divergence") is not None for run in runs)
     return Trained(
         language=language,
         architecture=name,
         model=first["title"],
-        points=tuple(_point(f"{length:,}", scores[length]) for length in sorted(scores)),
+        points=tuple(_point(f"{n:,}", [*scores[n], *[0.0] * diverged]) for n in sorted(scores)),
         seeds=len(runs),
         threshold=first["threshold"],
         source=str(folder),
@@ -131,8 +143,16 @@ def _group(runs: Sequence[Mapping[str, Any]], folder: Path) -> Trained | None:
 
 def _language(task: Mapping[str, Any]) -> str:
     settings = task.get("settings", {})
-    name = settings.get("language") or settings.get("group") or _TASKS_OF_A_LANGUAGE.get(task["name"], "")
+    name = settings.get("language") or _word_problem(settings) or _TASKS_OF_A_LANGUAGE.get(task["name"], "")
     return str(name).lower()
+
+
+def _word_problem(settings: Mapping[str, Any]) -> str:
+    """The language that tells when the product is 1, where the letters are those of the task."""
+    monoid = settings.get("monoid", "")
+    if not monoid or settings.get("tokens", 1) != 1:
+        return ""
+    return {"elements": monoid, "generators": f"{monoid}-generators"}.get(settings.get("letters", ""), "")
 
 
 def _title(title: str) -> str:
@@ -156,5 +176,5 @@ def _point(label: str, values: Iterable[float]) -> Point:
 def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot be read: {error}", path=path) from None

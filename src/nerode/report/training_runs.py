@@ -11,6 +11,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from nerode.report.run_labels import labelled_groups, seed_of
+
 MEASURES = {
     "token": "share of positions that are right",
     "sequence": "share of sequences that are right throughout",
@@ -81,16 +83,18 @@ def live_table(rows: Iterable[RunRow]) -> Table:
 def results_table(records: Sequence[Mapping[str, Any]], measure: str) -> Table:
     """Returns model × length: every seed, then the median and the range of each model.
 
+    A run that diverged was not tested; it counts as 0.
+
     Args:
         records: the records of runs as plain values.
         measure: which accuracy.
     """
     lengths = sorted({score["length"] for record in records for score in record["evaluations"]})
     view = _plain_table("model", "seed", "steps", "cpu s", *map(str, lengths), "reaches")
-    for title in dict.fromkeys(record["title"] for record in records):
-        group = [record for record in records if record["title"] == title]
+    for label, places in labelled_groups(records):
+        group = [records[place] for place in places]
         for number, record in enumerate(group):
-            view.add_row(*_result_row(record, lengths, measure, first=number == 0))
+            view.add_row(*_result_row(label if number == 0 else "", record, lengths, measure))
         if len(group) > 1:
             view.add_row("", "median", "", "", *_summary(group, lengths, measure), "", style="bold")
             view.add_row("", "range", "", "", *_range(group, lengths, measure), "", style="dim")
@@ -98,7 +102,7 @@ def results_table(records: Sequence[Mapping[str, Any]], measure: str) -> Table:
 
 
 def _result_row(
-    record: Mapping[str, Any], lengths: Sequence[int], measure: str, *, first: bool
+    label: str, record: Mapping[str, Any], lengths: Sequence[int], measure: str
 ) -> list[Text | str]:
     found = {score["length"]: score[measure] for score in record["evaluations"]}
     steps = f"{record['steps']:,}"
@@ -106,8 +110,8 @@ def _result_row(
         steps += " diverged"
     reaches = record["extrapolates_to"]
     return [
-        Text(record["title"] if first else "", style="cyan"),
-        str(record["spec"]["run"]["seed"]),
+        Text(label, style="cyan"),
+        str(seed_of(record)),
         steps,
         f"{record['cpu_seconds']:.1f}",
         *(share(found[n]) if n in found else "–" for n in lengths),
@@ -116,7 +120,10 @@ def _result_row(
 
 
 def _values(group: Sequence[Mapping[str, Any]], length: int, measure: str) -> list[float]:
-    return [s[measure] for record in group for s in record["evaluations"] if s["length"] == length]
+    """The scores at a length, none if no run was tested there."""
+    found = [s[measure] for record in group for s in record["evaluations"] if s["length"] == length]
+    diverged = sum(record["divergence"] is not None for record in group)
+    return found + [0.0] * diverged if found else []
 
 
 def _summary(group: Sequence[Mapping[str, Any]], lengths: Sequence[int], measure: str) -> list[str]:
@@ -135,10 +142,11 @@ def axes_table(records: Sequence[Mapping[str, Any]], measure: str) -> Table | No
     if not places:
         return None
     view = _plain_table("model", "seed", *(f"{axis} {value}" for axis, value in places))
-    for record in records:
-        found = {(a["axis"], a["value"]): a["score"][measure] for a in record["axes"]}
-        cells = [share(found[place]) if place in found else "–" for place in places]
-        view.add_row(Text(record["title"], style="cyan"), str(record["spec"]["run"]["seed"]), *cells)
+    for label, own in labelled_groups(records):
+        for record in (records[place] for place in own):
+            found = {(a["axis"], a["value"]): a["score"][measure] for a in record["axes"]}
+            cells = [share(found[place]) if place in found else "–" for place in places]
+            view.add_row(Text(label, style="cyan"), str(seed_of(record)), *cells)
     return view
 
 
@@ -156,6 +164,15 @@ def share(value: float) -> str:
     if value in (0, 1):
         return str(int(value))
     return f"{math.copysign(min(max(abs(value), 0.001), 0.999), value):.3f}".replace("0.", ".", 1)
+
+
+def percent(value: float) -> str:
+    """Returns a share in percent that is 100 only if it is exactly 1, and 0 only if it is exactly 0."""
+    if value in (0, 1):
+        return str(int(100 * value))
+    if abs(value) < 0.005:
+        return "0.1" if value > 0 else "-0.1"
+    return "99.9" if 0.995 <= value < 1 else f"{100 * value:.0f}"
 
 
 def duration(seconds: float) -> str:

@@ -84,7 +84,8 @@
     const word = item.generalises ? "right at the longest length tested" : item.learned ? "fails beyond training" : "not learned";
     line.append(pill(item.generalises ? "yes" : "no", `trained: ${word}`), ` ${item.model}, ${item.seeds} seeds`);
     const list = element("dl", "", "facts");
-    const percent = (x) => Math.round(100 * x);
+    // 100 only if all are right, and 0 only if none is.
+    const percent = (x) => (x > 0 && x < 1 ? Math.min(99.9, Math.max(0.1, Math.round(100 * x))) : Math.round(100 * x));
     for (const point of item.points) {
       const range = point.low === point.high ? "" : ` (${percent(point.low)}–${percent(point.high)})`;
       list.append(element("dt", point.label), element("dd", `${percent(point.median)} %${range}`));
