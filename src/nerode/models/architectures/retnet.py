@@ -20,6 +20,7 @@ from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_divisible, require_positive, split_heads
+from nerode.models.parts.relative_positions import turn_pairs
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DenseTransition
 from nerode.models.zoo import Kind, register
@@ -106,10 +107,10 @@ class RetNet(Layer):
         batch, time, _ = x.shape
         q, k, v = self._attend(x)
         angles = torch.arange(1, time + 1, device=x.device)[:, None] * self._angles(x.device)
-        q, k = rotate(q, angles[:, None]), rotate(k, angles[:, None])
+        q, k = turn_pairs(q, angles[:, None]), turn_pairs(k, angles[:, None])
         decay = self._decay(x).expand(batch, time, -1)
         reading, final = decay_scan(q, k, v, decay, start.flatten(2, 3))
-        final = rotate(final.transpose(-2, -1), -angles[-1]).transpose(-2, -1)
+        final = turn_pairs(final.transpose(-2, -1), -angles[-1]).transpose(-2, -1)
         return self._give(x, reading), {"S": final.reshape(batch, *self.head_shape)}
 
     def transition(
@@ -144,13 +145,6 @@ class RetNet(Layer):
         cos, sin = angles.cos(), angles.sin()
         turn = torch.stack([torch.stack([cos, sin], -1), torch.stack([-sin, cos], -1)], -2)
         return self._decay(like)[:, None, None, None] * turn.to(like.dtype)
-
-
-def rotate(x: Tensor, angles: Tensor) -> Tensor:
-    """Returns features (…, 2 n), pair by neighbouring pair turned by the angles (…, n)."""
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    first, second = x[..., 0::2], x[..., 1::2]
-    return torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1).flatten(-2)
 
 
 register(

@@ -22,6 +22,7 @@ from nerode.core.errors import InputError
 from nerode.core.refs import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
+from nerode.models.parts.relative_positions import turn_pairs
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import HouseholderTransition
@@ -268,11 +269,7 @@ def turned(x: Float[Tensor, "batch heads time width"], places: Tensor) -> Tensor
     width = x.shape[-1]
     speeds = 10_000.0 ** (-torch.arange(0, width, 2, dtype=torch.float64, device=x.device) / width)
     angles = places[..., None] * speeds
-    if places.ndim == 2:
-        angles = angles[:, None]
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    even, odd = x[..., ::2], x[..., 1::2]
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+    return turn_pairs(x, angles if places.ndim == 1 else angles[:, None])
 
 
 register(

@@ -26,7 +26,11 @@ def rotate(
     # The angles are large at far positions: in float64 their sines keep all the digits of x.
     places = torch.arange(first, first + time, dtype=torch.float64, device=x.device)
     speeds = base ** (-torch.arange(0, size, 2, dtype=torch.float64, device=x.device) / size)
-    angles = (places[:, None] * speeds)[:, None, :]
+    return turn_pairs(x, (places[:, None] * speeds)[:, None, :])
+
+
+def turn_pairs(x: Float[Tensor, "*axes size"], angles: Float[Tensor, "*axes pairs"]) -> Tensor:
+    """Returns features whose neighbouring pairs are turned by these angles, each pair by its own."""
     cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     turned = torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1)
