@@ -29,7 +29,7 @@ def rotate(
     return turn_pairs(x, (places[:, None] * speeds)[:, None, :])
 
 
-def turn_pairs(x: Float[Tensor, "*axes size"], angles: Float[Tensor, "*axes pairs"]) -> Tensor:
+def turn_pairs(x: Float[Tensor, "... size"], angles: Float[Tensor, "... pairs"]) -> Tensor:
     """Returns features whose neighbouring pairs are turned by these angles, each pair by its own."""
     cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
