@@ -117,7 +117,8 @@ def _commands() -> str:
     lines = [
         "# Command line",
         "",
-        "Exit code 0 is success, 1 a negative answer, 2 wrong use. Every command has `--json`.",
+        "Exit code 0 is success, 1 a negative answer, 2 wrong use; 130 and 141 say that the user, or who",
+        "reads the output, stopped it. Every command that answers has `--json`.",
     ]
     for name, module in COMMANDS.items():
         command = getattr(importlib.import_module(module), "compile_command" if name == "compile" else name)

@@ -1,0 +1,62 @@
+"""The numbers of the README are those that the experiments print."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CERTIFIED = (ROOT / "experiments" / "certified" / "README.md").read_text(encoding="utf-8")
+CLAIMS = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
+POLISH = (ROOT / "experiments" / "polish" / "README.md").read_text(encoding="utf-8")
+
+
+def numbers(pattern: str, text: str) -> tuple[str, ...]:
+    found = re.search(pattern, text, re.DOTALL)
+    assert found is not None, f"{pattern!r} is not in the text"
+    return found.groups()
+
+
+def rows(text: str, *cells: str) -> list[list[str]]:
+    """The rows of tables that begin with these cells."""
+    split = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines()]
+    return [row for row in split if tuple(row[: len(cells)]) == cells]
+
+
+def test_published_cells() -> None:
+    compared, agree = numbers(r"(\d+) published cells compared: (\d+) agrees", CLAIMS)
+    easier = numbers(r"(\d+) of the cells are compared on an easier task", CLAIMS)
+    said = numbers(
+        r"\*\*Papers\.\*\* (\d+) published cells .*?\((\d+) of them on an easier task.*?: (\d+) agree", README
+    )
+    assert said == (compared, *easier, agree)
+
+
+def test_proved_networks() -> None:
+    found = numbers(r"tanh networks: (\d+) of (\d+) runs proved", CERTIFIED)
+    proved, of, in_floats = numbers(
+        r"(\d+) of (\d+) runs end with a certificate .*?, (\d+) of them also for float32", README
+    )
+    assert (proved, of) == found
+    tanh = [row for row in rows(CERTIFIED) if len(row) > 7 and row[1].startswith("elman")]
+    assert len(tanh) == int(of)
+    assert sum(row[7] == "yes" for row in tanh) == int(in_floats)
+
+
+def test_polished_groups() -> None:
+    assert numbers(r"(\d+) of (\d+) runs have a proof", POLISH) == numbers(
+        r"\*\*Groups\.\*\*.*?: (\d+) of (\d+) runs", README
+    )
+    for group, proofs in [("A5", 3), ("Z60", 3), ("A5, 4 blocks", 2), ("Z60, 4 blocks", 2), ("S4", 2)]:
+        assert sum(row[14] == "yes" for row in rows(POLISH, group)) == proofs
+
+
+def test_star_free_languages() -> None:
+    right, of = numbers(r"lengths of training on (\d+) of (\d+) star-free languages", README)
+    page = CLAIMS[CLAIMS.index("`nerode reproduce sarrof:star-free") :]
+    table = page.split("\n### ")[0]
+    mamba = [row for row in rows(table) if len(row) > 3 and row[1] == "Mamba, 1 layer"]
+    medians = [float(numbers(r"51–100: ([0-9.]+)", row[3])[0]) for row in mamba]
+    assert len(medians) == int(of)
+    assert sum(median >= 0.9 for median in medians) == int(right)
