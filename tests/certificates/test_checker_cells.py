@@ -14,14 +14,20 @@ from nerode.certificates.checker_cells import search_cells
 from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_problem import Failure, Problem
 from nerode.certificates.exact import certify_exact
+from nerode.compiler.affine import zero_map
+from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
+from nerode.compiler.network import Embedding, Layer, Network
 from nerode.compiler.recurrences import Diagonal
 from nerode.core.budget import Budget
+from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import find_language
 from nerode.languages.brackets import dyck
+from nerode.languages.counter_machine import CounterMachine, CounterRule
+from nerode.languages.counters import CounterLanguage
 from nerode.languages.language import Language
 from tests.certificates import networks
+from tests.certificates.brute_force import first_failure
 from tests.certificates.test_counters import counter_language, with_layer
 from tests.certificates.test_stacks import with_write
 
@@ -288,3 +294,79 @@ def test_layers_that_count_cannot_be_merged() -> None:
     failure = proof(network, language, {**evidence, "merged": 1})
     assert failure is not None
     assert "merged" in failure.what
+
+
+def few_bs() -> CounterLanguage:
+    """No more than two b: a third leads where no rule holds, and from there nowhere."""
+    all_letters = frozenset({0, 1})
+    machine = CounterMachine(
+        alphabet=Alphabet(("a", "b")),
+        start=(2,),
+        increments=((0,), (-1,)),
+        rules=(
+            CounterRule(zero=frozenset({0}), symbols=all_letters, end=True),
+            CounterRule(positive=frozenset({0}), symbols=all_letters, end=True),
+        ),
+    )
+    return replace(counter_language("dyck-1"), name="few b", machine=machine, parameters={})
+
+
+def silent_once(language: CounterLanguage, *, revives: bool) -> Network:
+    """A counter, whether it is below 0, and a flag that it was; one that revives is silent only at first."""
+    names = networks.letters(language.alphabet)
+    seen = [*names, "c"]
+    counter = Layer(
+        name="counter",
+        reads=tuple(names),
+        state=("c",),
+        start=language.machine.start,
+        units=zero_map(2),
+        recurrence=Diagonal(
+            gate=networks.affine(names, [({}, 1)]), write=networks.affine(names, [({"x=b": -1}, 0)])
+        ),
+        readout_units=networks.affine(seen, [({"c": -1}, 0), ({"c": -1}, -1)]),
+        outputs=("below",),
+        readout=networks.affine([*seen, "u0", "u1"], [({"u0": 1, "u1": -1}, 0)]),
+    )
+    inside = ["below", "now", "before"]
+    flag = Layer(
+        name="flag",
+        reads=("below",),
+        state=("was",),
+        start=(0,),
+        units=zero_map(1),
+        recurrence=Diagonal(
+            gate=networks.affine(["below"], [({"below": -1}, 1)]),
+            write=networks.affine(["below"], [({"below": 1}, 0)]),
+        ),
+        exposes_previous=True,
+        readout_units=networks.affine(inside, [({"below": 1, "before": -1} if revives else {"now": 1}, 0)]),
+        outputs=("dead",),
+        readout=networks.affine([*inside, "u"], [({"u": 1}, 0)]),
+    )
+    return Network(
+        alphabet=language.alphabet,
+        target="diagonal",
+        embedding=Embedding.one_hot(language.alphabet),
+        layers=(counter, flag),
+        decoder=ScoreDecoder(
+            reads=("dead",),
+            units=zero_map(1),
+            scores=networks.affine(["dead"], [({"dead": -1}, 1)] * 3),
+            empty=language.legal(language.initial()),
+        ),
+        origin=networks.origin(language),
+    )
+
+
+@pytest.mark.parametrize("points", [[0, 0], [-40, 40]])
+def test_counters_are_told_apart_where_no_rule_holds(points: list[int]) -> None:
+    """A prefix that nothing continues is not dead for every value of the counter: one at 0 goes on."""
+    language = few_bs()
+    counter = {"start": 2, "increments": [0, -1], "points": points}
+    evidence = {"counters": [counter], "coordinates": {"1:c": [0, [1]]}}
+    assert proof(silent_once(language, revives=False), language, evidence) is None
+    wrong = silent_once(language, revives=True)
+    found = first_failure(wrong, language, 4)
+    assert found is not None
+    assert proof(wrong, language, evidence) is not None

@@ -208,6 +208,7 @@ class _Search:
             for part, assumed in self.side.cases(cell.part, [_representative(r) for r in ranges], letter):
                 expected = self.side.legal(part, [_representative(r) for r in self._ranges(classes)])
                 dead = self.merges_dead and not expected.symbols and not expected.end
+                dead = dead and self.side.ignores_counters(part)
                 kinds = {**self.side.kinds(cell.part), **assumed}
                 for states, old, region, answer, own in self._evaluate(cell, ranges, kinds, letter):
                     if not agrees(self.task, expected, answer):

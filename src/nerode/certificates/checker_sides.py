@@ -41,6 +41,9 @@ class Side(Protocol):
     def depth(self, part: Part) -> int:
         """Slots from 1 to this depth hold kinds that matter."""
 
+    def ignores_counters(self, part: Part) -> bool:
+        """Whether what may follow, now and later, is the same for all values of the counters."""
+
 
 class FiniteSide:
     """A language whose configurations are told apart."""
@@ -67,6 +70,10 @@ class FiniteSide:
     def depth(self, part: Part) -> int:
         """Always 0: there are no slots."""
         return 0
+
+    def ignores_counters(self, part: Part) -> bool:
+        """Always: the configuration says all."""
+        return True
 
 
 class CounterSide(FiniteSide):
@@ -98,6 +105,10 @@ class CounterSide(FiniteSide):
         """The last letter, or None if no rule allows it."""
         after = self.language.advance(self._configuration(part, values), letter)
         return [(None if after is None else after.last, {})]  # type: ignore[attr-defined]
+
+    def ignores_counters(self, part: Part) -> bool:
+        """Only once it is dead: where no rule holds, one may hold for other counters."""
+        return part is None
 
     def _configuration(self, part: Part, values: Sequence[int]) -> Counters | None:
         return None if part is None else Counters(part, tuple(values[: self.number]))
@@ -142,6 +153,10 @@ class StackSide:
     def depth(self, part: Part) -> int:
         """The height of the stack."""
         return 0 if part is None else part[0]
+
+    def ignores_counters(self, part: Part) -> bool:
+        """Always: depth and top say all."""
+        return True
 
     def _stack(self, part: Part) -> tuple[int, ...] | None:
         if part is None:
