@@ -65,6 +65,20 @@ def test_the_hashes_are_those_of_compiler_and_languages(parts: Parts) -> None:
     assert data["language"] == language_hash(language)
 
 
+@pytest.mark.parametrize("rehashed", [True, False])
+def test_numbers_that_are_too_long_are_refused_wherever_they_are(parts: Parts, rehashed: bool) -> None:
+    """Before the first step, too, and in the search for a word that a wrong hash starts."""
+    network = json.loads(json.dumps(parts[NETWORK_FILE]))
+    certificate = json.loads(json.dumps(parts[CERTIFICATE_FILE]))
+    network["layers"][0]["start"][0] = str(2**1000 + 1)
+    if rehashed:
+        certificate["network"] = content_hash(network)
+    result = check(network, parts[LANGUAGE_FILE], certificate)
+    assert not result.ok
+    assert result.failure is not None
+    assert ("bits" in result.failure.what) is rehashed
+
+
 def test_how_the_files_are_laid_out_does_not_matter(tmp_path: Path, parts: Parts) -> None:
     for name, data in parts.items():
         (tmp_path / name).write_text(json.dumps(data, indent=3, sort_keys=True), encoding="utf-8")

@@ -13,6 +13,15 @@ from nerode.core.errors import InputError
 from nerode.core.exact import root_of_unity
 
 
+def test_powers_that_get_too_large_are_refused_in_no_time() -> None:
+    """Otherwise there are not enough primes that are small enough, and looking for them never ends."""
+    huge = Fraction(2**10_000 + 1)
+    size = 200
+    rows = [[huge if j == (i + 1) % size else Fraction(0) for j in range(size)] for i in range(size)]
+    with pytest.raises(InputError, match="bits"):
+        nilpotency(sparse(rows))
+
+
 def sparse(rows: list[list[Fraction]]) -> tuple[tuple[tuple[int, Fraction], ...], ...]:
     return tuple(tuple((j, v) for j, v in enumerate(row) if v) for row in rows)
 

@@ -46,6 +46,9 @@ def test_evidence_is_checked(case):
         ("configurations", evidence["configurations"] - 1),
         ("configurations", evidence["configurations"] + 1),
         ("caps", []),
+        ("caps", 5),
+        ("caps", None),
+        ("caps", [5]),
         ("caps", [[0, 0, 1]] if evidence["caps"] != [[0, 0, 1]] else [[0, 0, 2]]),
         ("task", "guess"),
     ):

@@ -29,6 +29,7 @@ from nerode.certificates.checker_cells import verify_cells
 from nerode.certificates.checker_closure import METHOD as CLOSURE
 from nerode.certificates.checker_closure import find_failure, verify_closure
 from nerode.certificates.checker_dtypes import METHOD as INTEGERS
+from nerode.certificates.checker_forms import Undecided
 from nerode.certificates.checker_integers import verify_integers
 from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_ngrams import METHOD as NGRAMS
@@ -145,7 +146,7 @@ def _failing_word(
     problem = Problem(network=network, language=language, evidence={}, budget=budget or Budget())
     try:
         failure = find_failure(problem, task)
-    except InputError:
+    except (InputError, Undecided):
         return None
     return None if failure is None else failure.refutation
 
@@ -166,7 +167,7 @@ def _first_failure(problem: Problem, stated: Certificate) -> Failure | None:
             return Failure(what=f"the certificate has no evidence for {method}", entry="evidence")
         try:
             failure = verifier(problem, stated.evidence[method], claims)
-        except InputError as error:
+        except (InputError, Undecided) as error:
             failure = Failure(what=str(error), entry=f"evidence.{method}")
         if failure is not None:
             return failure

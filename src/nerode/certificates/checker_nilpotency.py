@@ -14,6 +14,9 @@ from nerode.core.errors import InputError
 MOST_COLUMNS = 512
 """Matrices with more columns that are not zero are not multiplied out."""
 
+MOST_BITS = 1_000_000
+"""Powers with larger entries are not multiplied out either."""
+
 Floats = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
@@ -25,7 +28,7 @@ def nilpotency(matrix: Matrix) -> int | None:
     whole; a whole number below a bound is zero if it is zero modulo primes whose product is above it.
 
     Raises:
-        InputError: if an entry is irrational, or too many columns are not zero.
+        InputError: if an entry is irrational, too many columns are not zero, or the powers get too large.
     """
     columns = sorted({j for row in matrix for j, c in row if c != 0})
     if not columns:
@@ -82,7 +85,12 @@ def _primes_beyond(bound: int, size: int) -> Iterator[int]:
     """Yields primes until their product is above twice a bound.
 
     They are small enough that floats hold a sum of `size` products of residues exactly.
+
+    Raises:
+        InputError: if that takes more primes than there are so small, or more than anybody waits for.
     """
+    if bound.bit_length() > MOST_BITS:
+        raise InputError(f"the powers of a matrix have entries of more than {MOST_BITS:,} bits")
     product = 1
     prime = math.isqrt((1 << 53) // size)
     while product <= 2 * bound:

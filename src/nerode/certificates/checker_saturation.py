@@ -56,7 +56,8 @@ def verify_saturation(problem: Problem, evidence: Evidence, claims: Sequence[Cla
         or evidence["task"] not in LANGUAGE_TASKS
     ):
         return Failure(what="the evidence has not the keys task, configurations, digest, caps", entry=entry)
-    tallies = [_read_tally(problem, cap) for cap in evidence["caps"]]
+    caps = evidence["caps"] if isinstance(evidence["caps"], list) else []
+    tallies = [_read_tally(problem, cap) for cap in caps]
     if not tallies or len({(t.layer, t.coordinate) for t in tallies}) != len(tallies):
         return Failure(what="the evidence names no coordinate, or one of them twice", entry=f"{entry}.caps")
     failure, configurations, digest = _search(problem, evidence["task"], tallies, evidence["configurations"])
