@@ -46,3 +46,14 @@ def test_whole_numbers_stay_exact_in_every_order() -> None:
     for t in range(LONG + 9):
         state = state @ matrix.T + inputs[:, t]
         assert torch.equal(states[:, t], state)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_a_power_that_overflows_does_not_reach_a_state_that_it_does_not_move(dtype: torch.dtype) -> None:
+    growth = torch.finfo(dtype).max ** (1 / (CHUNK - 1))
+    matrix = torch.tensor([[growth, 0.0], [0.0, 0.5]], dtype=dtype)
+    inputs = torch.zeros(1, LONG, 2, dtype=dtype)
+    inputs[:, :, 1] = 1
+    states = dense_states(matrix, inputs, torch.zeros(1, 2, dtype=dtype))
+    assert not states[..., 0].any()
+    assert states[0, -1, 1] == 2

@@ -37,11 +37,14 @@ def _loop(matrix: Tensor, inputs: Tensor, state: Tensor) -> Tensor:
 def _in_chunks(matrix: Tensor, inputs: Tensor, initial: Tensor) -> Tensor:
     """The states of each chunk from zero, then from chunk to chunk what the state before it adds."""
     batch, time, size = inputs.shape
-    chunks = pad(inputs, (0, 0, 0, -time % CHUNK)).reshape(-1, CHUNK, size)
-    inside = _loop(matrix, chunks, torch.zeros_like(chunks[:, 0]))
     powers = matrix.T
     while powers.shape[1] < CHUNK * size:
         powers = torch.cat([powers, powers[:, -size:] @ powers], dim=1)
+    if not powers.isfinite().all():
+        # A power may overflow where no state does: in float16 that of 2 is enough.
+        return _loop(matrix, inputs, initial)
+    chunks = pad(inputs, (0, 0, 0, -time % CHUNK)).reshape(-1, CHUNK, size)
+    inside = _loop(matrix, chunks, torch.zeros_like(chunks[:, 0]))
     before = [initial]
     for gained in inside[:, -1].reshape(batch, -1, size).unbind(1)[:-1]:
         before.append(torch.addmm(gained, before[-1], powers[:, -size:]))
