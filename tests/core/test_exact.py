@@ -100,6 +100,12 @@ def test_the_sign_of_a_number_that_floats_cannot_see():
     assert sign(difference) == (1 if 2 * q * q > p * p else -1)
 
 
+def test_the_sign_of_a_number_that_no_float_holds():
+    assert sign(10**400 * square_root(2)) == 1
+    assert sign(10**400 * (square_root(2) - square_root(3))) == -1
+    assert sign(10**400 * square_root(2) - square_root(2)) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [

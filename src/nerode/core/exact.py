@@ -205,8 +205,12 @@ def sign(value: Exact) -> int:
         return (value > 0) - (value < 0)
     if not is_real(value):
         raise InputError(f"{value} is not real and has no sign")
-    approximate = complex(value).real
-    size = sum(abs(float(c)) for c in value.coefficients)
+    try:
+        approximate = complex(value).real
+        size = sum(abs(float(c)) for c in value.coefficients)
+    except OverflowError:
+        # Too large for floats; digits tell.
+        approximate, size = 0.0, 1.0
     if abs(approximate) > 1e-12 * size:
         return 1 if approximate > 0 else -1
     digits = 50
