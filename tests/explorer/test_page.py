@@ -290,6 +290,27 @@ def test_a_sweep_is_followed(address: str, open_page: OpenPage, runs_folder: Pat
         shutil.rmtree(new)
 
 
+def test_a_list_that_takes_long_is_waited_for(address: str, open_page: OpenPage) -> None:
+    page = opened(open_page, address)
+
+    def later(route: Any) -> None:
+        time.sleep(4)
+        route.continue_()
+
+    page.route("**/api/runs", later)
+    page.locator("[data-view=runs]").click()
+    until(page, lambda: "3 finished" in page.locator("#runs").inner_text())
+
+
+def test_prefixes_that_are_not_compared_are_not_called_right(address: str, open_page: OpenPage) -> None:
+    page = opened(open_page, at(address, text="(ab)*", tab="network", target="mamba", word="abb"))
+    wait_for_network(page)
+    until(page, lambda: "right after 3 prefixes of this word" in text(page, "#network-verdict"))
+    assert "the other 1 begin no word" in text(page, "#network-verdict")
+    page.locator("#word").fill("abab")
+    until(page, lambda: "right after all 5 prefixes of this word" in text(page, "#network-verdict"))
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_hangs_out_and_everything_can_be_read(

@@ -29,6 +29,16 @@ def test_the_list_follows_the_folder(tmp_path: Path) -> None:
     assert run_job("runs", {"root": str(tmp_path)})["damaged"] == ["0" * 16]
 
 
+def test_runs_on_other_languages_are_other_tasks(tmp_path: Path) -> None:
+    write_runs(tmp_path)
+    for number, place in enumerate(sorted(tmp_path.glob("*/result.json"))):
+        result = json.loads(place.read_text())
+        result["spec"]["task"] = {"name": "recognise", "settings": {"language": f"tomita-{number + 1}"}}
+        place.write_text(json.dumps(result))
+    found = run_job("runs", {"root": str(tmp_path)})
+    assert {run["task"] for run in found["runs"]} == {f"recognise · tomita-{i}" for i in (1, 2, 3)}
+
+
 def test_one_run(tmp_path: Path) -> None:
     write_runs(tmp_path)
     name = run_job("runs", {"root": str(tmp_path)})["runs"][0]["name"]

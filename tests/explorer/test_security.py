@@ -49,6 +49,12 @@ def test_nothing_with_a_wrong_token(address: str) -> None:
     assert httpx.get(address).status_code == 200
 
 
+def test_a_request_about_no_path_is_refused(address: str) -> None:
+    host = urlsplit(address).netloc
+    for path in ("*", "x"):
+        assert " 404 " in raw(address, f"OPTIONS {path} HTTP/1.1\r\nhost: {host}\r\n\r\n")
+
+
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "evil.example:80", "127.0.0.1:1", ""])
 def test_a_foreign_host_is_refused(address: str, host: str) -> None:
     assert httpx.get(address, headers={"host": host}).status_code == 421

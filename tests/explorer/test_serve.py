@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -54,9 +55,13 @@ def test_it_begins_with_a_language_and_ends_with_an_interrupt() -> None:
         assert process.wait(30) == 0
 
 
+def test_the_socket_listens_before_its_address_is_told() -> None:
+    with open_socket(0) as listener, socket.create_connection(listener.getsockname(), timeout=5):
+        pass
+
+
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with open_socket(0) as listener:
-        listener.listen()
         done = explore("--port", str(listener.getsockname()[1]), cwd=tmp_path)
     assert done.returncode == 2
     assert "cannot listen on port" in done.stderr

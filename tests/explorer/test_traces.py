@@ -54,6 +54,13 @@ def test_the_panels_agree(name: str, target: str, kind: str) -> None:
     assert found["network"]["wrong"] == []
 
 
+def test_prefixes_that_begin_no_word_are_not_compared() -> None:
+    found = ask("trace", language={"text": "(ab)*"}, target="mamba", word="abbab")
+    assert found["network"]["compared"] == 3
+    found = ask("trace", language={"text": "(ab)*"}, target="mamba", word="abab")
+    assert found["network"]["compared"] == 5
+
+
 @pytest.mark.parametrize("name", ["tomita-3", "flip-flop", "S3", "(a|b)*a(a|b)"])
 def test_elements_do_what_the_prefix_does(name: str) -> None:
     language = resolve_language(name)

@@ -83,6 +83,9 @@ class Explorer:
     def _remember(self, job: str, key: str, answer: bytes) -> None:
         if job in _FORGETFUL or len(answer) + len(key) > _LARGEST_REMEMBERED:
             return
+        if answer.startswith(b'{"error"'):
+            # What took too long on a busy machine may be quick a moment later.
+            return
         self._known[key] = answer
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)

@@ -62,7 +62,7 @@ class Access:
             return 403, "requests from other pages are refused"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403, "requests from other pages are refused"
-        given = str(scope["path"]).split("/", 2)[1]
+        given = str(scope["path"]).removeprefix("/").partition("/")[0]
         if not secrets.compare_digest(given.encode(), self.token.encode()):
             return 404, "there is nothing here; open the address that `nerode explore` printed"
         return None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nerode.core.errors import FormatError, InputError
 from nerode.explorer.orders import RunOrder, RunsOrder
+from nerode.report.run_groups import task_title
 from nerode.report.run_lists import name_run, run_item
 from nerode.sweeps.index import list_runs
 from nerode.sweeps.lock import LOCK, read_owner
@@ -32,6 +34,7 @@ def list_all(order: RunsOrder) -> dict[str, Any]:
         "runs": [
             {
                 **name_run(run.spec, run.result),
+                "task": _task(run.spec),
                 "name": run.name,
                 "measure": run.result.get("measure"),
                 "steps": run.result.get("steps"),
@@ -47,6 +50,15 @@ def list_all(order: RunsOrder) -> dict[str, Any]:
         "unfinished": [{"name": name, "failure": failures.get(name, "")} for name in store.unfinished()],
         "running": owner is not None and owner.life == "alive",
     }
+
+
+def _task(spec: Mapping[str, Any]) -> str | None:
+    """What was trained, with its language: runs on another language are not drawn together."""
+    task = spec.get("task")
+    if not isinstance(task, dict) or not isinstance(task.get("name"), str):
+        return None
+    settings = task.get("settings")
+    return task_title(task["name"], settings if isinstance(settings, dict) else {})
 
 
 def show(order: RunOrder) -> dict[str, Any]:

@@ -23,6 +23,9 @@ except ImportError as error:
 
 from nerode.explorer.limits import Limits
 
+_BACKLOG = 128
+"""Connections that may wait to be taken up."""
+
 
 def open_socket(port: int) -> socket.socket:
     """Returns a socket that listens on this machine only.
@@ -37,6 +40,8 @@ def open_socket(port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
+        # From here on a request waits for the server instead of being refused.
+        listener.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
         listener.close()
         reason = error.strerror if isinstance(error, OSError) else "ports go up to 65535"

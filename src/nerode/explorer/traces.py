@@ -136,14 +136,16 @@ def _state_to_json(configuration: Any, language: Language) -> int | str:
 
 def _network(steps: Sequence[Step], expected: Sequence[Legal], language: Language) -> dict[str, Any]:
     legal = Numbering()
-    wrong = []
+    compared, wrong = 0, []
     for position, (step, answer) in enumerate(zip(steps, expected, strict=True)):
         legal.add(step.legal.names(language.alphabet))
-        extends = bool(answer.symbols) or answer.end
-        if extends and step.legal != answer:
-            wrong.append(position)
+        if answer.symbols or answer.end:
+            compared += 1
+            if step.legal != answer:
+                wrong.append(position)
     return {
         "legal": legal.to_json(),
+        "compared": compared,
         "wrong": wrong,
         "layers": [
             {

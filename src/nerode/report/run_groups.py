@@ -94,8 +94,7 @@ class TaskGroup:
     @property
     def title(self) -> str:
         """The name of the task, with the language that it is about."""
-        about = self.settings.get("language") or self.settings.get("monoid")
-        return f"{self.name} · {about}" if isinstance(about, str) else self.name
+        return task_title(self.name, self.settings)
 
     @property
     def trained(self) -> tuple[int, int] | None:
@@ -107,6 +106,12 @@ class TaskGroup:
     def lengths(self) -> list[int]:
         """All lengths that were tested."""
         return sorted({length for model in self.models for length in model.lengths})
+
+
+def task_title(name: str, settings: Mapping[str, Any]) -> str:
+    """Returns the name of a task, with the language that it is about."""
+    about = settings.get("language") or settings.get("monoid")
+    return f"{name} · {about}" if isinstance(about, str) else name
 
 
 def group_runs(runs: Sequence[RunFile], *, measure: str | None = None) -> list[TaskGroup]:

@@ -5,7 +5,7 @@ import { ask, isOutdated } from "./server.js";
 import { legend, lineChart, planeChart } from "./svg.js";
 
 const FOLLOW = 2500;
-const followed = { timer: 0, shown: "", list: null };
+const followed = { timer: 0, shown: "", asking: false };
 
 const share = (value) => (value === 1 || value === 0 ? String(value) : value.toFixed(3));
 
@@ -52,7 +52,10 @@ function drawList(found) {
   ].filter(Boolean);
 }
 
+// A list that takes longer than the time between two looks is waited for: a new question would cancel it.
 async function follow() {
+  if (followed.asking) return;
+  followed.asking = true;
   try {
     const found = await ask("runs", {});
     show(byId("runs-problem"), false);
@@ -69,6 +72,8 @@ async function follow() {
     if (!error.problem) throw error;
     byId("runs-problem").textContent = error.message;
     show(byId("runs-problem"), true);
+  } finally {
+    followed.asking = false;
   }
 }
 
@@ -80,9 +85,10 @@ async function openRun(name) {
 }
 
 function trainingChart(run) {
-  const lines = [{ name: "training loss", series: 1, points: run.history.map((row) => [row.step, row.loss]) },
+  const losses = run.history.filter((row) => typeof row.loss === "number");
+  const lines = [{ name: "training loss", series: 1, points: losses.map((row) => [row.step, row.loss]) },
     { name: `validation, ${run.measure} accuracy`, series: 0, points: run.history.map((row) => [row.step, row.validation?.[run.measure] ?? 0]) }];
-  return [element("h3", {}, "training"), lineChart(lines, { across: "steps", title: "training", range: [0, Math.max(1, ...run.history.map((row) => row.loss))] }), legend([lines[1].name, lines[0].name])];
+  return [element("h3", {}, "training"), lineChart(lines, { across: "steps", title: "training", range: [0, Math.max(1, ...losses.map((row) => row.loss))] }), legend([lines[1].name, lines[0].name])];
 }
 
 function lengthChart(run) {
@@ -90,7 +96,7 @@ function lengthChart(run) {
   const longest = Math.max(0, ...run.history.map((row) => row.longest ?? 0));
   const line = { name: run.measure, series: 0, points: scores.map((score) => [score.length, score[run.measure]]) };
   const rows = element("tr", {}, scores.map((score) => element("td", { class: "number" }, share(score[run.measure]))));
-  return [element("h3", {}, `${run.measure} accuracy at lengths never trained on`),
+  return [element("h3", {}, `${run.measure} accuracy by length`),
     lineChart([line], { logarithmic: true, range: [0, 1], across: "length", title: "accuracy against length", marks: longest ? [{ at: longest, text: `trained to ${longest}` }] : [] }),
     element("div", { class: "scroll" }, element("table", { class: "small" }, element("tbody", {}, element("tr", {}, scores.map((score) => element("th", { class: "number", scope: "col" }, score.length.toLocaleString("en")))), rows)))];
 }

@@ -104,11 +104,13 @@ function tellVerdict(trace) {
     return;
   }
   const { wrong } = trace.network;
-  const prefixes = trace.letters.length + 1;
+  const { compared } = trace.network;
+  const others = trace.letters.length + 1 - compared;
+  const rest = others ? `; the other ${others} begin no word of the language and are not compared` : "";
   const setting = `${state.arithmetic}${Number(state.noise) ? `, noise ±${state.noise}` : ""}`;
   place.replaceChildren(wrong.length
-    ? pill("no", `${setting}: right until it is not — first wrong after ${wrong[0]} of ${trace.letters.length} letters, ${wrong.length} of ${prefixes} answers wrong`)
-    : pill("yes", `${setting}: right after all ${prefixes} prefixes of this word`));
+    ? pill("no", `${setting}: right until it is not — first wrong after ${wrong[0]} of ${trace.letters.length} letters, ${wrong.length} of ${compared} answers wrong${rest}`)
+    : pill("yes", `${setting}: right after ${others ? `${compared} prefixes` : `all ${compared} prefixes`} of this word${rest}`));
   place.dataset.firstWrong = wrong.length ? String(wrong[0]) : "none";
   if (!trace.letters.length) return;
   const chart = historyChart(historyRows(trace), { wrong: wrong[0], length: trace.letters.length });
