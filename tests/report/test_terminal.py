@@ -217,3 +217,29 @@ def test_output_that_is_no_terminal_is_plain_and_wide(
     assert console.width == 120
     console.print(check_view(PARITY, PARITY_PROFILE, SMALL))
     assert "\x1b" not in capsys.readouterr().out
+
+
+def shown(view: RenderableType, width: int) -> list[str]:
+    return [line.rstrip() for line in show(view, width).splitlines()]
+
+
+@pytest.mark.parametrize("width", [50, 60, 80])
+def test_a_narrow_terminal_breaks_no_name(width: int) -> None:
+    language = find_language("parity")
+    table = decide(language)
+    lines = shown(check_view(language, profile(language), table), width)
+    assert max(map(len, lines)) <= width
+    words = " ".join(lines).replace(":", " ").split()
+    for name in table.architectures():
+        assert name in words
+    assert any(line.split() == ["mamba-signed", "✓", "✓", "✓", "✗"] for line in lines)
+
+
+def test_a_narrow_list_of_names() -> None:
+    rows = [("first-name", "a long text " * 6, "here"), ("second-name", "short", "there")]
+    lines = shown(name_table(("name", "about", "where"), rows), 40)
+    assert lines[0] == "first-name"
+    assert "  where: here" in lines
+    assert max(map(len, lines)) <= 40
+    # What fits as it is stays a table.
+    assert shown(name_table(("name", "where"), [("a", "b")]), 40) == ["name  where", "a     b"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rich.table import Table
+from rich.console import RenderableType
 
 from nerode.report.terminal import name_table
 
@@ -56,7 +56,7 @@ def _theory_lines(theory: Mapping[str, Any] | None) -> Iterable[str]:
         yield f"theory: {theory['architecture']} {can} at every length"
 
 
-def standing_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+def standing_table(rows: Iterable[Mapping[str, Any]]) -> RenderableType:
     """Returns theory, compiler, training and certificates side by side, a row an architecture."""
     return name_table(
         ("architecture", "theory", "compiled", "trained", "certified"), [_cells(row) for row in rows]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +17,12 @@ from nerode.report.notation import visible
 from nerode.verdict.records import Sense, Status, Task, Verdict, VerdictTable
 
 _MARKS = {Status.YES: ("✓", "green"), Status.NO: ("✗", "red"), Status.OPEN: ("?", "yellow")}
+
+_ROOM = 90
+"""Characters from which on columns of text are read with ease."""
+
+_WHOLE = 10_000
+"""Characters that no table of ours needs."""
 
 
 def check_view(
@@ -37,7 +45,7 @@ def check_view(
         asked: how the user named the language, as words for a shell; its name by default.
     """
     parts: list[RenderableType] = [_headline(language), *_algebra_lines(language, profile), Text("")]
-    parts.append(_verdict_table(table, sense))
+    parts.append(Fitting(wide=_verdict_table(table, sense), narrow=_narrow_verdicts(table, sense)))
     parts.append(Text(""))
     if details:
         parts.extend(_detail_lines(table, sense))
@@ -46,6 +54,18 @@ def check_view(
             parts.append(Text(f"not computed: {what} ({why})", style="dim"))
     parts.append(_next_line(asked or quote(visible(language.name))))
     return Group(*parts)
+
+
+class Fitting:
+    """What is printed one way where there is room for columns of text, and another way where there is not."""
+
+    def __init__(self, *, wide: RenderableType, narrow: RenderableType) -> None:
+        self.wide, self.narrow = wide, narrow
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yields what fits: as it is, or with cells of several lines that are still read with ease."""
+        whole = Measurement.get(console, options.update(max_width=_WHOLE), self.wide).maximum
+        yield self.wide if options.max_width >= min(_ROOM, whole) else self.narrow
 
 
 def _headline(language: Language) -> Text:
@@ -97,31 +117,48 @@ def _count(number: int | None) -> str:
 
 
 def _verdict_table(table: VerdictTable, sense: Sense) -> Table:
-    view = Table(box=None, header_style="bold", pad_edge=False, expand=False, padding=(0, 1))
-    view.add_column("architecture", overflow="fold", ratio=None, max_width=34)
-    headings = {
-        Sense.EXACT: "exact",
-        Sense.FINITE_PRECISION: "finite",
-        Sense.IEEE: table.dtype,
-        Sense.ROBUST: "robust",
-    }
-    for column in Sense:
-        view.add_column(headings[column], justify="center", no_wrap=True)
-    view.add_column(f"because ({headings[sense]})", overflow="fold")
+    view = _marks_table(table)
+    view.add_column(f"because ({_heading(sense, table)})", overflow="fold")
     view.add_column("smallest known", overflow="fold")
     for names, row in _grouped(table, sense):
         main = row[sense]
-        cells: list[RenderableType] = [Text(" · ".join(names))]
-        for column in Sense:
-            mark, colour = _MARKS[row[column].status]
-            cells.append(Text(mark, style=colour))
-        because = Text(main.reason)
-        if main.reference is not None:
-            because.append(f"  ({main.reference})", style="dim")
-        cells.append(because)
-        cells.append(Text(str(main.size) if main.size is not None else "–"))
-        view.add_row(*cells)
+        size = Text(str(main.size) if main.size is not None else "–")
+        view.add_row(Text(" · ".join(names)), *_marks(row), _because(main), size)
     return view
+
+
+def _narrow_verdicts(table: VerdictTable, sense: Sense) -> RenderableType:
+    """The marks of each architecture, and below them the reasons that architectures share."""
+    view = _marks_table(table)
+    lines: list[RenderableType] = [Text(""), Text(f"because ({_heading(sense, table)})", style="bold")]
+    for names, row in _grouped(table, sense):
+        for name in names:
+            view.add_row(Text(name), *_marks(row))
+        main = row[sense]
+        line = Text(" · ".join(names), style="cyan") + Text(": ").append_text(_because(main))
+        lines.append(line if main.size is None else line.append(f"; {main.size}"))
+    return Group(view, *lines)
+
+
+def _marks_table(table: VerdictTable) -> Table:
+    view = Table(box=None, header_style="bold", pad_edge=False, expand=False, padding=(0, 1))
+    view.add_column("architecture", overflow="fold", ratio=None, max_width=34)
+    for column in Sense:
+        view.add_column(_heading(column, table), justify="center", no_wrap=True)
+    return view
+
+
+def _heading(sense: Sense, table: VerdictTable) -> str:
+    return {Sense.FINITE_PRECISION: "finite", Sense.IEEE: table.dtype}.get(sense, sense.value)
+
+
+def _marks(row: Mapping[Sense, Verdict]) -> list[Text]:
+    return [Text(mark, style=colour) for mark, colour in (_MARKS[row[column].status] for column in Sense)]
+
+
+def _because(verdict: Verdict) -> Text:
+    line = Text(verdict.reason)
+    return line if verdict.reference is None else line.append(f"  ({verdict.reference})", style="dim")
 
 
 def _grouped(table: VerdictTable, sense: Sense) -> Iterable[tuple[list[str], Mapping[Sense, Verdict]]]:
@@ -163,8 +200,24 @@ def quote(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def name_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
-    """Returns a plain table whose first column is a name."""
+def name_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> RenderableType:
+    """Returns a plain table whose first column is a name; where it does not fit, one name after the other."""
+    kept = list(rows)
+    return Fitting(wide=_plain_table(headings, kept), narrow=_name_list(headings, kept))
+
+
+def _name_list(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> RenderableType:
+    lines: list[RenderableType] = []
+    for name, *others in rows:
+        lines.append(Text(name, style="cyan"))
+        for heading, value in zip(headings[1:], others, strict=True):
+            lines.append(
+                Padding(Text(f"{heading}: ", style="dim").append(value, style="default"), (0, 0, 0, 2))
+            )
+    return Group(*lines)
+
+
+def _plain_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
     view = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for i, heading in enumerate(headings):
         view.add_column(heading, style="cyan" if i == 0 else "", no_wrap=i == 0, overflow="fold")
