@@ -1,8 +1,9 @@
 """Compiled networks in float32 on words of 100,000 letters: every named language, every architecture.
 
 For each network that theory allows and the compiler makes: the module (`load_model`), the real architecture
-where there is a carrier (`carry`), both against the language on a random word and on a word whose prefixes
-can all be continued; and what is proved of the module in float formats. A line of JSON for each goes to
+where there is a carrier (`load_architecture`), both against the language on a random word and on a word whose
+prefixes can all be continued (only on the second, but as long, where the network is proved for such words
+alone); and what is proved of them in float formats. A line of JSON for each goes to
 experiments/long-words/results.jsonl; lines that are there are not made again. README.md is the summary.
 """
 
@@ -12,10 +13,11 @@ import contextlib
 import functools
 import itertools
 import json
+import multiprocessing
+import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,8 +25,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.certificates.certificate import DTYPES, TESTED, Certificate, Claim
+from benchmarks._long_words_page import LENGTH, PLAIN, left_to_do, page, read_rows
+from nerode.certificates.certificate import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim
 from nerode.certificates.certify import certify
+from nerode.certificates.floats.certify import certify_module
 from nerode.certificates.floats.examination import examine
 from nerode.compiler.construction import Options
 from nerode.compiler.interpreter import Interpreter
@@ -35,9 +39,9 @@ from nerode.core.errors import BudgetExceeded, NerodeError, NotCompilable
 from nerode.languages.bestiary import BESTIARY
 from nerode.languages.language import Language
 from nerode.models.base import State
-from nerode.models.compiled.carriers.carry import CELLS, STREAMS, carry
+from nerode.models.compiled.carriers.carry import CELLS, STREAMS, TIME_INVARIANT
 from nerode.models.compiled.model import CompiledModel
-from nerode.models.load import load_model
+from nerode.models.load import load_architecture, load_model
 from nerode.models.model import Model
 from nerode.report.networks import NetworkStudy, all_targets
 from nerode.verdict.architectures import ARCHITECTURES
@@ -45,16 +49,14 @@ from nerode.verdict.decide import collect_facts, verdict_for
 from nerode.verdict.facts import Facts
 from nerode.verdict.records import Sense, Status, Task
 
-LENGTH = 100_000
 LAWFUL = 20_000
-WIDE = 600
-"""Networks with more coordinates are too large for the dense layers of a real architecture."""
-
 FOLDER = Path("experiments/long-words")
 RESULTS = FOLDER / "results.jsonl"
 SECONDS = 8.0
-PLAIN = {"slstm": 10_000}
-"""Modules without a fast path read so many letters; the real architecture reads all of them."""
+"""For one proof of a module."""
+
+REAL_SECONDS = 20.0
+"""For the proof of a real architecture: all its float states."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,9 @@ class Row:
         language: its name.
         target: the class or architecture.
         form: "module", "real", or "none" if there is no network.
+        star_free: whether the language is star-free.
         verdict: what theory says at finite precision.
+        words: "all", or "valid prefixes" if the network is for these alone.
         layers: of the network.
         states: numbers in its state.
         right: letters of the longest word up to which every answer was right.
@@ -80,7 +84,9 @@ class Row:
     language: str
     target: str
     form: str
+    star_free: bool
     verdict: str
+    words: str = "all"
     layers: int = 0
     states: int = 0
     right: int = 0
@@ -100,11 +106,11 @@ def facts_of(name: str) -> Facts:
 
 @functools.lru_cache(maxsize=2)
 def words_of(name: str) -> list[tuple[Tensor, Tensor]]:
-    """A random and a lawful word of a language, each with what may follow every prefix."""
+    """A lawful and a random word of a language, each with what may follow every prefix."""
     language = facts_of(name).language
     random = np.random.default_rng(0)
-    words = [random.integers(0, len(language.alphabet), LENGTH).tolist(), lawful_word(language, LAWFUL)]
-    return [(torch.tensor([word]), legal_table(language, word)) for word in words if word]
+    words = [lawful_word(language, LENGTH), random.integers(0, len(language.alphabet), LENGTH).tolist()]
+    return [(torch.tensor([word]).reshape(1, -1), legal_table(language, word)) for word in words]
 
 
 def lawful_word(language: Language, length: int) -> list[int]:
@@ -150,11 +156,15 @@ def first_wrong(
     return None
 
 
-def tried(model: CompiledModel | Model, name: str, most: int = LENGTH) -> tuple[int, int | None]:
+def tried(model: CompiledModel | Model, name: str, words: str, most: int = LENGTH) -> tuple[int, int | None]:
     """How many letters were answered right, and where the first wrong answer is."""
+    (lawful, answers), every = words_of(name)
+    only = words == VALID_PREFIXES
     right = 0
-    for word, legal in words_of(name):
+    for word, legal in [(lawful, answers)] if only else [every, (lawful[:, :LAWFUL], answers[:, :LAWFUL])]:
         word, legal = word[:, :most], legal[:, :most]
+        if not word.shape[1]:
+            continue
         wrong = first_wrong(model, word, legal)
         if wrong is not None:
             return wrong - 1, wrong
@@ -172,31 +182,32 @@ def survey(name: str, only: tuple[str, ...] = ()) -> Iterator[Row]:
         status = verdict_for(facts, ARCHITECTURES[target], Sense.FINITE_PRECISION).status
         begun = time.process_time()
         try:
-            network = _compiled(facts, target, exclusive_scan=True)
+            network = _compiled(facts, target)
         except NotCompilable as refusal:
-            yield Row(
-                language=name, target=target, form="none", verdict=status.value, note=refusal.reasons[0]
-            )
+            yield _no_row(name, target, status, refusal)
             continue
-        yield _module_row(name, target, network, status, begun)
+        module = _module_row(name, target, network, status, begun)
+        yield module
         for real in named:
-            if real in STREAMS or real in CELLS:
-                yield _real_row(name, real, facts)
+            if real in STREAMS or real in CELLS or real in TIME_INVARIANT:
+                yield _real_row(name, real, facts, module.words)
 
 
-def _compiled(facts: Facts, target: str, *, exclusive_scan: bool) -> Network:
-    options = Options(exclusive_scan=exclusive_scan, budget=Budget(seconds=600))
+def _compiled(facts: Facts, target: str) -> Network:
+    options = Options(budget=Budget(seconds=600))
     return compile_language(facts.language, target, options, facts=facts)
 
 
 def _module_row(name: str, target: str, network: Network, status: Status, begun: float) -> Row:
-    right, wrong = tried(load_model(network), name, PLAIN.get(target, LENGTH))
-    proved, horizon, note = _proofs(network, facts_of(name).language)
+    words, proved, horizon, note = _proofs(network, facts_of(name).language)
+    right, wrong = tried(load_model(network), name, words, PLAIN.get(target, LENGTH))
     return Row(
         language=name,
         target=target,
         form="module",
+        star_free=_is_star_free(name),
         verdict=status.value,
+        words=words,
         layers=network.depth,
         states=network.state_size,
         right=right,
@@ -208,37 +219,67 @@ def _module_row(name: str, target: str, network: Network, status: Status, begun:
     )
 
 
-def _real_row(name: str, target: str, facts: Facts) -> Row:
+def _no_row(name: str, target: str, status: Status, refusal: NotCompilable) -> Row:
+    return Row(
+        language=name,
+        target=target,
+        form="none",
+        star_free=_is_star_free(name),
+        verdict=status.value,
+        note=refusal.reasons[0],
+    )
+
+
+def _is_star_free(name: str) -> bool:
+    return facts_of(name).profile.star_free is True
+
+
+def _real_row(name: str, target: str, facts: Facts, words: str) -> Row:
     status = verdict_for(facts, ARCHITECTURES[target], Sense.FINITE_PRECISION).status
     begun = time.process_time()
-    plain = Row(language=name, target=target, form="real", verdict=status.value)
     try:
-        network = _compiled(facts, target, exclusive_scan=False)
-        if network.width > WIDE:
-            return _noted(plain, f"{network.width} coordinates are too many for dense layers")
-        model = carry(network, target)
+        model = load_architecture(facts.language, target, facts=facts, budget=Budget(seconds=600))
     except NotCompilable as refusal:
-        return _noted(plain, refusal.reasons[0])
-    right, wrong = tried(model, name)
+        return _no_row(name, target, status, refusal)
+    proved, note = _proved_real(model, facts.language)
+    right, wrong = tried(model, name, words)
     return Row(
         language=name,
         target=target,
         form="real",
+        star_free=_is_star_free(name),
         verdict=status.value,
-        layers=network.depth,
-        states=network.state_size,
+        words=words,
+        layers=len(model.blocks),
+        states=model.state_size,
         right=right,
         wrong_at=wrong,
+        proved={"float32": proved},
+        note=note,
         seconds=round(time.process_time() - begun, 2),
     )
 
 
-def _noted(row: Row, note: str) -> Row:
-    return Row(**{**asdict(row), "form": "none", "note": note})
+def _proved_real(model: Model, language: Language) -> tuple[int | str, str]:
+    """The length up to which all float32 states were looked at, and why no further."""
+    found = certify_module(
+        model,
+        language,
+        dtype="float32",
+        decode=lambda scores: scores > 0.5,
+        empty=language.legal(language.initial()),
+        budget=Budget(seconds=REAL_SECONDS),
+    )
+    return found.length, found.reason
 
 
-def _proofs(network: Network, language: Language) -> tuple[dict[str, int | str | None], int | None, str]:
-    """What is proved in each format: by the exact certificate, or by looking at the module's float states."""
+def _words(claims: Iterable[Claim]) -> str:
+    """For which words a network is proved; for all, as far as is known, if it is not."""
+    return VALID_PREFIXES if {claim.task for claim in claims} == {VALID_PREFIXES} else "all"
+
+
+def _proofs(network: Network, language: Language) -> tuple[str, dict[str, int | str | None], int | None, str]:
+    """For which words, and to which length in each format: by the exact certificate, or by float states."""
     proved: dict[str, int | str | None] = dict.fromkeys(DTYPES)
     claims: tuple[Claim, ...] = ()
     # Cells with tanh and sigmoid are looked at in float32 only: no format computes them exactly.
@@ -249,7 +290,7 @@ def _proofs(network: Network, language: Language) -> tuple[dict[str, int | str |
             lengths = NetworkStudy(target="", network=network, result=result).lengths
             proved.update((d, n if n == "all" else int(n.replace(",", "") or 0)) for d, n in lengths.items())
     if proved["float32"] == "all":
-        return proved, None, ""
+        return _words(claims), proved, None, ""
     found = examine(network, language, dtype="float32", known=claims, budget=Budget(seconds=SECONDS))
     reached = [c.length for c in found.claims if c.dtype == "float32" and c.scope != TESTED]
     if "all" in reached:
@@ -258,92 +299,31 @@ def _proofs(network: Network, language: Language) -> tuple[dict[str, int | str |
         numbers = [n for n in (*reached, proved["float32"]) if isinstance(n, int)]
         proved["float32"] = max(numbers, default=0)
     horizon = None if found.horizon is None else found.horizon.measured
-    return proved, horizon, str(found.details.get("reason") or "")
+    return _words(claims), proved, horizon, str(found.details.get("reason") or "")
 
 
 def main() -> None:
-    torch.set_num_threads(1)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    done = {row["language"] for row in read_rows()}
-    for name in BESTIARY:
-        # Distributions over words have no long lawful words to compare with bit by bit.
-        if name in done or name == "ngram-seed":
-            continue
-        try:
-            rows = list(survey(name))
-        except NerodeError as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            continue
-        with RESULTS.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(row), sort_keys=True) + "\n" for row in rows)
-        bad = [f"{row.target} {row.form} at {row.wrong_at}" for row in rows if row.wrong_at]
-        print(f"{name}: {len(rows)} networks, {sum(r.seconds for r in rows):.0f} s", *bad, flush=True)
-    (FOLDER / "README.md").write_text(summary(), encoding="utf-8")
+    left = left_to_do(read_rows(RESULTS))
+    with multiprocessing.get_context("spawn").Pool(os.cpu_count(), _begin_worker, maxtasksperchild=1) as pool:
+        for name, rows in pool.imap_unordered(_surveyed, left):
+            if not rows:
+                continue
+            with RESULTS.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(asdict(row), sort_keys=True) + "\n" for row in rows)
+            bad = [f"{row.target} {row.form} at {row.wrong_at}" for row in rows if row.wrong_at]
+            print(f"{name}: {len(rows)} networks, {sum(r.seconds for r in rows):.0f} s", *bad, flush=True)
+    (FOLDER / "README.md").write_text(page(read_rows(RESULTS)), encoding="utf-8")
 
 
-def read_rows() -> list[dict[str, object]]:
-    """The rows that were seen before."""
-    if not RESULTS.exists():
-        return []
-    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+def _begin_worker() -> None:
+    torch.set_num_threads(1)
 
 
-def _left(rows: list[dict[str, object]]) -> list[str]:
-    """The languages that are still to be looked at."""
-    done = {row["language"] for row in rows}
-    left = [name for name in BESTIARY if name not in done and name != "ngram-seed"]
-    if not left:
-        return []
-    return [f"Not surveyed yet ({len(left)}; the command goes on with them): {', '.join(left)}.", ""]
-
-
-def summary() -> str:
-    """The page: how many are right, and every one that is not."""
-    rows = read_rows()
-    lines = [
-        "# Long words in float32",
-        "",
-        "Written by `python -m benchmarks long_words` from `results.jsonl`. Tested, which is no proof; what",
-        f"is proved in float32 stands in the last columns. Modules without a fast path ({', '.join(PLAIN)})",
-        "read 10,000 letters, the real architectures all of them.",
-        "",
-        *_left(rows),
-        f"| form | networks | right to length {LENGTH:,} | wrong earlier | proved at all lengths in float32 "
-        "| proved to a length |",
-        "|---|---|---|---|---|---|",
-    ]
-    for form in ("module", "real"):
-        some = [row for row in rows if row["form"] == form]
-        wrong = sum(row["wrong_at"] is not None for row in some)
-        proofs = Counter(
-            "all" if row["proved"]["float32"] == "all" else "some" if row["proved"]["float32"] else "none"  # type: ignore[index]
-            for row in some
-            if row["proved"]
-        )
-        shown = (proofs["all"], proofs["some"]) if form == "module" else ("", "")
-        lines.append(f"| {form} | {len(some)} | {len(some) - wrong} | {wrong} | {shown[0]} | {shown[1]} |")
-    lines += [
-        "",
-        "## Wrong before the end",
-        "",
-        "| language | target | form | first wrong letter |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row['language']} | {row['target']} | {row['form']} | {row['wrong_at']:,} |"
-        for row in rows
-        if row["wrong_at"] is not None
-    ]
-    lines += [
-        "",
-        "## Theory says yes at finite precision, and there is no network",
-        "",
-        "| language | target | why |",
-        "|---|---|---|",
-    ]
-    lines += [
-        f"| {row['language']} | {row['target']} | {str(row['note'])[:160]} |"
-        for row in rows
-        if row["form"] == "none" and row["verdict"] == "yes"
-    ]
-    return "\n".join(lines) + "\n"
+def _surveyed(name: str) -> tuple[str, list[Row]]:
+    """The rows of one language; none, with the reason on standard error, if it could not be looked at."""
+    try:
+        return name, list(survey(name))
+    except NerodeError as error:
+        print(f"{name}: {error}", file=sys.stderr, flush=True)
+        return name, []

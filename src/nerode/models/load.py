@@ -10,11 +10,13 @@ from nerode.compiler.construction import Options
 from nerode.compiler.network import Network
 from nerode.compiler.pipeline import compile_language
 from nerode.core.budget import Budget
+from nerode.core.errors import NotCompilable
 from nerode.languages.language import Language
-from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.carriers.carry import carry, remembers
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.model import Model
+from nerode.verdict.facts import Facts
 
 __all__ = ["carry", "load_architecture", "load_model"]
 
@@ -45,25 +47,34 @@ def load_architecture(
     architecture: str,
     *,
     dtype: torch.dtype = torch.float32,
+    facts: Facts | None = None,
     budget: Budget | None = None,
 ) -> Model:
     """Returns an ordinary model of an architecture whose weights do a language.
 
-    Layers of real architectures do not see their state before the letter, so cascades keep it by
-    retentive overwrites. Each format gets the gate that forgets soonest, so that the model has few
-    states in it and `certify_module` can look at them all.
+    Layers of real architectures do not see their state before the letter. Where there is a convolution, it
+    remembers that state; elsewhere cascades keep it by retentive overwrites. For these each format gets the
+    gate that forgets soonest, so that the model has few states in it and `certify_module` can look at them
+    all.
 
     Args:
         language: what it should do.
         architecture: a name of the zoo that the compiler knows as a target.
         dtype: the type of its weights.
+        facts: what is known about the language; computed when None.
         budget: limits of the compiler.
 
     Raises:
         UnknownName: if there is no such architecture.
         NotCompilable: with all reasons, if the architecture cannot do the language or carry its network.
     """
-    options = Options(
-        exclusive_scan=False, retention=Fraction(1, 2 ** _DIGITS.get(dtype, 2)), budget=budget or Budget()
-    )
-    return carry(compile_language(language, architecture, options), architecture, dtype=dtype)
+    retention = Fraction(1, 2 ** _DIGITS.get(dtype, 2))
+    refusals = []
+    for exclusive_scan in (True, False) if remembers(architecture) else (False,):
+        options = Options(exclusive_scan=exclusive_scan, retention=retention, budget=budget or Budget())
+        try:
+            network = compile_language(language, architecture, options, facts=facts)
+            return carry(network, architecture, dtype=dtype)
+        except NotCompilable as refusal:
+            refusals.append(refusal)
+    raise refusals[0]

@@ -86,6 +86,33 @@ def test_is_an_ordinary_model_of_the_architecture(name: str, target: str) -> Non
         torch.testing.assert_close(score, scores[:, time], rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        *(("dyck-2-3", target) for target in ("mamba", "mamba-2", "griffin", "deltanet", "gated-deltanet")),
+        ("flip-flop", "mamba-signed"),
+        ("tomita-3", "deltanet-signed"),
+        ("abab-star", "gated-deltanet-signed"),
+        ("tomita-3", "deltaproduct-signed"),
+    ],
+)
+def test_a_convolution_shows_the_state_before_the_letter(name: str, target: str, dtype: torch.dtype) -> None:
+    network, language = network_for(name, target), facts_of(name).language
+    assert any(layer.exposes_previous for layer in network.layers)
+    model = carry(network, target, dtype=dtype)
+    assert {layer.name for layer in model.config.layers} == {target}
+    lawful = torch.tensor([lawful_word(language, 1000) or [0]])
+    random = random_words(len(language.alphabet), batch=1, length=2000)
+    for words in (random, covering_words(language), lawful):
+        assert torch.equal(model(words)[0] > 0.5, legal_table(language, words))
+
+
+def test_registers_of_three_signs_are_for_architectures_that_have_them() -> None:
+    with pytest.raises(NotCompilable, match="takes the values -1, 0, 1"):
+        carry(network_for("tomita-3", "mamba-signed"), "mamba-signed")
+
+
 @pytest.mark.parametrize("target", ["gla", "complex-diagonal", "ids4", "pd-ssm"])
 @pytest.mark.parametrize("name", ["dyck-1", "anbncn"])
 def test_counters(name: str, target: str) -> None:
@@ -208,7 +235,7 @@ def test_a_mamba_that_does_not_hold_forgets_at_a_finite_horizon(gate: float) -> 
 
 def test_an_exclusive_scan_is_refused() -> None:
     with pytest.raises(NotCompilable, match=r"shows its state before the letter.*exclusive_scan=False"):
-        carry(network_for("tomita-4", "mamba"), "mamba")
+        carry(network_for("tomita-4", "gla"), "gla")
 
 
 @pytest.mark.parametrize("target", ["mamba", "mamba-2", "hgrn2", "griffin", "mlstm", "deltanet"])

@@ -13,9 +13,9 @@ from nerode.compiler.recurrences import Diagonal
 from nerode.core.errors import NotCompilable
 from nerode.core.exact import Exact
 from nerode.models.compiled.carriers.forms import Form
-from nerode.models.compiled.carriers.gate_values import find_gate_values
 from nerode.models.compiled.carriers.plan import plan_stream
-from nerode.models.compiled.carriers.registers import distinct_moves, read_registers, require_tied
+from nerode.models.compiled.carriers.registers import distinct_moves, read_registers, registers_of
+from nerode.models.compiled.carriers.updates import find_updates
 from tests.models.compiled.walks import network_for
 
 
@@ -29,14 +29,14 @@ def with_gate(row: tuple[tuple[int, Exact], ...], bias: Exact) -> Network:
     return dataclasses.replace(network, layers=(dataclasses.replace(layer, recurrence=recurrence),))
 
 
-def test_values_of_gates() -> None:
-    assert find_gate_values(network_for("parity", "diagonal-signed")) == [[{1, -1}]]
-    values = find_gate_values(network_for("tomita-4", "mamba", exclusive_scan=False))
-    assert values[2] == [{1, Fraction(1, 4)}, {0}]
+def test_gates_and_writes() -> None:
+    assert find_updates(network_for("parity", "diagonal-signed")) == [[{(1, 0), (-1, 0)}]]
+    updates = find_updates(network_for("tomita-4", "mamba", exclusive_scan=False))
+    assert [{gate for gate, _ in pairs} for pairs in updates[2]] == [{1, Fraction(1, 4)}, {0}]
 
 
 def test_constant_gates_are_not_searched_for() -> None:
-    assert find_gate_values(network_for("dyck-1", "ssm")) == [[]]
+    assert find_updates(network_for("dyck-1", "ssm")) == [[]]
 
 
 def test_a_gate_of_1_and_another_value() -> None:
@@ -52,7 +52,7 @@ def test_a_gate_that_is_always_the_same() -> None:
     plan = plan_stream(with_gate((), Fraction(1, 2)), "test")
     (register,) = read_registers(plan.blocks[0], "test")
     assert (register.moves, register.gate) == (None, Fraction(1, 2))
-    require_tied([register], "test")
+    assert registers_of(plan.blocks[0], "test") == [register]
 
 
 @pytest.mark.parametrize("row", [((0, Fraction(1, 2)), (1, -1)), ((0, 2), (1, 3))])

@@ -30,6 +30,9 @@ class Carrier(ABC):
     dtypes: tuple[torch.dtype, ...] = DTYPES
     """The types whose range its constants fit."""
 
+    delays = False
+    """Whether it has a convolution, which can show what stood on the stream one letter before."""
+
     def __init__(self, architecture: str) -> None:
         self.architecture = architecture
 

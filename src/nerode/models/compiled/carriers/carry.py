@@ -60,13 +60,24 @@ CELLS: dict[str, type[CellCarrier]] = {
 """Architectures that carry one layer, which the head reads."""
 
 
+_WIDEST = 600
+"""Coordinates of a layer; the dense maps of a real architecture grow with their square."""
+
+
+def remembers(architecture: str) -> bool:
+    """Returns whether an architecture can carry networks with the exclusive scan: by its convolution."""
+    carrier = STREAMS.get(find_member(architecture).name)
+    return carrier is not None and carrier.delays
+
+
 def carry(network: Network, architecture: str, *, dtype: torch.dtype = torch.float32) -> Model:
     """Returns an ordinary model of the zoo that computes what the network computes.
 
     Its scores mean what those of `load_model` mean: above 1/2 is legal, or logits for a distribution.
 
     Args:
-        network: compiled for this architecture; without the exclusive scan where it has several layers.
+        network: compiled for this architecture; without the exclusive scan unless the architecture has a
+            convolution, which then shows states one letter late.
         architecture: a name of the zoo.
         dtype: the type of its weights.
 
@@ -76,8 +87,11 @@ def carry(network: Network, architecture: str, *, dtype: torch.dtype = torch.flo
         InputError: for a type that is too narrow for the weights.
     """
     name = find_member(architecture).name
+    if network.width > _WIDEST:
+        raise NotCompilable(name, [f"{network.width} coordinates are too many for dense layers"])
     if name in STREAMS:
-        return assemble(plan_stream(network, name), STREAMS[name](name), dtype)
+        carrier = STREAMS[name](name)
+        return assemble(plan_stream(network, name, delays=carrier.delays), carrier, dtype)
     if name in TIME_INVARIANT:
         return TIME_INVARIANT[name](network, name, dtype)
     if name in CELLS:

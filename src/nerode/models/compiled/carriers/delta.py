@@ -3,8 +3,8 @@
 A register is a head with one key and one value: S ← (1 - β) S + β v. A vector h that reflections move is kept
 in as many heads as it has coordinates, each of which shows one of them; its keys are the mirrors. β is 0, 1
 or 2 without rounding where the logistic function saturates. Queries and readings are neither normalised nor
-squashed, the convolution passes its input on, a decay is exactly 1, and an output gate is the constant 64,
-divided out.
+squashed, the convolution passes its input on, at once or one letter late, a decay is exactly 1, and an output
+gate is the constant 64, divided out.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.models.compiled.carriers.registers import Register, read_registers, require_tied
+from nerode.models.compiled.carriers.registers import Register, registers_of, set_taps
 from nerode.models.parts.delta_rule import DeltaRule
 
-_SATURATED = 1000
+_SATURATED = 48
+"""σ is 1 here, and at its negative too small to move a number in any type. A larger one would be steeper
+where β is to be 1, between the two ends, and so blow up what was rounded before."""
+
 _SCALE = 64
 _TOLERANCE = 1e-9
 
@@ -44,6 +47,8 @@ _PLAIN = {
 class DeltaCarrier(Carrier):
     """Carries layers of reflections, and diagonal layers whose writes are tied to their gates."""
 
+    delays = True
+
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns heads for the coordinates, and as many factors as the letters need."""
         record = None if block.layer is None else block.layer.recurrence
@@ -55,20 +60,22 @@ class DeltaCarrier(Carrier):
     def fill(self, layer: Layer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, DeltaRule)
-        if layer.convolution is not None:
-            layer.convolution.weight[:, -1] = 1
+        mirrors = None if block.layer is None else block.layer.recurrence
+        registers = []
+        if not isinstance(mirrors, Householder):
+            registers = registers_of(block, self.architecture, signs=layer.settings.signed)
+        assert layer.convolution is not None
+        set_taps(layer.convolution, registers, first=layer.sizes[0] + layer.sizes[1])
         if layer.decay is not None:
             layer.decay.bias.fill_(-_SATURATED)
         if layer.gate is not None:
             set_rows(layer.gate, [Form({ONE: _SCALE})] * layer.gate.out_features)
         for head, place in enumerate(block.states):
             layer.output.weight[place, head] = 1 if layer.gate is None else 1 / _SCALE
-        if block.layer is None:
-            return
-        if isinstance(block.layer.recurrence, Householder):
-            self._fill_mirrors(layer, block, block.layer.recurrence)
+        if isinstance(mirrors, Householder):
+            self._fill_mirrors(layer, block, mirrors)
         else:
-            self._fill_registers(layer, block)
+            self._fill_registers(layer, registers)
 
     def _factors(self, needed: int) -> dict[str, int]:
         if "deltaproduct" in self.architecture:
@@ -80,15 +87,17 @@ class DeltaCarrier(Carrier):
             )
         return {}
 
-    def _fill_registers(self, layer: DeltaRule, block: BlockPlan) -> None:
-        registers = read_registers(block, self.architecture)
-        require_tied(registers, self.architecture)
+    def _fill_registers(self, layer: DeltaRule, registers: Sequence[Register]) -> None:
         ones = [Form({ONE: 1})] * len(registers)
         set_rows(layer.query, ones)
         set_rows(layer.key, ones)
         set_rows(layer.value, [_value(register) for register in registers])
         signed = layer.settings.signed
         logits = [self._when(r.moves, self._logit(1 - r.gate, signed=signed)) for r in registers]
+        for number, register in enumerate(registers):
+            if register.signs is not None:
+                # 1 - 2σ(x) is 1, 0 and -1 without rounding at these three.
+                logits[number] = register.signs.scaled(-_SATURATED)
         set_rows(layer.beta, logits)
         assert layer.start is not None
         for head, register in enumerate(registers):

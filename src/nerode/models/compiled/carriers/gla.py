@@ -16,7 +16,7 @@ from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.models.compiled.carriers.registers import Register, distinct_moves, read_registers, share_of
+from nerode.models.compiled.carriers.registers import distinct_moves, registers_of, share_of
 
 _HOLD, _FORGET = 1000.0, -20_000.0
 _SCALE = 64
@@ -27,7 +27,7 @@ class GlaCarrier(Carrier):
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns one head for each register and no norm."""
-        registers = self._registers(block)
+        registers = registers_of(block, self.architecture, tied=False)
         n = max(1, len(registers))
         rank = max(1, len(distinct_moves(registers)))
         return {"heads": n, "keys": n, "values": n, "gate_rank": rank, "norm": "none", "learned_start": True}
@@ -35,7 +35,7 @@ class GlaCarrier(Carrier):
     def fill(self, layer: Layer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Gla)
-        registers = self._registers(block)
+        registers = registers_of(block, self.architecture, tied=False)
         signals = distinct_moves(registers)
         ones = [Form({ONE: 1})] * len(registers)
         set_rows(layer.query, ones)
@@ -52,9 +52,6 @@ class GlaCarrier(Carrier):
                 layer.gate_up.weight[i, signals.index(register.moves)] = logit - _HOLD
             layer.start[i] = to_float(register.start)
             layer.output.weight[register.place, i] = 1 / _SCALE
-
-    def _registers(self, block: BlockPlan) -> list[Register]:
-        return [] if block.layer is None else read_registers(block, self.architecture)
 
     def _logit(self, gate: Exact, temperature: float) -> float:
         value = share_of(gate, self.architecture)

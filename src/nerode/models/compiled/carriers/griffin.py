@@ -2,8 +2,8 @@
 
 One channel carries each register and one each signal that says when registers move; the matrix W_a takes the
 signals to the registers. What is written is tied to the gate by √(1 - a²), which the input divides out;
-counters are not carried. The convolution passes its input on, the input gate is 1, and the branch GeLU is the
-constant 64, which the last map divides out.
+counters are not carried. The convolution passes its input on, at once or one letter late, the input gate is
+1, and the branch GeLU is the constant 64, which the last map divides out.
 """
 
 from __future__ import annotations
@@ -18,13 +18,7 @@ from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.models.compiled.carriers.registers import (
-    Register,
-    distinct_moves,
-    read_registers,
-    require_tied,
-    share_of,
-)
+from nerode.models.compiled.carriers.registers import distinct_moves, registers_of, set_taps, share_of
 
 _SATURATED = 1000
 _SCALE = 64
@@ -36,9 +30,11 @@ _DECAY_OF_ZERO = 128.0
 class GriffinCarrier(Carrier):
     """Carries diagonal layers in Griffin's recurrent block."""
 
+    delays = True
+
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
-        """Returns the published settings but for the number of channels and a learned start."""
-        registers = self._registers(block)
+        """Returns the published settings but for the sizes and a learned start."""
+        registers = registers_of(block, self.architecture)
         channels = max(1, len(registers) + len(distinct_moves(registers)))
         return {"channels": channels, "learned_start": True}
 
@@ -48,13 +44,13 @@ class GriffinCarrier(Carrier):
         assert layer.start is not None
         assert layer.convolution is not None
         assert layer.linear_y is not None
-        registers = self._registers(block)
+        registers = registers_of(block, self.architecture)
         signals, n = distinct_moves(registers), len(registers)
         signed = layer.settings.signed
         set_rows(layer.linear_x, [r.write.scaled(_undo(r.gate)) for r in registers])
         set_rows(layer.linear_x, signals, first=n)
         set_rows(layer.linear_y, [Form({ONE: _SCALE})] * n)
-        layer.convolution.weight[:, -1] = 1
+        set_taps(layer.convolution, registers)
         layer.input_gate.bias.fill_(_SATURATED)
         layer.recurrence_gate.bias.fill_(-_SATURATED)
         for i, register in enumerate(registers):
@@ -65,13 +61,6 @@ class GriffinCarrier(Carrier):
             layer.decay[i] = self._decay(register.gate, signed=signed)
             layer.start[i] = to_float(register.start)
             layer.linear_out.weight[register.place, i] = 1 / _SCALE
-
-    def _registers(self, block: BlockPlan) -> list[Register]:
-        if block.layer is None:
-            return []
-        registers = read_registers(block, self.architecture)
-        require_tied(registers, self.architecture)
-        return registers
 
     def _decay(self, gate: Exact, *, signed: bool) -> float:
         """Λ, at which r = 1 gives a gate."""

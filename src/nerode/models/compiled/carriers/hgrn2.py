@@ -17,7 +17,7 @@ from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, combine
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.models.compiled.carriers.registers import Register, read_registers, require_tied, share_of
+from nerode.models.compiled.carriers.registers import Register, registers_of, share_of
 
 _SATURATED = 1000
 _SCALE = 64
@@ -28,27 +28,20 @@ class Hgrn2Carrier(Carrier):
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns one head for each register and no norm."""
-        n = max(1, len(self._registers(block)))
+        n = max(1, len(registers_of(block, self.architecture)))
         return {"heads": n, "keys": n, "values": n, "norm": "none", "learned_start": True}
 
     def fill(self, layer: Layer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Hgrn2)
         assert layer.start is not None
-        registers = self._registers(block)
+        registers = registers_of(block, self.architecture)
         set_rows(layer.query, [Form({ONE: _SCALE})] * len(registers))
         set_rows(layer.forget, [self._logits(r) for r in registers])
         set_rows(layer.value, [r.write.scaled(_undo(r.gate)) for r in registers])
         for i, register in enumerate(registers):
             layer.start[i] = to_float(register.start)
             layer.output.weight[register.place, i] = 1 / _SCALE
-
-    def _registers(self, block: BlockPlan) -> list[Register]:
-        if block.layer is None:
-            return []
-        registers = read_registers(block, self.architecture)
-        require_tied(registers, self.architecture)
-        return registers
 
     def _logits(self, register: Register) -> Form:
         moving = self._logit(register.gate)

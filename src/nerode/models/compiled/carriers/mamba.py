@@ -2,8 +2,9 @@
 
 In floats softplus(-1000) = 0, softplus(32) = 32 and SiLU(64) = 64 without rounding. One channel carries each
 register, one each signal that says when registers move, and one the constant from which B and C are made.
-Every part of the published layer is there: the convolution passes its input on, SiLU acts on 0 and on
-multiples of 64, D is 0, and the gate SiLU(z) is the constant 64, which the last map divides out.
+Every part of the published layer is there: the convolution passes its input on, at once or one letter late,
+SiLU acts on 0 and on multiples of 64, D is 0, and the gate SiLU(z) is the constant 64, which the last map
+divides out.
 """
 
 from __future__ import annotations
@@ -17,13 +18,7 @@ from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.models.compiled.carriers.registers import (
-    Register,
-    distinct_moves,
-    read_registers,
-    require_tied,
-    share_of,
-)
+from nerode.models.compiled.carriers.registers import distinct_moves, registers_of, set_taps, share_of
 
 _STEP = 32
 """Δ where a register moves."""
@@ -39,9 +34,11 @@ _RATE_OF_ZERO = 64.0
 class MambaCarrier(Carrier):
     """Carries diagonal layers in Mamba."""
 
+    delays = True
+
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns the published settings but for the sizes and a learned start."""
-        registers = self._registers(block)
+        registers = registers_of(block, self.architecture, squashed=True)
         signals = len(distinct_moves(registers))
         return {
             "channels": len(registers) + signals + 1,
@@ -53,7 +50,7 @@ class MambaCarrier(Carrier):
     def fill(self, layer: Layer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Mamba)
-        registers = self._registers(block)
+        registers = registers_of(block, self.architecture, squashed=True)
         signals = distinct_moves(registers)
         n, rank = len(registers), layer.rank
         constant = n + len(signals)
@@ -62,7 +59,7 @@ class MambaCarrier(Carrier):
         set_rows(layer.in_proj, [Form({ONE: _SCALE})] * (1 + layer.channels), first=constant)
         assert layer.convolution is not None
         assert layer.start is not None
-        layer.convolution.weight[:, -1] = 1
+        set_taps(layer.convolution, registers)
         for number in range(len(signals)):
             layer.x_proj.weight[number, n + number] = 1 / _SCALE
         layer.x_proj.weight[rank, constant] = 1 / (_STEP * _SCALE * _SCALE)
@@ -76,14 +73,7 @@ class MambaCarrier(Carrier):
             share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
             layer.A_log[i] = math.log(_rate(share))
             layer.start[i] = to_float(register.start)
-            layer.out_proj.weight[register.place, i] = 1 / _SCALE
-
-    def _registers(self, block: BlockPlan) -> list[Register]:
-        if block.layer is None:
-            return []
-        registers = read_registers(block, self.architecture)
-        require_tied(registers, self.architecture)
-        return registers
+            layer.out_proj.weight[register.place, i] = register.sign / _SCALE
 
 
 def _rate(share: float) -> float:

@@ -18,7 +18,7 @@ from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, combine
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.models.compiled.carriers.registers import Register, read_registers, require_tied, share_of
+from nerode.models.compiled.carriers.registers import Register, registers_of, share_of
 
 _SATURATED = 1000
 _KEY = Fraction(1, 1024)
@@ -39,7 +39,7 @@ class MLstmCarrier(Carrier):
         layer.output_gate.bias.fill_(_SATURATED)
         layer.forget_gate.bias.fill_(_SATURATED)
         layer.input_gate.bias.fill_(-_SATURATED)
-        for register in self._registers(block):
+        for register in registers_of(block, self.architecture):
             head = register.place
             set_rows(layer.query, [Form({ONE: 1})], first=head)
             set_rows(layer.key, [Form({ONE: _KEY})], first=head)
@@ -53,13 +53,6 @@ class MLstmCarrier(Carrier):
         moves = Form({}, 1) if register.moves is None else register.moves
         set_rows(layer.forget_gate, [combine([(moves, forget - _SATURATED)])], first=head)
         set_rows(layer.input_gate, [combine([(moves, _SATURATED)])], first=head)
-
-    def _registers(self, block: BlockPlan) -> list[Register]:
-        if block.layer is None:
-            return []
-        registers = read_registers(block, self.architecture)
-        require_tied(registers, self.architecture)
-        return registers
 
     def _logit(self, gate: Exact) -> Fraction:
         """The logit of a forget gate; a gate of 1 that writes would let the normaliser grow."""

@@ -3,6 +3,7 @@
 Each ReLU unit and each state coordinate has a place of its own. A block adds the states of its layer and
 then, by its feed-forward part, units that read them. Everything affine is a form over the places and needs no
 place. Units that read units of the same feed-forward part wait for an idle block, whose layer adds nothing.
+A layer that shows its state before the letter is followed by a block whose convolution remembers that state.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from nerode.compiler.recurrences import Diagonal, TimeInvariant
 from nerode.core.errors import NotCompilable
 from nerode.core.exact import Exact, imaginary_part, real_part, to_float
 from nerode.models.compiled.carriers.forms import ONE, Form, at, compose
-from nerode.models.compiled.carriers.gate_values import find_gate_values
+from nerode.models.compiled.carriers.updates import find_updates
 
 
 @dataclass(slots=True)
@@ -25,21 +26,23 @@ class BlockPlan:
     """One block.
 
     Attributes:
-        layer: the layer of the network that it carries; None for an idle block.
+        layer: the layer of the network that it carries; None for an idle block and for one that remembers.
         seen: what the recurrence of that layer reads: its reads, then its units.
-        states: the places of its states.
+        states: the places of its states, or of what it remembers.
+        late: what it remembers: it shows at each letter what these were one letter before, at first 0.
         units: place and form of each ReLU unit that the feed-forward part computes.
         letters: for each letter, the place that is 1 there and 0 elsewhere.
-        gate_values: for each coordinate of a diagonal layer, the values of its gate.
+        updates: for each coordinate of a diagonal layer, the pairs (gate, write) that it meets.
         sources: where asked for, what each of `states` has written into it: places of its own, with factors.
     """
 
     layer: Layer | None = None
     seen: list[Form] = field(default_factory=list)
     states: list[int] = field(default_factory=list)
+    late: list[Form] = field(default_factory=list)
     units: list[tuple[int, Form]] = field(default_factory=list)
     letters: list[int] = field(default_factory=list)
-    gate_values: list[set[Exact]] = field(default_factory=list)
+    updates: list[set[tuple[Exact, Exact]]] = field(default_factory=list)
     sources: list[list[tuple[int, complex]]] = field(default_factory=list)
 
 
@@ -64,23 +67,27 @@ class Plan:
     reads: list[Form]
 
 
-def plan_stream(network: Network, architecture: str, *, materialise: bool = False) -> Plan:
-    """Returns the plan of a network without the exclusive scan.
+def plan_stream(
+    network: Network, architecture: str, *, materialise: bool = False, delays: bool = False
+) -> Plan:
+    """Returns the plan of a network.
 
     Args:
         network: the network.
         architecture: for errors.
         materialise: whether what layers write has to stand on the stream, for channels that read one place.
+        delays: whether a block can remember what stood on the stream one letter before.
 
     Raises:
-        NotCompilable: if a layer shows its state before the letter.
+        NotCompilable: if a layer shows its state before the letter, and no block can remember it.
     """
-    return _Planner(network, architecture, materialise).plan()
+    return _Planner(network, architecture, materialise, delays).plan()
 
 
 class _Planner:
-    def __init__(self, network: Network, architecture: str, materialise: bool) -> None:
-        self.network, self.architecture, self.materialise = network, architecture, materialise
+    def __init__(self, network: Network, architecture: str, materialise: bool, delays: bool) -> None:
+        self.network, self.architecture = network, architecture
+        self.materialise, self.delays = materialise, delays
         self.width = ONE + 1
         self.found = {name: at(self._place()) for name in network.embedding.directions}
         self.letters = self._letter_places()
@@ -90,8 +97,8 @@ class _Planner:
     def plan(self) -> Plan:
         for layer in self.network.layers:
             self._require_plain(layer)
-        for layer, values in zip(self.network.layers, find_gate_values(self.network), strict=True):
-            self._add(layer, values)
+        for layer, updates in zip(self.network.layers, find_updates(self.network), strict=True):
+            self._add(layer, updates)
         return Plan(
             network=self.network,
             width=self.width,
@@ -114,30 +121,48 @@ class _Planner:
         return places
 
     def _require_plain(self, layer: Layer) -> None:
-        if layer.exposes_previous:
+        if layer.exposes_previous and (layer.complex_state or not self.delays):
             raise NotCompilable(
                 self.architecture,
                 [
-                    f"layer {layer.name} shows its state before the letter, which no real layer does; "
-                    "compile with Options(exclusive_scan=False)"
+                    f"layer {layer.name} shows its state before the letter, and this architecture has no "
+                    "convolution to remember it; compile with Options(exclusive_scan=False)"
                 ],
             )
 
-    def _add(self, layer: Layer, gate_values: list[set[Exact]]) -> None:
+    def _add(self, layer: Layer, updates: list[set[tuple[Exact, Exact]]]) -> None:
         reads = [self.found[name] for name in layer.reads]
         units = self._units(compose(layer.units, reads))
         copies = 2 if layer.complex_state else 1
         block = BlockPlan(layer=layer, seen=[*reads, *units], letters=self.letters)
-        block.gate_values = gate_values
+        block.updates = updates
         if self.materialise and isinstance(layer.recurrence, Diagonal | TimeInvariant):
             writes = compose(layer.recurrence.write, block.seen)
             block.sources = [self._sources(form) for _ in range(copies) for form in writes]
         block.states = [self._place() for _ in range(copies * layer.width)]
         self.blocks.append(block)
         inside = [*reads, *map(at, block.states)]
+        if layer.exposes_previous:
+            inside += self._before(layer, block)
         shown = self._units(compose(layer.readout_units, inside))
         outputs = compose(layer.readout, [*inside, *shown])
         self.found.update(zip(layer.outputs, outputs, strict=True))
+
+    def _before(self, layer: Layer, block: BlockPlan) -> list[Form]:
+        """Adds the block that remembers the states of the last one, as far as the readout looks at them."""
+        rows = (*layer.readout_units.rows, *layer.readout.rows)
+        read = {j - len(layer.reads) - layer.width for row in rows for j, _ in row}
+        memory, found = BlockPlan(), []
+        for i, (state, start) in enumerate(zip(block.states, layer.start, strict=True)):
+            if i not in read:
+                found.append(Form())
+                continue
+            place = self._place()
+            memory.states.append(place)
+            memory.late.append(Form({state: 1}, -start))
+            found.append(Form({place: 1}, start))
+        self.blocks.append(memory)
+        return found
 
     def _units(self, forms: list[Form]) -> list[Form]:
         """Gives places to ReLU units, in the last block or, if they read its units, in an idle one."""

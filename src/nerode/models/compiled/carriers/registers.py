@@ -1,4 +1,8 @@
-"""The coordinates of a diagonal layer as registers that hold, or fade and are written."""
+"""The coordinates of a diagonal layer as registers that hold, or fade and are written.
+
+No real layer shows its state before the letter. Where the architecture has a short convolution, the next
+block shows it: registers that forget at once are written with what the convolution saw one letter before.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from nerode.core.errors import NotCompilable
 from nerode.core.exact import Exact, to_float
 from nerode.models.compiled.carriers.forms import Form, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
+from nerode.models.parts.short_convolution import ShortConvolution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +23,14 @@ class Register:
     """One coordinate: h ← h where `moves` is 0, and h ← gate · h + write where it is 1.
 
     Attributes:
-        moves: 0 or 1 at each position; None for a gate that is always the same.
+        moves: 0 or 1 at each position; None for a gate that is always the same, and where there are `signs`.
         gate: the gate where it moves.
+        signs: the gate itself, if that is 1, 0 or -1; at -1 nothing is written.
         write: what is added.
         start: the value before the first letter.
         place: where the stream shows it.
+        sign: how the stream shows it: added or taken away.
+        late: whether it is written one letter late.
     """
 
     moves: Form | None
@@ -30,10 +38,60 @@ class Register:
     write: Form
     start: Exact
     place: int
+    sign: int = 1
+    late: bool = False
+    signs: Form | None = None
 
 
-def read_registers(block: BlockPlan, architecture: str) -> list[Register]:
-    """Returns the registers of a layer.
+def registers_of(
+    block: BlockPlan,
+    architecture: str,
+    *,
+    tied: bool = True,
+    squashed: bool = False,
+    signs: bool = False,
+) -> list[Register]:
+    """Returns the registers of a block: those of its layer, or those that remember; none if it is idle.
+
+    Args:
+        block: the block.
+        architecture: for errors.
+        tied: whether the architecture writes only where it forgets.
+        squashed: whether SiLU acts on what is written. What is late may be negative, and then takes two
+            registers: SiLU(x) - SiLU(-x) = x.
+        signs: whether a gate of the architecture can be exactly 1, 0 and -1.
+
+    Raises:
+        NotCompilable: if the architecture cannot carry the layer.
+    """
+    if block.layer is None:
+        return [
+            Register(moves=None, gate=0, write=form.scaled(sign), start=0, place=place, sign=sign, late=True)
+            for place, form in zip(block.states, block.late, strict=True)
+            for sign in ((1, -1) if squashed else (1,))
+        ]
+    registers = read_registers(block, architecture, signs=signs)
+    if tied:
+        _require_tied(registers, architecture)
+    return registers
+
+
+def set_taps(convolution: ShortConvolution, registers: Sequence[Register], *, first: int = 0) -> None:
+    """Makes a convolution pass on every channel, those of late registers one letter late.
+
+    Args:
+        convolution: over two positions or more.
+        registers: those whose writes go through it.
+        first: the channel of the first of them.
+    """
+    convolution.weight[:, -1] = 1
+    for channel, register in enumerate(registers, start=first):
+        if register.late:
+            convolution.weight[channel, -2:] = convolution.weight.new_tensor([1, 0])
+
+
+def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) -> list[Register]:
+    """Returns the registers of a layer; with `signs`, gates of 1, 0 and -1 as they are.
 
     Raises:
         NotCompilable: if the layer is not diagonal and real, or a gate takes more values than 1 and another.
@@ -48,14 +106,26 @@ def read_registers(block: BlockPlan, architecture: str) -> list[Register]:
     writes = compose(recurrence.write, block.seen)
     registers = []
     for i, write in enumerate(writes):
+        place, start, gates = block.states[i], layer.start[i], _three_signs(recurrence, i, block)
+        if signs and gates is not None:
+            registers.append(Register(moves=None, gate=0, signs=gates, write=write, start=start, place=place))
+            continue
         moves, gate = _gate(recurrence, i, block, f"layer {layer.name}", architecture)
-        registers.append(
-            Register(moves=moves, gate=gate, write=write, start=layer.start[i], place=block.states[i])
-        )
+        registers.append(Register(moves=moves, gate=gate, write=write, start=start, place=place))
     return registers
 
 
-def require_tied(registers: Sequence[Register], architecture: str) -> None:
+def _three_signs(recurrence: Diagonal | TimeInvariant, i: int, block: BlockPlan) -> Form | None:
+    """The gate of coordinate i if it takes the values 1, 0 and -1 and nothing is written at -1."""
+    if isinstance(recurrence, TimeInvariant):
+        return None
+    updates = block.updates[i]
+    if {gate for gate, _ in updates} | {1} != {1, 0, -1} or any(g == -1 and w != 0 for g, w in updates):
+        return None
+    return compose(recurrence.gate, block.seen)[i]
+
+
+def _require_tied(registers: Sequence[Register], architecture: str) -> None:
     """Raises NotCompilable if a register is written while it holds for ever, as a counter is."""
     for register in registers:
         if register.moves is None and register.gate == 1 and register.write != Form():
@@ -77,7 +147,7 @@ def _gate(
     if not recurrence.gate.rows[i]:
         return None, recurrence.gate.bias[i]
     row, bias = recurrence.gate.rows[i], recurrence.gate.bias[i]
-    values = block.gate_values[i] | {1}
+    values = {gate for gate, _ in block.updates[i]} | {1}
     if len(values) == 1:
         # Only rare words move it; signals are 0 or 1, so that it steps down by its coefficients.
         values = values | {1 - abs(Fraction(c)) for _, c in row if isinstance(c, int | Fraction)}

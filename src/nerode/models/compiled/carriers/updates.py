@@ -1,4 +1,4 @@
-"""Which values the gates of a network take, found by running it exactly."""
+"""How the coordinates of diagonal layers move, found by running a network exactly."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from nerode.compiler.recurrences import Diagonal
 from nerode.compiler.stepping import relu
 from nerode.core.exact import Exact
 
-GateValues = list[list[set[Exact]]]
-"""For each layer and each of its coordinates, the values of its gate; nothing for other recurrences."""
+Updates = list[list[set[tuple[Exact, Exact]]]]
+"""For each layer and each coordinate, the pairs (gate, write) that it meets; none for other recurrences."""
 
 _SHORT, _WALKS, _LENGTH = 60, 3, 60
 
 
-def find_gate_values(network: Network, *, seed: int = 0) -> GateValues:
-    """Returns the values that gates take on all short words and on random walks through legal letters.
+def find_updates(network: Network, *, seed: int = 0) -> Updates:
+    """Returns the gates and writes on all short words and on random walks through legal letters.
 
-    It is a search, not a proof: a value that only rarer words bring about is not found. What is built on it
+    It is a search, not a proof: a pair that only rarer words bring about is not found. What is built on it
     has to be checked against the language.
     """
     finder = _Finder(network)
     if finder.constant:
-        return finder.values
+        return finder.found
     finder.explore(_SHORT)
     for walk in range(_WALKS):
         finder.wander(_LENGTH, np.random.default_rng([seed, walk]))
-    return finder.values
+    return finder.found
 
 
 class _Finder:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.interpreter = Interpreter(network)
-        self.values: GateValues = []
+        self.found: Updates = []
         self.constant = True
         for layer in network.layers:
             rows = layer.recurrence.gate.rows if isinstance(layer.recurrence, Diagonal) else ()
-            self.values.append([set() for _ in rows])
+            self.found.append([set() for _ in rows])
             self.constant = self.constant and not any(rows)
 
     def explore(self, most: int) -> None:
@@ -71,9 +71,10 @@ class _Finder:
 
     def _look(self, configuration: Configuration, letter: int) -> None:
         stream = self.interpreter.stream(configuration, letter)
-        for layer, values in zip(self.network.layers, self.values, strict=True):
+        for layer, found in zip(self.network.layers, self.found, strict=True):
             if isinstance(layer.recurrence, Diagonal):
                 reads = [stream[name] for name in layer.reads]
                 seen = [*reads, *(relu(v) for v in layer.units(reads))]
-                for known, value in zip(values, layer.recurrence.gate(seen), strict=True):
-                    known.add(value)
+                gates, writes = layer.recurrence.gate(seen), layer.recurrence.write(seen)
+                for known, gate, write in zip(found, gates, writes, strict=True):
+                    known.add((gate, write))
