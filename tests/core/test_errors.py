@@ -119,3 +119,10 @@ def test_a_used_up_budget_says_what_is_known_and_what_to_do() -> None:
     assert error.known_so_far == {"states": "at least 20,001"}
     assert "known so far" not in str(BudgetExceeded("seconds", 1.5))
     assert str(BudgetExceeded("bytes", 8, remedy="use a smaller table")).endswith("use a smaller table")
+
+
+def test_few_known_names_are_listed():
+    error = UnknownName("setting of task", "language", ["settings", "name"])
+    assert str(error).endswith("none of the 2 known names is near. There are name, settings.")
+    many = UnknownName("language", "zzzz", [f"name-{i}" for i in range(40)])
+    assert "There are" not in str(many)

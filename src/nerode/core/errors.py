@@ -19,6 +19,9 @@ import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+_FEW = 15
+"""So many known names are listed where none is near."""
+
 
 class NerodeError(Exception):
     """Base of all errors raised on purpose."""
@@ -72,6 +75,8 @@ class UnknownName(InputError):
         near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)
         self.nearest = tuple(near)
         far = f"none of the {len(known)} known names is near."
+        if known and len(known) <= _FEW:
+            far += f" There are {', '.join(known)}."
         suggestion = f"did you mean {' or '.join(near)}?" if near else far
         shown = name if len(name) <= 60 else name[:57] + "…"
         super().__init__(f"unknown {kind} {shown!r}: {suggestion}" + (f" {hint}" if hint else ""))
