@@ -10,7 +10,7 @@ import pytest
 
 import nerode.cli.check
 import nerode.cli.listings
-from nerode.cli.main import STOPPED, UNREAD
+from nerode.cli.main import COMMANDS, STOPPED, UNREAD
 from tests.cli.runner import run
 
 
@@ -22,6 +22,16 @@ def test_control_c_is_not_a_negative_answer(monkeypatch):
     outcome = run("check", "parity")
     assert outcome.code == STOPPED
     assert outcome.err.strip() == "nerode: stopped"
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_help_shows_each_example_on_a_line_of_its_own(command):
+    outcome = run(command, "--help")
+    assert outcome.code == 0
+    assert "\\b" not in outcome.out
+    assert "\b" not in outcome.out
+    examples = [line for line in outcome.out.splitlines() if line.startswith("  nerode ")]
+    assert all(line.count("nerode ") == 1 for line in examples)
 
 
 @pytest.mark.parametrize("arguments", ["languages", "check parity --arch mamba --fail-on-no"])

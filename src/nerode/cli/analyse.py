@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, make_budget
+from nerode.core.errors import InputError
 from nerode.core.files import write_atomically
 from nerode.report.analysis_page import analysis_page
 from nerode.report.analysis_view import analysis_view
@@ -42,7 +43,7 @@ PAGE_FILE = "analysis.html"
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Also print the JSON object.")
 def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:
-    r"""Look inside a trained run, a saved model or a compiled network.
+    """Look inside a trained run, a saved model or a compiled network.
 
     Spectra, context windows, clusters of hidden states next to those before training, states, gates and
     attention along a word, margins by length; for flip-flops how long a bit is remembered.
@@ -68,7 +69,10 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
     if options["metric"]:
         from nerode.analysis.metric import metric
 
-        found["metric"] = metric(subject).to_json()
+        try:
+            found["metric"] = metric(subject).to_json()
+        except InputError as error:
+            found["left_out"]["metric"] = str(error)
     place = folder / "analysis" if out is None else out
     text = json.dumps(found, ensure_ascii=False, allow_nan=False)
     write_atomically(place / JSON_FILE, text + "\n")
@@ -77,7 +81,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
         click.echo(text)
         return
     make_console().print(analysis_view(found))
-    if options["metric"]:
+    if "metric" in found:
         click.echo(_metric_lines(found["metric"]))
     click.echo(f"\n{place / PAGE_FILE}")
 

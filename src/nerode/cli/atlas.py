@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -24,8 +25,9 @@ from nerode.report.atlas import atlas_page
 from nerode.report.atlas_cache import AtlasCache
 from nerode.report.atlas_entry import AtlasEntry, AtlasRow, entry_of
 from nerode.report.highlights import read_highlights
+from nerode.report.notation import plural
 from nerode.report.study import study_language
-from nerode.report.trained import read_experiments, read_runs
+from nerode.report.trained import Trained, read_experiments, read_runs
 from nerode.verdict.records import Sense, Status
 
 _SECONDS_A_PROOF = 10.0
@@ -68,17 +70,18 @@ def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **op
     """
     started = time.monotonic()
     names = _names(suite, only)
+    # What cannot be read stops the work before it begins, not after an hour.
+    trained = _trained(options["experiments"], options["runs"])
+    highlights = read_highlights(options["experiments"])
+    command = _command()
     found = dict(_progress(_entries(names, output, options), len(names)))
     entries = [found[name] for name in names]
-    trained = read_experiments(options["experiments"])
-    for folder in options["runs"]:
-        trained += read_runs(folder)
     page = atlas_page(
         entries,
         sense=Sense(options["sense"]),
-        command=_command(output, suite, only),
+        command=command,
         trained=trained,
-        highlights=read_highlights(options["experiments"]),
+        highlights=highlights,
     )
     write_atomically(output, page)
     if as_json:
@@ -86,7 +89,7 @@ def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **op
         counts = {s.value: sum(answer[0] == s.value for answer in answers) for s in Status}
         click.echo(json.dumps({"languages": len(entries), "verdicts": counts, "out": str(output)}))
         return
-    click.echo(f"{len(entries)} languages in {time.monotonic() - started:.1f} s", err=True)
+    click.echo(f"{plural(len(entries), 'language')} in {time.monotonic() - started:.1f} s", err=True)
     click.echo(str(output))
 
 
@@ -106,10 +109,33 @@ def _names(suite: str | None, only: str | None) -> list[str]:
     return names
 
 
-def _command(output: Path, suite: str | None, only: str | None) -> str:
-    """The command line that makes the page again."""
-    chosen = f" --suite {suite}" if suite else f" --only {only}" if only else ""
-    return f"nerode atlas{chosen} -o {output}"
+def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[Trained]:
+    """What training found, of the tables of experiments (there may be none) and of the user's runs."""
+    found = read_experiments(experiments)
+    for folder in runs:
+        if not folder.is_dir():
+            raise InputError(
+                f"there is no folder {str(folder)!r}; --runs wants one that `nerode train` wrote"
+            )
+        found += read_runs(folder)
+    return found
+
+
+def _command() -> str:
+    """The command line that makes the page again: every option that was given and changes the page."""
+    context = click.get_current_context()
+    words = ["nerode", "atlas"]
+    for parameter in context.command.params:
+        name, value = parameter.name or "", context.params.get(parameter.name or "")
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if not given or name in ("jobs", "fresh", "as_json"):
+            continue
+        if name == "networks":
+            words += [] if value else ["--no-networks"]
+            continue
+        for item in value if isinstance(value, tuple) else (value,):
+            words += [parameter.opts[0], str(item)]
+    return shlex.join(words)
 
 
 def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterator[tuple[str, AtlasEntry]]:

@@ -35,7 +35,7 @@ from nerode.verdict.records import Sense, Status
 @click.option("--fail-on-no", is_flag=True, help="Exit 1 if some architecture is a `no` in the chosen sense.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a language and line.")
 def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: bool, **options: Any) -> None:
-    r"""Say which architectures can express LANG at every length, in which arithmetic, and why.
+    """Say which architectures can express LANG at every length, in which arithmetic, and why.
 
     \b
     nerode check "(aa)*"

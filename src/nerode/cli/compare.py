@@ -22,7 +22,7 @@ from nerode.report.terminal import make_console
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(name: str, folders: tuple[Path, ...], arch: str | None, as_json: bool, **options: Any) -> None:
-    r"""Compare what theory says with what compiles, what was trained and what is certified.
+    """Compare what theory says with what compiles, what was trained and what is certified.
 
     RUNS are runs, compiled or polished networks, or folders of these. Disagreements come first; exit 1 if
     there are any.

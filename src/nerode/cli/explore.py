@@ -17,7 +17,7 @@ from nerode.core.errors import InputError
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON; opens no browser.")
 def explore(language: str, port: int, runs: Path | None, no_browser: bool, as_json: bool) -> None:
-    r"""Open a page on this machine: type a language, pick an architecture, step through words.
+    """Open a page on this machine: type a language, pick an architecture, step through words.
 
     \b
     nerode explore

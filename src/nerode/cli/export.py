@@ -18,7 +18,7 @@ from nerode.core.errors import InputError
 @click.option("--carry-state", is_flag=True, help="Take and give the state, for words that come in parts.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(folder: Path, out: Path, dtype: str, carry_state: bool, as_json: bool) -> None:
-    r"""Write the network in DIR as an ONNX graph: one Scan over the letters, right at any length.
+    """Write the network in DIR as an ONNX graph: one Scan over the letters, right at any length.
 
     \b
     nerode compile "(ab)*" --to diagonal -o ab/

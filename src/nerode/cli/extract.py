@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) -> None:
-    r"""Extract the automaton of a trained or compiled network; exit 1 if it is not that of its language.
+    """Extract the automaton of a trained or compiled network; exit 1 if it is not that of its language.
 
     \b
     nerode extract runs/0da03a78b0411ff5

@@ -53,7 +53,7 @@ def polish(
     check: bool,
     as_json: bool,
 ) -> None:
-    r"""Replace the learned matrices of RUN by the exact representation near them, and prove the result.
+    """Replace the learned matrices of RUN by the exact representation near them, and prove the result.
 
     RUN tracks a group with one layer of orthogonal blocks. Exit 1 if no proof was found.
 

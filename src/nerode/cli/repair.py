@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:
-    r"""Find the shortest word that a trained network answers wrongly; with -o, train on it.
+    """Find the shortest word that a trained network answers wrongly; with -o, train on it.
 
     Exit code 1 if the network is wrong somewhere (with -o: still wrong afterwards).
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from nerode.cli.options import sense_option
-from nerode.core.errors import NerodeError
+from nerode.core.errors import InputError, NerodeError
 from nerode.core.files import write_atomically
 from nerode.core.refs import Reference
+from nerode.report.notation import plural
 from nerode.report.paper_figures import Record, save_figure
 from nerode.report.report_page import report_page
 from nerode.report.run_files import RunFile, read_run_files
@@ -56,7 +58,7 @@ def report(
     sense: str,
     as_json: bool,
 ) -> None:
-    r"""Write the report of runs: curves over lengths, training, tables, theory and published values.
+    """Write the report of runs: curves over lengths, training, tables, theory and published values.
 
     RUNS are folders of runs (`nerode train` and `nerode sweep` fill them) or single runs.
 
@@ -64,12 +66,13 @@ def report(
     nerode report runs
     nerode report runs/parity runs/flip-flop -o report.html --figures figures --tables tex
     """
+    _check_output(output, (*tables, "bib") if tables or figures is not None else ())
     found, left_out = read_run_files(runs)
     made = make_report(
         found, left_out=left_out, measure=measure, sense=Sense(sense), task_works=_task_works(found)
     )
     written = [output]
-    write_atomically(output, report_page(made, command=_command(runs, output)))
+    write_atomically(output, report_page(made, command=_command(runs, output, measure, sense)))
     for path, text in _table_files(made, output, tables):
         write_atomically(path, text)
         written.append(path)
@@ -84,13 +87,25 @@ def report(
         return
     for item in left_out:
         click.echo(f"left out: {item.path}: {item.why}", err=True)
-    click.echo(f"{len(made.runs)} runs on {len(made.tasks)} tasks", err=True)
+    click.echo(f"{plural(len(made.runs), 'run')} on {plural(len(made.tasks), 'task')}", err=True)
     for path in written:
         click.echo(str(path))
 
 
-def _command(runs: tuple[Path, ...], output: Path) -> str:
-    return f"nerode report {' '.join(map(str, runs))} -o {output}"
+def _check_output(output: Path, endings: tuple[str, ...]) -> None:
+    """Refuses a page that one of the files beside it would overwrite."""
+    if output.suffix.removeprefix(".") in endings:
+        raise InputError(
+            f"the page {output} would be overwritten by the file that goes beside it; end it in .html"
+        )
+
+
+def _command(runs: tuple[Path, ...], output: Path, measure: str | None, sense: str) -> str:
+    """The command line that makes the page again."""
+    words = ["nerode", "report", *map(str, runs), "-o", str(output)]
+    words += ["--measure", measure] if measure is not None else []
+    words += ["--sense", sense] if sense != Sense.FINITE_PRECISION else []
+    return shlex.join(words)
 
 
 def _task_works(runs: list[RunFile]) -> dict[str, Reference]:

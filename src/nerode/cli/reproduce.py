@@ -59,7 +59,7 @@ def reproduce(
     claims: bool,
     as_json: bool,
 ) -> None:
-    r"""Measure tables of papers again: published, ours, theory, agrees?
+    """Measure tables of papers again: published, ours, theory, agrees?
 
     \b
     nerode reproduce ngram-ssm
@@ -68,10 +68,12 @@ def reproduce(
     nerode reproduce --all --table > experiments/README.md
     """
     if claims:
-        _show_claims(keep or EXPERIMENTS, as_json)
+        _show_claims(keep or EXPERIMENTS, _find(asked, everything or not asked), as_json)
         return
     tables = _find(asked, everything)
     if scale == "paper":
+        if done or keep is not None:
+            raise InputError("--scale paper writes sweep files and runs nothing; leave --done and --keep out")
         _write_sweeps(tables, seeds, out, as_json)
         return
     for paper, table in tables:
@@ -84,7 +86,8 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
     if everything == bool(asked):
         raise InputError("name papers or tables (`nerode papers` lists them), or give --all; one of the two")
     names = list(PAPERS) if everything else asked
-    return [pair for name in names for pair in find_tables(name)]
+    found = {(paper.name, table.name): (paper, table) for name in names for paper, table in find_tables(name)}
+    return list(found.values())
 
 
 def _run(
@@ -137,13 +140,16 @@ def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out:
             click.echo(f"{path}: nerode sweep {path} --executor slurm (or ray, or local)")
 
 
-def _show_claims(folder: Path, as_json: bool) -> None:
+def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: bool) -> None:
     from nerode.report.claims_page import claims_page
     from nerode.reproduce.committed import read_results
 
-    results = read_results(folder / "reproduce")
+    asked = {(paper.name, table.name) for paper, table in tables}
+    results = [r for r in read_results(folder / "reproduce") if (r["paper"], r["table"]) in asked]
     if not results:
-        raise InputError(f"{folder / 'reproduce'} has no kept result; run with --keep {folder} first")
+        raise InputError(
+            f"{folder / 'reproduce'} has no kept result of these; run with --keep {folder} first"
+        )
     if as_json:
         for result in results:
             click.echo(json.dumps(result, ensure_ascii=False, allow_nan=False))

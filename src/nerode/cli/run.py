@@ -39,7 +39,7 @@ def run(
     stream_file: Path | None,
     as_json: bool,
 ) -> None:
-    r"""Run the network in DIR on words: accept or not, and what may follow each prefix.
+    """Run the network in DIR on words: accept or not, and what may follow each prefix.
 
     \b
     nerode run parity/ aaaa

@@ -61,7 +61,7 @@ EXECUTORS = ("local", "ray", "slurm")
 def sweep(
     file: Path, out: Path | None, executor_name: str, dry_run: bool, as_json: bool, **options: Any
 ) -> None:
-    r"""Train every combination of FILE.toml; exit 1 if a run failed.
+    """Train every combination of FILE.toml; exit 1 if a run failed.
 
     Run it again to continue it; add seeds, rates or lengths to the file to extend it. What the file does not
     say about width, settings of layers and rate is as in `nerode train --arch`.

@@ -69,7 +69,7 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    r"""Train models on TASK and test them at lengths they never saw.
+    """Train models on TASK and test them at lengths they never saw.
 
     \b
     nerode train parity --arch mamba,mamba-signed,lstm,elman --seeds 3
