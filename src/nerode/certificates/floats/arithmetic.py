@@ -22,7 +22,7 @@ def describe_arithmetic() -> dict[str, str | int]:
         "threads": torch.get_num_threads(),
         "denormals": "kept" if float(smallest / 2) else "flushed",
         "matmul": torch.get_float32_matmul_precision(),
-        "onednn": "on" if torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled else "off",
+        "onednn": "on" if torch.backends.mkldnn.enabled else "off",
         "native": os.environ.get("NERODE_NATIVE", "best"),
     }
 
