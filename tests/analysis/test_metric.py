@@ -115,3 +115,11 @@ def test_what_cannot_be_used_is_refused() -> None:
         metric(Subject(name="x", model=model))
     with pytest.raises(InputError, match="1 or more"):
         MetricSettings(words=0)
+
+
+def test_states_that_are_not_finite_are_told() -> None:
+    subject = planted("Z2", [turns(2, 1)], sharpness=1.0)
+    with torch.no_grad():
+        subject.zoo_model.layers[0].W.weight.fill_(math.nan)
+    with pytest.raises(InputError, match="no state that is finite"):
+        metric(subject, settings=FEW)

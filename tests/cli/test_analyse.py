@@ -33,6 +33,18 @@ def test_json_on_the_terminal_is_that_of_the_file(folder):
     assert json.loads(outcome.out) == json.loads((folder / "analysis" / "analysis.json").read_text())
 
 
+def test_a_metric_that_does_not_apply_is_left_out_with_its_reason(tmp_path):
+    spec = tiny(model={"layers": "transformer", "width": 4, "settings": {"heads": 1}}, run={"steps": 2})
+    run_in(tmp_path, spec)
+    folder = tmp_path / folder_name(spec.key)
+    outcome = run("analyse", str(folder), "--metric")
+    assert outcome.code == 0, outcome.err
+    assert "left out: metric" in " ".join(outcome.out.split())
+    found = json.loads((folder / "analysis" / "analysis.json").read_text())
+    assert "metric" not in found
+    assert "grows with the word" in found["left_out"]["metric"]
+
+
 def test_what_is_no_run_is_refused(tmp_path):
     outcome = run("analyse", str(tmp_path))
     assert outcome.code == 2

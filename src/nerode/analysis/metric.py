@@ -169,6 +169,8 @@ def metric(subject: Subject, *, settings: MetricSettings | None = None) -> Metri
     machine = Machine(subject.model, question_of(subject.task))
     words = _words(subject, settings)
     sample = reached(machine, words, settings)
+    if not sample.places:
+        raise InputError(f"{subject.name} reaches no state that is finite and asked about")
     numbers = {place: i for i, place in enumerate(dict.fromkeys(sample.places))}
     labels = np.array([numbers[place] for place in sample.places])
     distances = pairwise(sample.states.values)

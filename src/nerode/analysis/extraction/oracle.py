@@ -121,7 +121,7 @@ class Machine:
         if not self.sees_states:
             raise InputError(
                 "the state of this network cannot be looked at: it grows with the word, or the module is "
-                "not of the zoo; extract by words alone (--method lstar --black-box)"
+                "not of the zoo; only words can be asked (`nerode extract --method lstar --black-box`)"
             )
         frame = self.question.frame
         return States(
