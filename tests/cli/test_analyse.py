@@ -5,6 +5,7 @@ import json
 import pytest
 
 from nerode.training.run_folder import folder_name, run_in
+from nerode.training.spec import TrainSpec
 from tests.cli.runner import run
 from tests.training.tiny import tiny
 
@@ -34,7 +35,13 @@ def test_json_on_the_terminal_is_that_of_the_file(folder):
 
 
 def test_a_metric_that_does_not_apply_is_left_out_with_its_reason(tmp_path):
-    spec = tiny(model={"layers": "transformer", "width": 4, "settings": {"heads": 1}}, run={"steps": 2})
+    spec = TrainSpec.from_mapping(
+        {
+            "task": {"name": "parity"},
+            "model": {"layers": "transformer", "width": 4, "settings": {"heads": 1}},
+            "run": {"steps": 2, "batch": 4, "test_lengths": [8], "test_sequences": 4},
+        }
+    )
     run_in(tmp_path, spec)
     folder = tmp_path / folder_name(spec.key)
     outcome = run("analyse", str(folder), "--metric")
