@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,20 @@ def test_the_path_comes_last_and_progress_goes_elsewhere(tmp_path: Path) -> None
     for name in ("parity", "flip-flop", "anbn"):
         assert name in page
     assert "tomita-1" not in page
-    assert f"nerode atlas --only parity,flip-flop,anbn -o {path}" in page
+    assert f"nerode atlas -o {path} --only parity,flip-flop,anbn --no-networks" in page
+
+
+def test_the_command_has_every_option_that_changes_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "a page.html"
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    outcome = atlas(
+        "--only", "parity", "--sense", "exact", "--max-elements", "99", "--runs", str(runs), "-o", str(path)
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    assert "1 language in" in outcome.err
+    command = f"nerode atlas -o '{path}' --only parity --no-networks --runs {runs} --sense exact"
+    assert f"{command} --max-elements 99" in unescape(path.read_text(encoding="utf-8"))
 
 
 def test_a_suite_is_all_its_rows(tmp_path: Path) -> None:
@@ -61,6 +75,7 @@ def test_names_by_pattern_and_in_any_case_are_taken_once(tmp_path: Path) -> None
         (("--suite", "tomita", "--only", "parity"), "exclude each other"),
         (("--only", "parity", "--jobs", "0"), "--jobs"),
         (("--only", "parity", "--max-elements", "-5"), "above 0"),
+        (("--only", "parity", "--runs", "no-such-folder"), "no folder 'no-such-folder'"),
     ],
 )
 def test_bad_input_is_found_before_the_work_begins(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,26 @@ def test_what_is_damaged_is_told(tmp_path: Path) -> None:
     made = run("report", str(store), "-o", str(tmp_path / "r.html"))
     assert made.code == 0
     assert "left out: " in made.err
-    assert "5 runs on 1 tasks" in made.err
+    assert "5 runs on 1 task" in made.err
+
+
+@pytest.mark.parametrize("ending", ["md", "bib"])
+def test_a_page_is_not_overwritten_by_what_goes_beside_it(tmp_path: Path, ending: str) -> None:
+    store = fill_store(tmp_path / "runs")
+    page = tmp_path / f"page.{ending}"
+    made = run("report", str(store), "-o", str(page), "--tables", "md")
+    assert made.code == 2
+    assert "would be overwritten" in made.err
+    assert not page.exists()
+
+
+def test_the_page_has_the_command_that_makes_it_again(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "some runs")
+    page = tmp_path / "r.html"
+    made = run("report", str(store), "-o", str(page), "--measure", "token", "--sense", "exact")
+    assert made.code == 0
+    command = f"nerode report '{store}' -o {page} --measure token --sense exact"
+    assert command in unescape(page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,22 @@ def test_a_table_is_run_kept_and_listed(tiny, tmp_path):
     assert "agrees?" in plain.out
 
 
+def test_the_table_of_claims_of_one_paper(tiny, tmp_path):
+    kept = tmp_path / "experiments"
+    run("reproduce", "tiny", "--seeds", "1", "--out", str(tmp_path / "runs"), "--keep", str(kept))
+    page = run("reproduce", "tiny:table-1", "--table", "--keep", str(kept))
+    assert page.out.startswith("# Claims of papers")
+    other = run("reproduce", "sarrof", "--table", "--keep", str(kept))
+    assert other.code == 2
+    assert "no kept result of these" in other.err
+
+
+def test_a_table_that_is_named_twice_is_run_once(tiny, tmp_path):
+    outcome = run("reproduce", "tiny", "tiny:table-1", "--done", "--out", str(tmp_path / "runs"), "--json")
+    assert outcome.code == 0
+    assert len(outcome.out.splitlines()) == 1
+
+
 def test_the_full_scale_is_a_sweep_file(tmp_path):
     outcome = run("reproduce", "grazzi:parity", "--scale", "paper", "--seeds", "3", "--out", str(tmp_path))
     assert outcome.code == 0
@@ -68,6 +84,7 @@ def test_the_full_scale_is_a_sweep_file(tmp_path):
         (("reproduce", "sarrof:counter"), "counters"),
         (("reproduce", "--table", "--keep", "/nowhere"), "no kept result"),
         (("reproduce", "metric-automata:constructions", "--scale", "paper"), "nothing to run"),
+        (("reproduce", "sarrof", "--scale", "paper", "--done"), "leave --done and --keep out"),
     ],
 )
 def test_wrong_use(words, message, tmp_path):
