@@ -54,6 +54,28 @@ def test_a_full_disk_is_one_message(monkeypatch):
     assert outcome.err == "nerode: cannot write: No space left on device\n"
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried …")]
+)
+def test_too_little_memory_is_one_message(monkeypatch, error):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(nerode.cli.check, "algebra_profile", fail)
+    outcome = run("check", "parity")
+    assert outcome.code == 2
+    assert "not enough memory" in outcome.err
+
+
+def test_other_errors_are_not_hidden(monkeypatch):
+    def fail(*arguments):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(nerode.cli.check, "algebra_profile", fail)
+    with pytest.raises(RuntimeError, match="a bug"):
+        run("check", "parity")
+
+
 def test_wrong_use():
     assert run("cheque").code == 2
     assert run("check").code == 2

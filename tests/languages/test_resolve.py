@@ -285,3 +285,12 @@ def test_long_texts_are_patterns_within_the_budget() -> None:
 def test_the_language_of_a_text_is_minimal() -> None:
     found: Language = resolve_language("(a|b)*a|a")
     assert found.dfa() == minimise(found.dfa())
+
+
+def test_unknown_letters_of_a_group_are_no_pattern() -> None:
+    with pytest.raises(UnknownName, match="There are generators"):
+        resolve_language("S3:swaps")
+    with pytest.raises(UnknownName, match="did you mean generators"):
+        resolve_language("S3:generator")
+    assert resolve_language("S3:swaps", regex=True).alphabet.symbols == ("3", ":", "S", "a", "p", "s", "w")
+    assert resolve_language("a:b").regular

@@ -142,3 +142,14 @@ def test_the_weights_of_own_models_are_kept(tmp_path):
     weights = load_file(tmp_path / folder_name(spec.key) / "model" / "weights.safetensors")
     assert weights["table"].shape == (2, 2)
     assert weights["table"].abs().sum() > 0
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_run(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+
+    def never(*arguments, **options):
+        raise AssertionError("it was trained")
+
+    monkeypatch.setattr(run_folder, "train", never)
+    with pytest.raises(InputError, match="choose another place"):
+        run_in(tmp_path / "file" / "runs", tiny(run={"steps": 6}))

@@ -119,6 +119,12 @@ def main(argv: list[str] | None = None) -> Any:
             raise
         click.echo(f"nerode: cannot write: {error.strerror}", err=True)
         sys.exit(2)
+    except (MemoryError, RuntimeError) as error:
+        # Torch has no error of its own for this.
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+            raise
+        click.echo("nerode: there is not enough memory; ask for something smaller", err=True)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

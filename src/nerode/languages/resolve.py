@@ -14,6 +14,7 @@ from nerode.languages.description import FORMAT as DESCRIPTION
 from nerode.languages.description import language_from_description
 from nerode.languages.formats import FORMATS, read_language
 from nerode.languages.formats.source import read_text
+from nerode.languages.groups.word_problems import GENERATORS_SUFFIX, is_monoid_name
 from nerode.languages.language import Language
 from nerode.languages.ngrams import read_ngram_language
 from nerode.languages.ngrams.json_form import FORMAT as NGRAM_MODEL
@@ -68,6 +69,14 @@ def resolve_language(
                 "--regex to read the text as a pattern"
             )
         return found
+    group, colon, letters_of_it = text.partition(":")
+    if colon and is_monoid_name(group) and letters_of_it.isalpha() and len(letters_of_it) > 2:
+        raise UnknownName(
+            f"letters of {group}",
+            letters_of_it,
+            [GENERATORS_SUFFIX.removeprefix(":")],
+            hint="Without them the letters are all elements; --regex reads the text as a pattern.",
+        )
     if _looks_like_a_name(text):
         raise UnknownName(
             "language",

@@ -84,11 +84,11 @@ def _algebra_lines(language: Language, profile: Profile) -> list[RenderableType]
         return lines
     line = Text("minimal DFA ")
     line.append(_count(profile.num_states), style="cyan")
-    line.append(" states")
+    line.append(" state" if profile.num_states == 1 else " states")
     if profile.monoid_size is not None:
         line.append(" · monoid ")
         line.append(f"{profile.monoid_size:,}", style="cyan")
-        line.append(" elements")
+        line.append(" element" if profile.monoid_size == 1 else " elements")
     line.append(" · ")
     if profile.star_free is None:
         line.append("star-free: not decided", style="yellow")

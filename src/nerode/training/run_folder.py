@@ -155,12 +155,28 @@ def run_in(
         # The same run may have been written in another way, under another name.
         return replace(record, title=spec.model.title)
     work = out / WORK / folder.name
+    # Before the run, whose work would be lost otherwise.
+    require_writable(out)
     record, model = train(
         spec, build=build, checkpoint=work / CHECKPOINT, checkpoint_every=checkpoint_every, watch=watch
     )
     write_run(folder, record, None if record.divergence else model)
     shutil.rmtree(work, ignore_errors=True)
     return record
+
+
+def require_writable(folder: Path) -> None:
+    """Makes a folder if it is not there.
+
+    Raises:
+        InputError: if it cannot be made, or not written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror}; choose another place") from None
 
 
 def _flush(folder: Path) -> None:
