@@ -19,7 +19,7 @@ from nerode.certificates.floats.certify import certify_floats, certify_module
 from nerode.certificates.floats.recheck import METHOD
 from nerode.certificates.floats.runner import make_runner
 from nerode.core.budget import Budget
-from nerode.core.errors import InputError, UnknownName
+from nerode.core.errors import InputError, NotCompilable, UnknownName
 from nerode.languages.bestiary import BESTIARY
 from nerode.languages.resolve import resolve_language
 from nerode.models.compiled.carriers.carry import carry
@@ -149,7 +149,7 @@ def test_every_named_star_free_language_is_right_at_every_length(dtype):
         language = resolve_language(name)
         try:
             network = nr.compile_language(language, to="diagonal")
-        except nr.NerodeError:
+        except NotCompilable:
             continue
         # The stacks of dyck-8-10 are a thousand million; its proof in floats is that no sum is rounded.
         if not language.regular or (language.num_states() or MANY) >= MANY:
