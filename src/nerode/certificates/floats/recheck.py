@@ -236,24 +236,27 @@ def _replay_some(
 def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | None:
     """Runs the module on random letters, handing on its own tensors, and follows the list beside it.
 
-    All rows of the batch, which is of the first size that the evidence names, read the same letters.
+    The batch is of the first size that the evidence names, and each of its rows goes its own way.
     """
     choose = random.Random(0)
     batch = listed.batches[0]
     with torch.no_grad():
-        for _ in range(_WALKS):
-            state, number = module.initial_state(batch), 0
-            for _ in range(_WALK_LENGTH):
-                letters = [a for a, target in enumerate(listed.moves[number]) if target >= 0]
-                if not letters:
+        for _ in range(-(-_WALKS // batch)):
+            state, numbers = module.initial_state(batch), [0] * batch
+            for _ in range(_WALK_LENGTH if batch <= _WALKS else _WALK_LENGTH // 4):
+                open_letters = [[a for a, to in enumerate(listed.moves[i]) if to >= 0] for i in numbers]
+                if not all(open_letters):
                     break
-                letter = choose.choice(letters)
-                _, state = module.step(torch.full((batch,), letter), state)
-                before, number = number, listed.moves[number][letter]
-                if set(_bits(state, batch)) != {listed.states[number]}:
-                    name = language.alphabet.symbols[letter]
-                    what = f"a run comes by {name!r} from the state {before} to other bits than a replay"
-                    return Failure(what=what, entry=f"evidence.{METHOD}.moves[{before}]")
+                letters = [choose.choice(some) for some in open_letters]
+                _, state = module.step(torch.tensor(letters), state)
+                before = numbers
+                numbers = [listed.moves[i][a] for i, a in zip(before, letters, strict=True)]
+                for row, bits in enumerate(_bits(state, batch)):
+                    if bits != listed.states[numbers[row]]:
+                        name = language.alphabet.symbols[letters[row]]
+                        came = before[row]
+                        what = f"a run comes by {name!r} from the state {came} to other bits than a replay"
+                        return Failure(what=what, entry=f"evidence.{METHOD}.moves[{came}]")
     return None
 
 
@@ -281,10 +284,9 @@ def _bits(state: dict[str, Tensor], batch: int) -> list[bytes]:
     parts = []
     for name in sorted(state):
         tensor = state[name].detach().cpu().resolve_conj().resolve_neg().contiguous()
-        size = tensor.nbytes // batch
-        data = tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if size else b""
-        parts.append([data[k * size : (k + 1) * size] for k in range(batch)])
-    return [b"".join(row) for row in zip(*parts, strict=True)] if parts else [b""] * batch
+        if tensor.nbytes:
+            parts.append(tensor.reshape(-1).view(torch.uint8).reshape(batch, -1))
+    return [row.tobytes() for row in torch.cat(parts, dim=1).numpy()] if parts else [b""] * batch
 
 
 def _holds_nan(state: dict[str, Tensor]) -> bool:
