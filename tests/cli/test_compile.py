@@ -42,6 +42,18 @@ def test_json_keeps_its_contract(tmp_path):
     assert all(c.keys() >= {"scope", "dtype", "length", "eps", "method"} for c in checked["claims"])
 
 
+def test_a_new_network_takes_all_certificates_of_the_old_one_away(tmp_path):
+    folder = tmp_path / "net"
+    assert run("compile", "(aa)*", "--to", "diagonal-signed", "-o", str(folder)).code == 0
+    assert run("verify", str(folder), "--dtype", "float32", "--save").code == 0
+    assert (folder / "certificate.float32.json").exists()
+    (folder / "certificate.notes.json").write_text("{}")
+    assert run("compile", "tomita-1", "--to", "mamba", "-o", str(folder)).code == 0
+    assert not (folder / "certificate.float32.json").exists()
+    assert (folder / "certificate.notes.json").exists()
+    assert run("verify", str(folder), "--dtype", "float32").code == 0
+
+
 def test_verify(parity):
     outcome = run("verify", str(parity))
     assert outcome.code == 0

@@ -20,6 +20,7 @@ from nerode.core.errors import FormatError, InputError
 from nerode.core.files import write_atomically
 from nerode.languages.description import describe_language, language_from_description
 from nerode.languages.language import Language
+from nerode.verdict.records import DTYPES
 
 
 def write_folder(
@@ -32,11 +33,13 @@ def write_folder(
 ) -> None:
     """Writes a network, its language and, if there is one, its certificate into a folder.
 
-    The certificate is removed first and written last, so that a folder never holds one for other files.
+    Certificates, those of float formats too, are removed first and the new one is written last, so that a
+    folder never holds one for other files.
     """
     target = folder / CERTIFICATE_FILE
     try:
-        target.unlink(missing_ok=True)
+        for old in (target, *(folder / f"certificate.{dtype}.json" for dtype in DTYPES)):
+            old.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write into {folder}: {error.strerror}; choose another folder") from None
     write_atomically(folder / LANGUAGE_FILE, _text(describe_language(language, budget)))
