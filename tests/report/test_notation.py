@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.report.notation import author_list, group_name, plural, sentence, visible
+from nerode.report.notation import author_list, group_name, percent, plural, sentence, visible
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,11 @@ def test_conventions_become_sentences() -> None:
     assert sentence("a occurs before b") == "a occurs before b."
     assert sentence("(ab)* and nothing else") == "(ab)* and nothing else."
     assert sentence("") == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1.0, "100"), (0.999, "99.9"), (0.5, "50"), (0.001, "0.1"), (0.0, "0"), (-0.07, "-7"), (-0.001, "-0.1")],
+)
+def test_percentages_are_never_rounded_to_all_or_nothing(value: float, expected: str) -> None:
+    assert percent(value) == expected

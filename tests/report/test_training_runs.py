@@ -12,7 +12,6 @@ from nerode.report.training_runs import (
     axes_table,
     duration,
     live_table,
-    percent,
     results_table,
     share,
 )
@@ -77,14 +76,6 @@ def test_models_of_one_name_with_other_settings_have_their_own_medians():
         ["median", ".500"],
         ["range", ".250–.750"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [(1.0, "100"), (0.999, "99.9"), (0.5, "50"), (0.001, "0.1"), (0.0, "0"), (-0.07, "-7"), (-0.001, "-0.1")],
-)
-def test_percentages_are_never_rounded_to_all_or_nothing(value, expected):
-    assert percent(value) == expected
 
 
 def test_other_axes():

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.report.training_runs import percent
+from nerode.report.notation import percent
 
 Row = tuple[str, bool, tuple[str, ...]]
 """A name, whether it stands out, and a text for each column."""

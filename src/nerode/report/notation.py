@@ -39,6 +39,15 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def percent(value: float) -> str:
+    """Returns a share in percent that is 100 only if it is exactly 1, and 0 only if it is exactly 0."""
+    if value in (0, 1):
+        return str(int(100 * value))
+    if abs(value) < 0.005:
+        return "0.1" if value > 0 else "-0.1"
+    return "99.9" if 0.995 <= value < 1 else f"{100 * value:.0f}"
+
+
 def sentence(text: str) -> str:
     """Returns the text with a capital letter in front and a full stop at the end."""
     text = text.strip()

@@ -12,8 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from nerode.report.engine import engine_program
-from nerode.report.notation import author_list, group_name, plural, sentence, visible
-from nerode.report.training_runs import percent
+from nerode.report.notation import author_list, group_name, percent, plural, sentence, visible
 
 
 @functools.cache

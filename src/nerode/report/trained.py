@@ -149,10 +149,12 @@ def _language(task: Mapping[str, Any]) -> str:
 
 def _word_problem(settings: Mapping[str, Any]) -> str:
     """The language that tells when the product is 1, where the letters are those of the task."""
-    monoid = settings.get("monoid", "")
+    monoid = settings.get("monoid")
     if not monoid or settings.get("tokens", 1) != 1:
         return ""
-    return {"elements": monoid, "generators": f"{monoid}-generators"}.get(settings.get("letters", ""), "")
+    return {"elements": f"{monoid}", "generators": f"{monoid}-generators"}.get(
+        settings.get("letters", ""), ""
+    )
 
 
 def _title(title: str) -> str:

@@ -166,15 +166,6 @@ def share(value: float) -> str:
     return f"{math.copysign(min(max(abs(value), 0.001), 0.999), value):.3f}".replace("0.", ".", 1)
 
 
-def percent(value: float) -> str:
-    """Returns a share in percent that is 100 only if it is exactly 1, and 0 only if it is exactly 0."""
-    if value in (0, 1):
-        return str(int(100 * value))
-    if abs(value) < 0.005:
-        return "0.1" if value > 0 else "-0.1"
-    return "99.9" if 0.995 <= value < 1 else f"{100 * value:.0f}"
-
-
 def duration(seconds: float) -> str:
     """Returns a time in the unit that one would say it in."""
     if seconds < 90:
