@@ -21,23 +21,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.certificates.certificate import VALID_PREFIXES, Claim, content_hash, language_claim, noise_claim
+from nerode.certificates.certificate import Claim, content_hash, language_claim, noise_claim
 from nerode.certificates.checker_problem import (
     LANGUAGE_TASKS,
     Evidence,
     Failure,
     Problem,
     agrees,
+    followed_letters,
     refuse_unless_implied,
     refute,
 )
 from nerode.certificates.checker_records import Layer
 from nerode.certificates.checker_span_network import LayerState, SpanNetwork
-from nerode.certificates.checker_spans import ONE, Span, inner, outer
+from nerode.certificates.checker_spans import ONE, Span, inner, outer, read_rational
 from nerode.core.errors import InputError
-from nerode.core.exact import read_exact
 from nerode.languages.alphabet import Word
-from nerode.languages.language import Language, Legal
+from nerode.languages.language import Legal
 
 METHOD = "boxes"
 
@@ -94,7 +94,7 @@ def verify_boxes(problem: Problem, evidence: Evidence, claims: Sequence[Claim]) 
     task = evidence["task"]
     if task not in LANGUAGE_TASKS:
         return Failure(what=f"this method does not show the task {str(task)[:40]!r}", entry=f"{entry}.task")
-    eps = _number(evidence["eps"], "the noise")
+    eps = read_rational(evidence["eps"], "the noise")
     if eps <= 0:
         return Failure(what=f"the noise {eps} is not above 0", entry=f"{entry}.eps")
     places = _read_places(evidence["layers"], problem.network.layers)
@@ -113,29 +113,30 @@ def _search(
     expected = language.legal(language.initial())
     if not agrees(task, expected, problem.network.empty):
         return refute(language.alphabet, (), expected, problem.network.empty)
+    entry = f"evidence.{METHOD}.layers"
     noise = outer(eps, eps)[1]
     moves: dict[tuple[Cell, int], tuple[Cell, Legal | None]] = {}
     try:
         start = (places.cell(steps.start()), language.initial())
     except _Escape:
-        return Failure(what="the start is in none of the intervals", entry=f"evidence.{METHOD}.layers")
+        return Failure(what="the start is in none of the intervals", entry=entry)
     seen: set[tuple[Cell, Hashable]] = {start}
     queue: list[tuple[Cell, Hashable, Word]] = [(*start, ())]
     for cell, configuration, word in queue:
-        for letter in _followed(language, configuration, task):
+        for letter in followed_letters(language, configuration, task):
             if (cell, letter) not in moves:
                 problem.budget.check("elements", len(seen), cells=len(seen))
                 images, answer = steps.step(places.boxes(cell), letter, noise)
                 try:
                     moves[cell, letter] = places.cell(images), answer
                 except _Escape as escape:
-                    return _escaped(
-                        problem, steps, task, (*word, letter), f"moves {escape}, outside the intervals"
-                    )
+                    how = f"moves {escape}, outside the intervals"
+                    return explain_escape(problem, steps, task, (*word, letter), how, entry=entry)
             new, got = moves[cell, letter]
             target = language.advance(configuration, letter)
             if got is None:
-                return _escaped(problem, steps, task, (*word, letter), "leaves a score on both sides of 1/2")
+                how = "leaves a score on both sides of 1/2"
+                return explain_escape(problem, steps, task, (*word, letter), how, entry=entry)
             if not agrees(task, language.legal(target), got):
                 return refute(language.alphabet, (*word, letter), language.legal(target), got)
             if (new, target) not in seen:
@@ -144,30 +145,37 @@ def _search(
     return None
 
 
-def _escaped(problem: Problem, steps: SpanNetwork, task: str, word: Word, how: str) -> Failure:
-    """A word on which the network fails even without noise, or where the intervals are not closed."""
-    failure = fails_without_noise(problem, steps, task)
+def explain_escape(
+    problem: Problem, steps: SpanNetwork, task: str, word: Word, how: str, *, entry: str
+) -> Failure:
+    """Returns a word on which the network fails even without noise, or where states get out of hand.
+
+    Args:
+        problem: network, language and budget.
+        steps: the network on spans.
+        task: what is shown.
+        word: leads to the states, its last letter out of hand.
+        how: what the last letter does.
+        entry: the entry of the certificate that says otherwise.
+    """
+    failure = _fails_without_noise(problem, steps, task)
     if failure is not None:
         return failure
     alphabet = problem.language.alphabet
     before = alphabet.decode(word[:-1]) if len(word) > 1 else "the start"
     return Failure(
-        what=f"after {before} the letter {alphabet.symbols[word[-1]]}, with noise, {how}",
-        entry=f"evidence.{METHOD}.layers",
+        what=f"after {before} the letter {alphabet.symbols[word[-1]]}, with noise, {how}", entry=entry
     )
 
 
-def fails_without_noise(problem: Problem, steps: SpanNetwork, task: str) -> Failure | None:
-    """Returns a failure on a short word, without noise, after which the answer is settled and wrong.
-
-    None if none is found before the time of the problem is up.
-    """
+def _fails_without_noise(problem: Problem, steps: SpanNetwork, task: str) -> Failure | None:
+    """A failure on a short word, after which the answer is settled and wrong; None if there was no time."""
     language, budget = problem.language, problem.budget
     queue: list[tuple[list[LayerState], Hashable, Word]] = [(steps.start(), language.initial(), ())]
     for states, configuration, word in queue:
         if budget.elapsed() > budget.seconds:
             return None
-        for letter in _followed(language, configuration, task):
+        for letter in followed_letters(language, configuration, task):
             target = language.advance(configuration, letter)
             new, got = steps.step(states, letter, 0)
             if got is not None and not agrees(task, language.legal(target), got):
@@ -175,12 +183,6 @@ def fails_without_noise(problem: Problem, steps: SpanNetwork, task: str) -> Fail
             if len(queue) < _PATIENCE:
                 queue.append((new, target, (*word, letter)))
     return None
-
-
-def _followed(language: Language, configuration: Hashable, task: str) -> Sequence[int]:
-    if task == VALID_PREFIXES:
-        return sorted(language.legal(configuration).symbols)
-    return range(len(language.alphabet))
 
 
 def _read_places(data: Json, layers: Sequence[Layer]) -> _Places:
@@ -217,15 +219,8 @@ def _read_run(run: Json, layer: int) -> tuple[int, list[tuple[Fraction, Fraction
     for pair in data:
         if not isinstance(pair, list) or len(pair) != 2:
             raise InputError(f"an interval of layer {layer} is not a pair")
-        low, high = (_number(end, f"an interval of layer {layer}") for end in pair)
+        low, high = (read_rational(end, f"an interval of layer {layer}") for end in pair)
         if low > high:
             raise InputError(f"an interval of layer {layer} ends at {high} before it begins at {low}")
         intervals.append((low, high))
     return count, intervals
-
-
-def _number(text: Json, what: str) -> Fraction:
-    value = read_exact(text)
-    if not isinstance(value, int | Fraction):
-        raise InputError(f"{what} has the irrational number {value}")
-    return Fraction(value)

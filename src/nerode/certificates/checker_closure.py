@@ -131,13 +131,13 @@ def _breadth_first(
             try:
                 new, answer = evaluator.step(states, letter)
             except Undecided as doubt:
-                word = (*_word(came, i), letter)
+                word = (*word_to(came, i), letter)
                 where = language.alphabet.decode(word)
                 return stop(
                     Failure(what=f"after {where} the network has no answer: {doubt}", entry="network")
                 )
             if not agrees(task, allowed(target), answer):
-                word = (*_word(came, i), letter)
+                word = (*word_to(came, i), letter)
                 return stop(refute(language.alphabet, word, allowed(target), answer))
             reached = (new, target)
             if reached not in number:
@@ -161,7 +161,8 @@ def find_failure(problem: Problem, task: str) -> Failure | None:
         return None
 
 
-def _word(came: list[tuple[int, int]], i: int) -> Word:
+def word_to(came: list[tuple[int, int]], i: int) -> Word:
+    """Returns the word to configuration i, from where each came and by which letter; 0 is the start."""
     letters = []
     while i > 0:
         i, letter = came[i]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,6 +86,13 @@ def refute(alphabet: Alphabet, word: Word, expected: Legal, got: Legal) -> Failu
         ),
         refutation=refutation,
     )
+
+
+def followed_letters(language: Language, configuration: Hashable, task: str) -> Sequence[int]:
+    """Returns the letters that a search for a task reads: all, or the legal ones for valid prefixes."""
+    if task == VALID_PREFIXES:
+        return sorted(language.legal(configuration).symbols)
+    return range(len(language.alphabet))
 
 
 def agrees(task: str, expected: Legal, got: Legal) -> bool:

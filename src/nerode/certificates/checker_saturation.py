@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.certificates.certificate import VALID_PREFIXES, Claim, language_claim
+from nerode.certificates.checker_closure import word_to
 from nerode.certificates.checker_evaluation import Evaluator, States
 from nerode.certificates.checker_problem import (
     LANGUAGE_TASKS,
@@ -31,7 +32,6 @@ from nerode.certificates.checker_problem import (
 )
 from nerode.certificates.checker_records import Fixed, Gated, Layer, Row, before, now, seen_unit
 from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
 from nerode.languages.language import Legal
 
 METHOD = "saturating-closure"
@@ -138,7 +138,7 @@ def _search(
             target = language.advance(configuration, letter)
             wanted: Legal = language.legal(target)
             if not agrees(task, wanted, answer):
-                return refute(language.alphabet, (*_word(came, i), letter), wanted, answer), len(order), ""
+                return refute(language.alphabet, (*word_to(came, i), letter), wanted, answer), len(order), ""
             _, stream = evaluator.run_layers(states, letter)
             reached = (_capped(problem, tallies, states, new, stream), target)
             if reached not in number:
@@ -188,11 +188,3 @@ def _number(value: object) -> Fraction:
     if not isinstance(value, int | Fraction):
         raise InputError(f"{str(value)[:40]} is not rational; caps are for rational networks")
     return Fraction(value)
-
-
-def _word(came: list[tuple[int, int]], i: int) -> Word:
-    letters = []
-    while i > 0:
-        i, letter = came[i]
-        letters.append(letter)
-    return tuple(reversed(letters))

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from nerode.certificates.checker_records import Row
 from nerode.core.errors import InputError
-from nerode.core.exact import Cyclotomic, Exact
+from nerode.core.exact import Cyclotomic, Exact, read_exact
 
 Span = tuple[int, int]
 
@@ -39,6 +39,18 @@ def rational(value: Exact) -> Fraction:
     """
     if isinstance(value, Cyclotomic):
         raise InputError(f"the number {value} is irrational; boxes are for rational networks")
+    return Fraction(value)
+
+
+def read_rational(text: object, what: str) -> Fraction:
+    """Returns the number of a written form.
+
+    Raises:
+        InputError: if it is none, or irrational; `what` says what has it.
+    """
+    value = read_exact(text)  # type: ignore[arg-type]
+    if isinstance(value, Cyclotomic):
+        raise InputError(f"{what} has the irrational number {value}")
     return Fraction(value)
 
 

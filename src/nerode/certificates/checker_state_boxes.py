@@ -18,26 +18,26 @@ from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from nerode.certificates.certificate import VALID_PREFIXES, Claim, content_hash, language_claim, noise_claim
-from nerode.certificates.checker_boxes import fails_without_noise
+from nerode.certificates.certificate import Claim, content_hash, language_claim, noise_claim
+from nerode.certificates.checker_boxes import explain_escape
 from nerode.certificates.checker_problem import (
     LANGUAGE_TASKS,
     Evidence,
     Failure,
     Problem,
     agrees,
+    followed_letters,
     refuse_unless_implied,
     refute,
 )
 from nerode.certificates.checker_records import Layer
 from nerode.certificates.checker_rounding import refuse_rounding
 from nerode.certificates.checker_span_network import LayerState, SpanNetwork
-from nerode.certificates.checker_spans import inner, outer
+from nerode.certificates.checker_spans import inner, outer, read_rational
 from nerode.certificates.rounded_claims import rounded_claim
 from nerode.core.errors import InputError
-from nerode.core.exact import read_exact
 from nerode.languages.alphabet import Word
-from nerode.languages.language import Language, Legal
+from nerode.languages.language import Legal
 
 METHOD = "state-boxes"
 
@@ -61,7 +61,7 @@ def verify_state_boxes(problem: Problem, evidence: Evidence, claims: Sequence[Cl
         return Failure(what=f"this method does not show the task {str(task)[:40]!r}", entry=f"{entry}.task")
     if type(letters) is not int or not 0 <= letters <= _MOST_LETTERS:
         return Failure(what=f"{str(letters)[:40]} last letters", entry=f"{entry}.letters")
-    eps = _number(evidence["eps"], "the noise")
+    eps = read_rational(evidence["eps"], "the noise")
     if eps <= 0:
         return Failure(what=f"the noise {eps} is not above 0", entry=f"{entry}.eps")
     outside, inside = _read_boxes(evidence["boxes"], problem.network.layers)
@@ -90,27 +90,31 @@ def _check_edges(
 ) -> Failure | None:
     """Looks at every node and letter, and notes the answers of the nodes; no box may be left over."""
     language, steps = problem.language, SpanNetwork(problem.network)
+    entry = f"evidence.{METHOD}.boxes"
     expected[0] = language.legal(language.initial())
     if not agrees(task, expected[0], problem.network.empty):
         return refute(language.alphabet, (), expected[0], problem.network.empty)
     if not _contains(inside[0], steps.start()):
-        return Failure(what="the start is not in its box", entry=f"evidence.{METHOD}.boxes")
+        return Failure(what="the start is not in its box", entry=entry)
     noise = outer(eps, eps)[1]
     seen = 1
     for here, word, letter, there, configuration in _edges(problem, task, letters, len(inside)):
         seen = max(seen, there + 1)
         if there >= len(inside):
-            return Failure(what=f"there are more than {len(inside)} nodes", entry=f"evidence.{METHOD}.boxes")
+            return Failure(what=f"there are more than {len(inside)} nodes", entry=entry)
         expected[there] = language.legal(configuration)
         images, got = steps.step(outside[here], letter, noise)
+        how = None
         if got is None:
-            return _not_closed(problem, steps, task, (*word, letter), "leaves the answer open")
-        if not agrees(task, expected[there], got):
-            return _not_closed(problem, steps, task, (*word, letter), "makes the answer wrong")
-        if not _contains(inside[there], images):
-            return _not_closed(problem, steps, task, (*word, letter), "leads out of the box of its node")
+            how = "leaves the answer open somewhere in the box"
+        elif not agrees(task, expected[there], got):
+            how = "makes the answer wrong in the whole box"
+        elif not _contains(inside[there], images):
+            how = "leads out of the box of its node"
+        if how is not None:
+            return explain_escape(problem, steps, task, (*word, letter), how, entry=entry)
     if seen != len(inside):
-        return Failure(what=f"{len(inside)} boxes for {seen} nodes", entry=f"evidence.{METHOD}.boxes")
+        return Failure(what=f"{len(inside)} boxes for {seen} nodes", entry=entry)
     return None
 
 
@@ -123,7 +127,7 @@ def _edges(
     number: dict[Node, int] = {start: 0}
     queue: list[tuple[Node, Word]] = [(start, ())]
     for (configuration, last), word in queue:
-        for letter in _followed(language, configuration, task):
+        for letter in followed_letters(language, configuration, task):
             problem.budget.check("states", len(number), nodes=len(number))
             recent = (*last, letter)
             reached: Node = (
@@ -138,30 +142,11 @@ def _edges(
                 return
 
 
-def _followed(language: Language, configuration: Hashable, task: str) -> Sequence[int]:
-    if task == VALID_PREFIXES:
-        return sorted(language.legal(configuration).symbols)
-    return range(len(language.alphabet))
-
-
 def _contains(box: Box, states: Sequence[LayerState]) -> bool:
     return all(
         low <= span[0] and span[1] <= high
         for wanted, found in zip(box, states, strict=True)
         for (low, high), span in zip(wanted, found, strict=True)
-    )
-
-
-def _not_closed(problem: Problem, steps: SpanNetwork, task: str, word: Word, how: str) -> Failure:
-    """A word on which the network fails even without noise, or where the boxes are not closed."""
-    failure = fails_without_noise(problem, steps, task)
-    if failure is not None:
-        return failure
-    alphabet = problem.language.alphabet
-    before = alphabet.decode(word[:-1]) if len(word) > 1 else "the start"
-    return Failure(
-        what=f"from the box after {before} the letter {alphabet.symbols[word[-1]]}, with noise, {how}",
-        entry=f"evidence.{METHOD}.boxes",
     )
 
 
@@ -187,15 +172,8 @@ def _read_ends(part: Json, width: int) -> list[tuple[Fraction, Fraction]]:
     for pair in part:
         if not isinstance(pair, list) or len(pair) != 2:
             raise InputError("a coordinate of a box is not a pair of ends")
-        low, high = (_number(end, "a box") for end in pair)
+        low, high = (read_rational(end, "a box") for end in pair)
         if low > high:
             raise InputError(f"a box ends at {high} before it begins at {low}")
         found.append((low, high))
     return found
-
-
-def _number(text: Json, what: str) -> Fraction:
-    value = read_exact(text)
-    if not isinstance(value, int | Fraction):
-        raise InputError(f"{what} has the irrational number {value}")
-    return Fraction(value)
