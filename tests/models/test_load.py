@@ -205,6 +205,35 @@ def test_letters_that_cannot_be_read(letters: torch.Tensor, message: str) -> Non
         model(letters)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+@pytest.mark.parametrize(
+    ("name", "target"), [("parity", "diagonal-signed"), ("s3", "dense"), ("s3", "pd-ssm")]
+)
+def test_letters_of_every_type_of_whole_numbers(name: str, target: str, dtype: torch.dtype) -> None:
+    model = load_model(network_for(name, target))
+    # As many words as letters: then torch could take bytes for a mask of the embedding.
+    words = random_words(len(model.network.alphabet), batch=len(model.network.alphabet), length=7)
+    assert torch.equal(model(words.to(dtype))[0], model(words)[0])
+    assert torch.equal(steps(model, words.to(dtype)), steps(model, words))
+
+
+def test_a_state_that_does_not_fit() -> None:
+    model = load_model(network_for("flip-flop", "diagonal"))
+    letters = torch.zeros(2, 3, dtype=torch.int64)
+    for state, message in (
+        (model.initial_state(1), "batch of 1; 2 were given"),
+        ({}, "is missing"),
+        (
+            model.initial_state(2) | {"9.h": torch.zeros(2, 1)},
+            r"'9\.h' of the state is not one of this model",
+        ),
+    ):
+        with pytest.raises(InputError, match=message):
+            model(letters, state)
+        with pytest.raises(InputError, match=message):
+            model.step(letters[:, 0], state)
+
+
 def test_the_given_state_is_not_changed() -> None:
     model = load_model(network_for("s3", "householder"))
     state = model.initial_state(2)

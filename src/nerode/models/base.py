@@ -8,7 +8,7 @@ Both take and give the same state, so that a sequence may be cut anywhere.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -123,6 +123,19 @@ def require_features(layer: Layer, x: Tensor) -> None:
             f"{type(layer).__name__} was given features of shape {tuple(x.shape)}; "
             f"it reads (batch, time, {layer.inputs}), each axis 1 or more"
         )
+
+
+def require_state(state: State, names: Collection[str], batch: int) -> None:
+    """Raises InputError unless a state has these parts and is for a batch of this size."""
+    if state.keys() != set(names):
+        odd = sorted(state.keys() ^ set(names))[0]
+        where = "is not one of this model" if odd in state else "is missing"
+        raise InputError(f"the part {odd!r} of the state {where}; `initial_state` has all of them")
+    for name, value in state.items():
+        if len(value) != batch:
+            raise InputError(
+                f"the part {name!r} of the state is for a batch of {len(value)}; {batch} were given"
+            )
 
 
 def count_numbers(tensors: Iterable[Tensor]) -> int:

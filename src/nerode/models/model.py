@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core.errors import InputError
-from nerode.models.base import Layer, State, Trace
+from nerode.models.base import Layer, State, Trace, require_state
 from nerode.models.surroundings import Block, Norm, Surroundings, make_norm
 from nerode.models.zoo import LayerConfig
 
@@ -144,7 +144,7 @@ class Model(nn.Module):
             state: the state before it; it is not changed.
         """
         self.check(x, time=False)
-        self.check_state(state, len(x))
+        require_state(state, self._state_names, len(x))
         return self.advance(x, state)
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
@@ -167,7 +167,7 @@ class Model(nn.Module):
         """
         self.check(x)
         if state is not None:
-            self.check_state(state, len(x))
+            require_state(state, self._state_names, len(x))
         return self.run(x, state)
 
     def run(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
@@ -225,18 +225,6 @@ class Model(nn.Module):
             raise InputError(
                 f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
             )
-
-    def check_state(self, state: State, batch: int) -> None:
-        """Raises InputError unless the state is one of this model, for a batch of this size."""
-        if state.keys() != self._state_names:
-            odd = sorted(state.keys() ^ self._state_names)[0]
-            where = "is not one of this model" if odd in state else "is missing"
-            raise InputError(f"the part {odd!r} of the state {where}; `initial_state` has all of them")
-        for name, value in state.items():
-            if len(value) != batch:
-                raise InputError(
-                    f"the part {name!r} of the state is for a batch of {len(value)}; {batch} were given"
-                )
 
     @functools.cached_property
     def _state_names(self) -> frozenset[str]:

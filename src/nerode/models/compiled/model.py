@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from nerode.compiler.network import Network
 from nerode.core.errors import InputError
-from nerode.models.base import State, Trace, count_numbers
+from nerode.models.base import State, Trace, count_numbers, require_state
 from nerode.models.compiled.affine_map import frozen
 from nerode.models.compiled.decoder import legal_table, make_decoder
 from nerode.models.compiled.layer import CompiledLayer
@@ -58,7 +58,8 @@ class CompiledModel(nn.Module):
 
     def step(self, x: Int[Tensor, " batch"], state: State) -> tuple[Float[Tensor, "batch outputs"], State]:
         """Returns the scores after one letter and the state after it; the given state is not changed."""
-        self._check(x, ndim=1)
+        x = self._letters(x, ndim=1)
+        require_state(state, self._state_names, len(x))
         stream, after = self.embedding[x], {}
         for number, layer in enumerate(self._layers):
             reads = stream[:, self._places(number)]
@@ -97,8 +98,9 @@ class CompiledModel(nn.Module):
         return list(self.layers)  # type: ignore[arg-type]
 
     def _run(self, x: Tensor, state: State | None) -> tuple[Tensor, dict[str, Tensor]]:
-        self._check(x, ndim=2)
+        x = self._letters(x, ndim=2)
         state = self.initial_state(len(x)) if state is None else state
+        require_state(state, self._state_names, len(x))
         stream, states = self.embedding[x], {}
         for number, layer in enumerate(self._layers):
             reads = stream[..., self._places(number)]
@@ -117,8 +119,12 @@ class CompiledModel(nn.Module):
         places: Tensor = getattr(self, f"reads_{reader}")
         return places
 
-    def _check(self, x: Tensor, *, ndim: int) -> None:
-        """Raises InputError unless x holds letters."""
+    @property
+    def _state_names(self) -> list[str]:
+        return [f"{number}.h" for number in range(len(self.layers))]
+
+    def _letters(self, x: Tensor, *, ndim: int) -> Tensor:
+        """The letters as indices (torch takes bytes for a mask), or InputError if x does not hold letters."""
         letters = len(self.network.alphabet)
         if x.ndim != ndim or 0 in x.shape:
             axes = "(batch, time)" if ndim == 2 else "(batch,)"
@@ -132,3 +138,4 @@ class CompiledModel(nn.Module):
             raise InputError(
                 f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
             )
+        return x.long()
