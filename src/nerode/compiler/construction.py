@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeVar, cast
 
 from nerode.compiler.network import Network, Origin
 from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core.errors import BudgetExceeded, InputError
 from nerode.core.refs import Reference
 from nerode.core.registry import Registry
 from nerode.languages.description import language_hash
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import ClassCondition
 from nerode.verdict.facts import Facts, LanguageCondition
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,28 @@ class Request:
     facts: Facts
     target: Architecture
     options: Options
+
+    def once(self, what: str, make: Callable[[], T]) -> T:
+        """Returns what `make` finds out about the language, made once for all targets with these facts.
+
+        A limit that no budget sets is hit again at the next target, so that it is remembered, too.
+
+        Args:
+            what: a name for it; the target must not matter for what has one name.
+            make: makes it.
+        """
+        found = self.facts.found
+        if what not in found:
+            try:
+                found[what] = make()
+            except BudgetExceeded as stop:
+                if hasattr(self.options.budget, stop.resource):
+                    raise
+                found[what] = stop
+        result = found[what]
+        if isinstance(result, BudgetExceeded):
+            raise result
+        return cast("T", result)
 
     def origin(self, *, construction: str, route: str, reference: Reference) -> Origin:
         """Returns the origin that a network made for this request carries."""

@@ -41,6 +41,11 @@ class Facts:
     budget: Budget
 
     @functools.cached_property
+    def found(self) -> dict[str, object]:
+        """What later stages have found out about the language, by name."""
+        return {}
+
+    @functools.cached_property
     def automaton(self) -> Dfa | None:
         """The minimal automaton, None if the language is not regular or too large to build."""
         if not self.profile.regular or self.profile.source != COMPUTED:

@@ -32,7 +32,7 @@ def compile_products(request: Request) -> Network:
     Implements: [Grazzi2025, Theorem 4]
     """
     dfa = automaton_of(request)
-    cascade = decompose_general(dfa, request.options.budget)
+    cascade = request.once("cascade", lambda: decompose_general(dfa, request.options.budget))
     machine = tabulate(cascade, dfa, request.options.budget)
     assembly = Assembly(request)
     layers = MachineLayers(assembly, machine)

@@ -66,7 +66,7 @@ def solvable_levels(request: Request) -> tuple[LevelMachine, str]:
     """
     dfa = automaton_of(request)
     try:
-        cascade = decompose_solvable(dfa, request.options.budget)
+        cascade = request.once("solvable cascade", lambda: decompose_solvable(dfa, request.options.budget))
     except NotSolvable as refusal:
         raise NotCompilable(request.target.name, [str(refusal)]) from None
     return tabulate(cascade, dfa, request.options.budget), cascade.route

@@ -37,7 +37,7 @@ def compile_star_free(request: Request, name: str = "star-free") -> Network:
     """
     dfa = automaton_of(request)
     try:
-        cascade = decompose(dfa, request.options.budget)
+        cascade = request.once("star-free cascade", lambda: decompose(dfa, request.options.budget))
     except NotCounterFree as refusal:
         raise NotCompilable(request.target.name, [str(refusal)]) from None
     assembly = Assembly(request)

@@ -13,6 +13,7 @@ from nerode.compiler.network import Network
 from nerode.compiler.suffixes import suffix_table
 from nerode.compiler.tables import DecisionTable
 from nerode.compiler.window_layers import Window, chains_of
+from nerode.core.budget import Budget
 from nerode.core.errors import NotCompilable
 from nerode.core.refs import Reference
 from nerode.languages.dfa import Dfa
@@ -56,14 +57,7 @@ def compile_parts(request: Request, parts: Parts, name: str, reference: Referenc
     Raises:
         BudgetExceeded: if the window has too many suffixes.
     """
-    budget = request.options.budget
-    moves: dict[int, DecisionTable[int]] = {}
-    answers: dict[int, DecisionTable[Legal]] = {}
-    for part in range(len(parts.names)):
-        if (move := suffix_table(parts.dfa, parts.moves(part), budget)) is not None:
-            moves[part] = move
-        if (answer := suffix_table(parts.dfa, parts.answers(part), budget)) is not None:
-            answers[part] = answer
+    moves, answers = request.once(f"tables of {parts.kind}", lambda: _tables(parts, request.options.budget))
     literals = [literal for table in moves.values() for literal in table.literals]
     literals += [literal for table in answers.values() for literal in table.literals]
     assembly = Assembly(request)
@@ -94,6 +88,20 @@ def compile_parts(request: Request, parts: Parts, name: str, reference: Referenc
         route=_route(parts, window, flags),
         reference=reference,
     )
+
+
+def _tables(
+    parts: Parts, budget: Budget
+) -> tuple[dict[int, DecisionTable[int]], dict[int, DecisionTable[Legal]]]:
+    """Where each part leads by the letters of the window, and what is legal in it."""
+    moves: dict[int, DecisionTable[int]] = {}
+    answers: dict[int, DecisionTable[Legal]] = {}
+    for part in range(len(parts.names)):
+        if (move := suffix_table(parts.dfa, parts.moves(part), budget)) is not None:
+            moves[part] = move
+        if (answer := suffix_table(parts.dfa, parts.answers(part), budget)) is not None:
+            answers[part] = answer
+    return moves, answers
 
 
 def _route(parts: Parts, window: Window, flags: Flags) -> str:
