@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import subprocess
 import sys
 
@@ -82,3 +83,18 @@ def test_wrong_use():
     assert run("check", "parity", "--sense", "none").code == 2
     assert run("--version").code == 0
     assert "Commands:" in run("-h").out
+
+
+def test_what_can_be_trained_is_listed():
+    from nerode.models.zoo import all_members
+
+    rows = [json.loads(line) for line in run("architectures", "--train", "--json").out.splitlines()]
+    assert [row["name"] for row in rows] == list(all_members())
+    theory = {row["name"]: row["theory"] for row in rows}
+    assert theory["mamba"]
+    assert theory["hawk"]
+    assert not theory["mingru"]
+    assert "mingru" in run("architectures", "--train").out
+    refused = run("train", "parity", "--arch", "mingrus")
+    assert refused.code == 2
+    assert "nerode architectures --train" in refused.err

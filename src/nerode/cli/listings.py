@@ -43,9 +43,13 @@ def languages(suite: str | None, as_json: bool) -> None:
 
 
 @click.command()
+@click.option("--train", "to_train", is_flag=True, help="List what `nerode train --arch` takes instead.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object an architecture and line.")
-def architectures(as_json: bool) -> None:
+def architectures(to_train: bool, as_json: bool) -> None:
     """List the architectures and the classes that decide what they can express."""
+    if to_train:
+        _list_zoo(as_json)
+        return
     if as_json:
         for row in ARCHITECTURES.values():
             properties = row.properties
@@ -69,7 +73,8 @@ def architectures(as_json: bool) -> None:
         return
     from nerode.report.terminal import make_console, name_table
 
-    make_console().print(
+    console = make_console()
+    console.print(
         name_table(
             ("name", "update", "class", "source"),
             [
@@ -78,3 +83,37 @@ def architectures(as_json: bool) -> None:
             ],
         )
     )
+    console.print("\nTheory speaks of these. `nerode architectures --train` lists what can be trained.")
+
+
+def _list_zoo(as_json: bool) -> None:
+    """The names of the zoo, with what differs from the kind of layer, and whether theory has a row."""
+    from nerode.models.zoo import all_members
+
+    members = all_members()
+    if as_json:
+        for member in members.values():
+            item = {
+                "name": member.name,
+                "kind": member.kind.name,
+                "title": member.kind.title,
+                "update": member.kind.equation,
+                "settings": dict(member.settings),
+                "theory": _has_theory(member.name),
+                "reference": str(member.kind.reference),
+            }
+            click.echo(json.dumps(item, ensure_ascii=False))
+        return
+    from nerode.report.terminal import make_console, name_table
+
+    cells = []
+    for member in members.values():
+        settings = ", ".join(f"{key} {value}" for key, value in member.settings.items())
+        title = f"{member.kind.title} ({settings})" if settings else member.kind.title
+        theory = "yes" if _has_theory(member.name) else "–"
+        cells.append((member.name, title, member.kind.equation, theory, str(member.kind.reference)))
+    make_console().print(name_table(("name", "layer", "update", "theory", "source"), cells))
+
+
+def _has_theory(name: str) -> bool:
+    return ALIASES.get(name, name) in ARCHITECTURES

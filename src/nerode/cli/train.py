@@ -198,7 +198,7 @@ def _specs(
         return specs_of_seeds(tables, seeds=chosen)
     names = split_names(arch)
     if names is None:
-        raise InputError("name what to train: --arch mamba,lstm (`nerode architectures` lists more)")
+        raise InputError("name what to train: --arch mamba,lstm (`nerode architectures --train` lists more)")
     if certify:
         from nerode.analysis.proofs.run_proofs import certify_tables
 

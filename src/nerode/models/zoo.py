@@ -78,7 +78,7 @@ class LayerConfig:
         return LayerConfig(name=self.name, settings=to_mapping(settings))
 
 
-ZOO: Registry[Member] = Registry("architecture of the zoo", hint="`nerode architectures` lists them.")
+ZOO: Registry[Member] = Registry("architecture of the zoo", hint="`nerode architectures --train` lists them.")
 
 
 def register(kind: Kind, **variants: Mapping[str, Any]) -> Kind:
