@@ -62,7 +62,7 @@ def compile_elman_tanh(request: Request) -> Network:
     if request.target.name == "gru":
         raise NotCompilable("gru", ["a GRU has gates; see gated-cells"])
     dfa = automaton_of(request)
-    coding = code_by_thresholds(dfa)
+    coding = request.once("threshold coding", lambda: code_by_thresholds(dfa))
     gain = saturating_gain(coding.spread)
     names = [unit.name for unit in coding.units]
     bits = [_HALF * (1 + direction(name)) for name in names]
@@ -89,7 +89,7 @@ def compile_elman_clip(request: Request) -> Network:
     named architecture has such units, so the construction is not in the table.
     """
     dfa = automaton_of(request)
-    coding = code_by_thresholds(dfa)
+    coding = request.once("threshold coding", lambda: code_by_thresholds(dfa))
     names = [unit.name for unit in coding.units]
     bits = [direction(name) for name in names]
     rows = [4 * (unit_sum(dfa, coding, unit, bits) + _HALF) + _HALF for unit in coding.units]
@@ -161,7 +161,7 @@ def _compile_one_hot(
 
 def _compile_steps(request: Request, dfa: Dfa) -> Network:
     """Two units for each threshold: [s ≥ 0] = relu(s + 1) - relu(s) for whole s."""
-    coding = code_by_thresholds(dfa)
+    coding = request.once("threshold coding", lambda: code_by_thresholds(dfa))
     pairs = [(f"{unit.name} +1", f"{unit.name} +0") for unit in coding.units]
     bits = [direction(above) - direction(below) for above, below in pairs]
     sums = [unit_sum(dfa, coding, unit, bits) for unit in coding.units]

@@ -57,7 +57,7 @@ def compile_gated_cells(request: Request) -> Network:
     if cell not in CELL_STATES:
         raise NotCompilable(cell, [f"{cell} is not one of the cells {', '.join(CELL_STATES)}"])
     dfa = automaton_of(request)
-    coding = code_by_thresholds(dfa)
+    coding = request.once("threshold coding", lambda: code_by_thresholds(dfa))
     gain = saturating_gain(2 * coding.spread)
     gate = _gate_bias(coding.spread)
     scale = Fraction(1) if cell != "lstm" else _COARSE if coding.spread <= _MANY else _FINE
