@@ -78,13 +78,14 @@ class Converter:
         return number
 
     def _round(self, value: Exact, place: str) -> tuple[float, bool]:
+        rational = isinstance(value, int | Fraction)
         try:
-            number = self._nearest(to_float(value))
+            number = self._nearest_rational(Fraction(value)) if rational else self._nearest(to_float(value))
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
             raise self._too_large(write_exact(value), place)
-        return number, isinstance(value, int | Fraction) and Fraction(number) == value
+        return number, rational and Fraction(number) == value
 
     def _convert_logarithm(self, weight: LogSum, place: str) -> float:
         total = math.fsum(float(scale) * _logarithm(ratio) for scale, ratio in weight)
@@ -95,6 +96,13 @@ class Converter:
         if number != 0:
             self.rounded.append(RoundedWeight(place=place, exact=text, rounded=number))
         return number
+
+    def _nearest_rational(self, value: Fraction) -> float:
+        """The nearest number of the type, or the even one of two; float64 on the way would round twice."""
+        form = torch.finfo(self.dtype)
+        exponent = max(_exponent(value), _exponent(Fraction(form.tiny)))
+        unit = Fraction(2) ** exponent * Fraction(form.eps)
+        return self._nearest(float(round(value / unit) * unit))
 
     def _nearest(self, number: float) -> float:
         return float(torch.tensor(number, dtype=torch.float64).to(self.dtype))
@@ -113,3 +121,12 @@ def _logarithm(ratio: Fraction) -> float:
         return math.log(ratio)
     except (OverflowError, ValueError):
         return math.log(ratio.numerator) - math.log(ratio.denominator)
+
+
+def _exponent(value: Fraction) -> int:
+    """The e with 2^e ≤ |value| < 2^(e + 1); that of 0 is below all others that matter."""
+    if value == 0:
+        return -10_000
+    size = abs(value)
+    guess = size.numerator.bit_length() - size.denominator.bit_length()
+    return guess if size >= Fraction(2) ** guess else guess - 1
