@@ -61,6 +61,19 @@ def test_verify(parity):
     assert run("verify", str(parity), "--dtype", "bfloat16").code == 0
 
 
+def test_verify_says_about_which_language(parity, tmp_path):
+    unnamed = "a regular language of 2 states over {a}; its file calls it "
+    assert run("verify", str(parity)).out.splitlines()[0] == f"{unnamed}'(aa)*'"
+    folder = tmp_path / "tomita-1"
+    assert run("compile", "tomita-1", "--to", "mamba", "-o", str(folder)).code == 0
+    assert run("verify", str(folder)).out.splitlines()[0].startswith("tomita-1: ")
+    path = copy(parity, tmp_path / "copy") / "language.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "name": "tomita-1"}))
+    told = run("verify", str(path.parent))
+    assert told.code == 0
+    assert told.out.splitlines()[0] == f"{unnamed}'tomita-1'"
+
+
 def test_refusing_is_an_answer_with_all_reasons():
     outcome = run("compile", "parity", "--to", "mamba", "--json")
     assert outcome.code == 1

@@ -80,11 +80,13 @@ class CheckResult:
         ok: whether every claim of the certificate holds.
         claims: the claims that hold; none unless all do.
         failure: why the certificate is refused.
+        language: what the claims are about, as the checker has read it; None if the certificate is refused.
     """
 
     ok: bool
     claims: tuple[Claim, ...]
     failure: Failure | None
+    language: Language | None = None
 
 
 def check_folder(path: Path | str, *, budget: Budget | None = None) -> CheckResult:
@@ -133,7 +135,9 @@ def _check(
         )
     problem = Problem(network=read, language=spoken, evidence=stated.evidence, budget=budget or Budget())
     failure = _first_failure(problem, stated)
-    return _refused(failure) if failure else CheckResult(ok=True, claims=stated.claims, failure=None)
+    if failure is not None:
+        return _refused(failure)
+    return CheckResult(ok=True, claims=stated.claims, failure=None, language=spoken)
 
 
 def _failing_word(

@@ -66,6 +66,8 @@ class RepresentationCheck:
     Attributes:
         ok: whether every claim of the certificate holds.
         problem: why not, in one sentence; "" if it does.
+        group: in which letters are multiplied.
+        letters: how many of its elements are read.
         margin: how far the right score is above all others at the exact points, at least.
         dtype: the floats of the model.
         length: the model is right up to this length in its floats.
@@ -73,6 +75,8 @@ class RepresentationCheck:
 
     ok: bool
     problem: str = ""
+    group: str = ""
+    letters: int = 0
     margin: float = 0.0
     dtype: str = ""
     length: int = 0
@@ -124,7 +128,14 @@ def check_polished(folder: Path, *, budget: Budget | None = None) -> Representat
         _compare(proof, smallest, length, weights.dtype)
     except Refused as refused:
         return RepresentationCheck(ok=False, problem=str(refused))
-    return RepresentationCheck(ok=True, margin=_float_below(smallest), dtype=weights.dtype, length=length)
+    return RepresentationCheck(
+        ok=True,
+        group=proof.group.name,
+        letters=len(proof.letters),
+        margin=_float_below(smallest),
+        dtype=weights.dtype,
+        length=length,
+    )
 
 
 def _generating_letters(group: FiniteMonoid, letters: Sequence[int]) -> list[int]:

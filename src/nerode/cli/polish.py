@@ -89,6 +89,7 @@ def _check(folder: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(asdict(found), ensure_ascii=False))
     elif found.ok:
+        click.echo(f"products in {found.group}, {found.letters} letters")
         click.echo(polished_lines(margin=found.margin, length=found.length, dtype=found.dtype))
     else:
         click.echo(f"✗ refused: {found.problem}", err=True)

@@ -18,7 +18,7 @@ from nerode.certificates.representation_files import is_polished
 from nerode.cli.options import budget_options, make_budget
 from nerode.core.budget import Budget
 from nerode.core.errors import InputError, UnknownName
-from nerode.report.claims import claim_line, polished_lines
+from nerode.report.claims import claim_line, language_line, polished_lines
 from nerode.verdict.records import DTYPES
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Bud
     if as_json:
         click.echo(json.dumps(_object(result, []), ensure_ascii=False))
     elif failure is None:
+        click.echo(f"products in {found.group}, {found.letters} letters")
         click.echo(polished_lines(margin=found.margin, length=found.length, dtype=found.dtype))
     else:
         _print_failure("refused", failure)
@@ -129,6 +130,8 @@ def _is_good(seen: Examination, result: CheckResult) -> bool:
 
 
 def _print(result: CheckResult, found: list[Examination]) -> None:
+    if result.language is not None:
+        click.echo(language_line(result.language))
     if not result.ok:
         assert result.failure is not None
         _print_failure("refused", result.failure)

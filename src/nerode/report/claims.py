@@ -11,6 +11,10 @@ from nerode.certificates.certificate import (
     WINDOW,
     Claim,
 )
+from nerode.core.errors import NerodeError
+from nerode.languages.bestiary import lookup_language
+from nerode.languages.description import language_hash
+from nerode.languages.language import Language
 
 
 def claim_line(claim: Claim) -> str:
@@ -32,6 +36,29 @@ def claim_line(claim: Claim) -> str:
     if claim.task == RECOGNISE:
         parts.append("membership only")
     return f"{mark} {', '.join(parts)}  [{claim.method}]"
+
+
+def language_line(language: Language) -> str:
+    """Returns which language claims are about.
+
+    A file may call its language as it likes, so a name is only taken over from the bestiary, where it stands
+    for the same language.
+    """
+    if is_named_rightly(language):
+        return f"{language.name}: {language.convention}"
+    states = language.num_states() if language.regular else None
+    size = "" if states is None else f" of {states:,} state{'' if states == 1 else 's'}"
+    alphabet = language.alphabet.describe()
+    return f"a {language.kind} language{size} over {{{alphabet}}}; its file calls it {language.name!r}"
+
+
+def is_named_rightly(language: Language) -> bool:
+    """Whether the bestiary has a language of this name, and it is this one."""
+    try:
+        known = lookup_language(language.name)
+    except NerodeError:
+        return False
+    return known is not None and language_hash(known) == language_hash(language)
 
 
 def polished_lines(*, margin: float, length: int, dtype: str) -> str:
