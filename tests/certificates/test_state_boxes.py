@@ -91,6 +91,20 @@ def test_weaker_tasks_are_certified_as_such():
         assert not verdict(network, language, changed(certificate, task=PREDICT)).ok
 
 
+def test_what_is_certified_is_accepted_where_a_score_that_does_not_matter_is_open():
+    """A symbol whose score is on both sides of 1/2 in one box; membership is settled all the same."""
+    scores = CELL.network.decoder.scores
+    for threshold in (Fraction(9, 10), Fraction(3, 2)):
+        open_scores = replace(
+            scores, bias=(Fraction(1, 2) - threshold, *scores.bias[1:]), rows=(((0, 1),), *scores.rows[1:])
+        )
+        network = replace(CELL.network, decoder=replace(CELL.network.decoder, scores=open_scores))
+        found = certify_state_boxes(network, CELL.language, task=RECOGNISE)
+        assert isinstance(found, Unproved) or verdict(network, CELL.language, found).ok
+        # Where the boxes keep clear of the threshold there is a proof.
+        assert isinstance(found, Certificate) or threshold < 1
+
+
 def with_eps(certificate, eps):
     claims = (certificate.claims[0], noise_claim(task=certificate.claims[0].task, method=METHOD, eps=eps))
     return changed(certificate, claims=claims, eps=str(eps))
