@@ -97,7 +97,7 @@ def _reflection_size(facts: Facts, architecture: Architecture) -> Size:
     on_states = _swap_size(facts, architecture)
     group = facts.group_of_language
     room = None if group is None else reflection_room(group.structure.name)
-    if room is None or on_states.factors is None or room[1] >= on_states.factors:
+    if room is None or (room[1], room[0]) >= (on_states.factors or 0, on_states.width or 0):
         return on_states
     return Size(layers=1, width=room[0], factors=room[1])
 
