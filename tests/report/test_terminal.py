@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from nerode.algebra.profile import profile
 from nerode.algebra.records import Profile
 from nerode.languages.bestiary import find_language
-from nerode.report.terminal import check_view, make_console, name_table, quote, task_sentence
+from nerode.report.terminal import check_view, make_console, name_table, quote
 from nerode.verdict.decide import decide
 from nerode.verdict.records import Sense, Task, VerdictTable
 from tests.report.cases import PARITY, PARITY_PROFILE, verdict
@@ -201,11 +201,6 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
 )
 def test_names_are_quoted_for_a_shell(name: str, word: str) -> None:
     assert quote(name) == word
-
-
-def test_each_task_has_its_sentence() -> None:
-    assert "follow" in task_sentence(Task.PREDICT)
-    assert "members" in task_sentence(Task.RECOGNISE)
 
 
 def test_output_that_is_no_terminal_is_plain_and_wide(

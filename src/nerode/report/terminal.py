@@ -14,7 +14,7 @@ from rich.text import Text
 from nerode.algebra.records import Profile
 from nerode.languages.language import Language
 from nerode.report.notation import visible
-from nerode.verdict.records import Sense, Status, Task, Verdict, VerdictTable
+from nerode.verdict.records import Sense, Status, Verdict, VerdictTable
 
 _MARKS = {Status.YES: ("✓", "green"), Status.NO: ("✗", "red"), Status.OPEN: ("?", "yellow")}
 
@@ -225,13 +225,6 @@ def _plain_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> 
         # As Text, because a plain string would be read as markup: [ab] is no style.
         view.add_row(*map(Text, row))
     return view
-
-
-def task_sentence(task: Task) -> str:
-    """What the marks answer, in words."""
-    if task is Task.PREDICT:
-        return "can it predict exactly what may follow every valid prefix, at every length?"
-    return "can it tell members from non-members, at every length?"
 
 
 class _Console(Console):
