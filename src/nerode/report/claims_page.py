@@ -22,8 +22,8 @@ Written by `nerode reproduce --all --table > experiments/README.md` from the JSO
 [reproduce/](reproduce). Each table's command makes its runs (or takes those that are there) and, with
 `--keep experiments`, its files. Runs are at CPU scale: the claim of the paper on a smaller task, with smaller
 models and a corrected protocol (disjoint splits, longer bins that are longer, nothing chosen by a test, every
-seed counted); what is smaller stands in each file. `nerode reproduce PAPER:TABLE --scale paper` writes the
-published configuration as a sweep file.
+seed counted); what is smaller stands in each file. A range of lengths is tested at four of them, its ends
+among them. `nerode reproduce PAPER:TABLE --scale paper` writes the published configuration as a sweep file.
 """
 
 HEADINGS = ("task", "model", "published", "ours: median (range)", "seeds", "theory", "verdict")
