@@ -78,14 +78,16 @@ class Converter:
         return number
 
     def _round(self, value: Exact, place: str) -> tuple[float, bool]:
-        rational = isinstance(value, int | Fraction)
         try:
-            number = self._nearest_rational(Fraction(value)) if rational else self._nearest(to_float(value))
+            if isinstance(value, int | Fraction):
+                number = self._nearest_rational(Fraction(value))
+            else:
+                number = self._nearest(to_float(value))
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
             raise self._too_large(write_exact(value), place)
-        return number, rational and Fraction(number) == value
+        return number, isinstance(value, int | Fraction) and Fraction(number) == value
 
     def _convert_logarithm(self, weight: LogSum, place: str) -> float:
         total = math.fsum(float(scale) * _logarithm(ratio) for scale, ratio in weight)
