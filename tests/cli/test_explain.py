@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 
@@ -107,3 +108,11 @@ def test_an_existing_page_survives_a_language_that_cannot_be_read(tmp_path: Path
     path.write_text("old")
     assert run("explain", "(a", "-o", str(path)).code == 2
     assert path.read_text() == "old"
+
+
+def test_the_page_names_the_command_that_makes_it_again(tmp_path):
+    page = tmp_path / "my page.html"
+    outcome = run("explain", "H (b -> Y a)", "--ltl", "--alphabet", "ab", "--no-networks", "-o", str(page))
+    assert outcome.code == 0, outcome.err
+    text = html.unescape(page.read_text(encoding="utf-8"))
+    assert f'nerode explain "H (b -> Y a)" --ltl --alphabet ab -o "{page}"' in text
