@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import polish
 from nerode.report.claims_page import claims_page
 from nerode.report.reproductions import table_markdown
 from nerode.reproduce.agreement import RULE
@@ -76,3 +77,11 @@ def test_every_paper_has_been_run():
         "merrill",
         "deletang",
     }
+
+
+def test_the_page_of_polished_groups_is_made_from_its_file_and_the_marks_of_table_2():
+    rows = polish.read_rows()
+    assert [(row["group"], row["seed"]) for row in rows] == [
+        (g, s) for g in polish.GROUPS for s in polish.SEEDS
+    ]
+    assert (EXPERIMENTS / "polish" / "README.md").read_text(encoding="utf-8") == polish.page(rows)
