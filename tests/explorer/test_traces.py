@@ -203,3 +203,13 @@ def test_words_have_the_wished_length() -> None:
         assert found["length"] == length - length % 2
         assert resolve_language("(ab)*").accepts(found["word"])
     assert "no word" in run_job("word", {"language": {"text": "(abc)"}, "length": 200})["error"]["message"]
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 10**30])
+def test_a_seed_that_no_generator_takes_is_refused(seed: int) -> None:
+    language = {"text": "(ab)*"}
+    noisy = {"language": language, "target": "mamba", "word": "ab", "arithmetic": "float32", "seed": seed}
+    for job, payload in (("trace", noisy), ("word", {"language": language, "length": 2, "seed": seed})):
+        assert f"the seed {seed} is outside" in run_job(job, payload)["error"]["message"]
+    largest = {**noisy, "noise": 0.5, "seed": 2**63 - 1}
+    assert "network" in run_job("trace", largest)

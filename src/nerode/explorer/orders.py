@@ -12,6 +12,7 @@ Arithmetic = Literal["exact", "float64", "float32", "bfloat16", "float16"]
 LONGEST_WORD = 2_000
 LONGEST_TEXT = 20_000
 LARGEST_NOISE = 10.0
+LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +80,7 @@ class WordOrder:
     def __post_init__(self) -> None:
         if not 0 <= self.length <= LONGEST_WORD:
             raise InputError(f"a word of {self.length:,} letters is outside 0…{LONGEST_WORD:,}")
-        if self.seed < 0:
-            raise InputError(f"the seed {self.seed} is negative; give 0 or more")
+        _check_seed(self.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +108,7 @@ class TraceOrder:
             raise InputError(f"noise of {self.noise} is outside 0…{LARGEST_NOISE:g}")
         if self.noise and self.arithmetic == "exact":
             raise InputError("exact arithmetic has no noise; choose a float format")
-        if self.seed < 0:
-            raise InputError(f"the seed {self.seed} is negative; give 0 or more")
+        _check_seed(self.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +137,8 @@ class RunOrder:
 
     root: str
     name: str
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed <= LARGEST_SEED:
+        raise InputError(f"the seed {seed} is outside 0…{LARGEST_SEED}")
