@@ -37,16 +37,30 @@ def kill_one(driver: subprocess.Popen[bytes], rng: random.Random) -> str | None:
         return None
     except subprocess.TimeoutExpired:
         pass
-    try:
-        workers = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
-        if workers and rng.random() < 0.5:
+    if rng.random() < 0.5 and (workers := workers_of(driver)):
+        try:
             os.kill(int(rng.choice(workers)), signal.SIGKILL)
             return "worker"
-    except (FileNotFoundError, ProcessLookupError):
+        except ProcessLookupError:
+            return None
+    if driver.poll() is not None:
         return None
     driver.kill()
     driver.wait()
     return "driver"
+
+
+def workers_of(driver: subprocess.Popen[bytes]) -> list[str]:
+    """The workers, waiting until there are some: a busy machine takes its time to start them."""
+    for _ in range(2000):
+        try:
+            found = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+        except FileNotFoundError:
+            return []
+        if found or driver.poll() is not None:
+            return found
+        time.sleep(0.01)
+    return []
 
 
 def check(root: Path, finished: set[str]) -> set[str]:
