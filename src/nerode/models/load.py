@@ -7,7 +7,9 @@ from fractions import Fraction
 import torch
 
 from nerode.compiler.construction import Options
+from nerode.compiler.decoders import LogitDecoder
 from nerode.compiler.network import Network
+from nerode.compiler.piecewise import RETAIN
 from nerode.compiler.pipeline import compile_language
 from nerode.core.budget import Budget
 from nerode.core.errors import NotCompilable
@@ -15,6 +17,7 @@ from nerode.languages.language import Language
 from nerode.models.compiled.carriers.carry import carry, remembers
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
+from nerode.models.compiled.trial import first_error
 from nerode.models.model import Model
 from nerode.verdict.facts import Facts
 
@@ -53,9 +56,10 @@ def load_architecture(
     """Returns an ordinary model of an architecture whose weights do a language.
 
     Layers of real architectures do not see their state before the letter. Where there is a convolution, it
-    remembers that state; elsewhere cascades keep it by retentive overwrites. For these each format gets the
-    gate that forgets soonest, so that the model has few states in it and `certify_module` can look at them
-    all.
+    remembers that state; elsewhere cascades keep it by retentive overwrites. For these each format first gets
+    the gate that forgets soonest, so that the model has few states in it and `certify_module` can look at
+    them all, and then the usual one, which leaves more room for roundings. The model is tried on a few words;
+    that is no proof, `certify_module` may find one.
 
     Args:
         language: what it should do.
@@ -66,15 +70,26 @@ def load_architecture(
 
     Raises:
         UnknownName: if there is no such architecture.
-        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network.
+        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network, or
+            the format is too coarse for it.
     """
-    retention = Fraction(1, 2 ** _DIGITS.get(dtype, 2))
     refusals = []
-    for exclusive_scan in (True, False) if remembers(architecture) else (False,):
+    for exclusive_scan, retention in _ways(architecture, dtype):
         options = Options(exclusive_scan=exclusive_scan, retention=retention, budget=budget or Budget())
         try:
             network = compile_language(language, architecture, options, facts=facts)
-            return carry(network, architecture, dtype=dtype)
+            model = carry(network, architecture, dtype=dtype)
         except NotCompilable as refusal:
             refusals.append(refusal)
+            continue
+        if isinstance(network.decoder, LogitDecoder) or (error := first_error(model, language)) is None:
+            return model
+        reason = f"its roundings in {dtype} give a wrong answer after {error} letters; use a wider type"
+        refusals.append(NotCompilable(architecture, [reason]))
     raise refusals[0]
+
+
+def _ways(architecture: str, dtype: torch.dtype) -> list[tuple[bool, Fraction]]:
+    """How the state before the letter is shown: by an exclusive scan, and by overwrites with which gate."""
+    ways = [(False, Fraction(1, 2 ** _DIGITS.get(dtype, 2))), (False, RETAIN)]
+    return [(True, RETAIN), *ways] if remembers(architecture) else ways
