@@ -25,6 +25,12 @@ def test_control_c_is_not_a_negative_answer(monkeypatch):
     assert outcome.err.strip() == "nerode: stopped"
 
 
+def test_the_package_is_the_command():
+    command = [sys.executable, "-m", "nerode", "languages", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == run("languages", "--help").out
+
+
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_help_shows_each_example_on_a_line_of_its_own(command):
     outcome = run(command, "--help")
