@@ -14,7 +14,8 @@ from nerode.core.exact import Exact, cosine, root_of_unity, sine
 from nerode.core.refs import Reference
 from nerode.languages.dfa import Dfa
 from nerode.verdict.classes import complex_gates, diagonal, has_minus_one, input_dependent, linear
-from nerode.verdict.theorems.groups import cyclic_group, parity_like
+from nerode.verdict.theorems.groups import parity_like
+from nerode.verdict.theorems.reflections import cyclic_group
 
 SIGN = "parity-sign"
 ROTATION = "cyclic-rotation"

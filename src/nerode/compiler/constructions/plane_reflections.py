@@ -29,7 +29,7 @@ from nerode.core.refs import Reference
 from nerode.languages.dfa import Dfa
 from nerode.verdict.classes import has_minus_one, householder, linear, one_factor
 from nerode.verdict.facts import Facts, LanguageCondition
-from nerode.verdict.theorems.groups import cyclic_group
+from nerode.verdict.theorems.reflections import cyclic_group
 
 ADDITION = "plane-reflections"
 DIHEDRAL = "polygon-reflections"
