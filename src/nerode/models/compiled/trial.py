@@ -23,7 +23,8 @@ def first_error(model: Model, language: Language, *, seed: int = 0) -> int | Non
     letters = range(len(language.alphabet))
     for number in range(_WORDS):
         random = np.random.default_rng([seed, number])
-        word, expected = [], []
+        word: list[int] = []
+        expected: list[list[bool]] = []
         configuration = language.initial()
         while len(word) < _LENGTH and (choices := sorted(language.legal(configuration).symbols)):
             word.append(int(random.choice(choices)))
