@@ -35,6 +35,8 @@ class Options:
             retentive overwrites.
         retention: the gate of a retentive overwrite, a power of two of at most 1/4. A smaller one forgets
             sooner, so that a float format has fewer states; the format must hold it beside 1.
+        sign_resets: whether one coordinate may have gates of 1, -1 and 0; without it a sign that is also
+            overwritten becomes a sign and a register.
         construction: a construction to use instead of the first that applies.
         budget: limits.
     """
@@ -46,6 +48,7 @@ class Options:
     unknown_contexts: bool = False
     exclusive_scan: bool = True
     retention: Fraction = Fraction(1, 4)
+    sign_resets: bool = True
     construction: str | None = None
     budget: Budget = field(default_factory=Budget)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import torch
@@ -9,7 +10,6 @@ import torch
 from nerode.compiler.construction import Options
 from nerode.compiler.decoders import LogitDecoder
 from nerode.compiler.network import Network
-from nerode.compiler.piecewise import RETAIN
 from nerode.compiler.pipeline import compile_language
 from nerode.core.budget import Budget
 from nerode.core.errors import NotCompilable
@@ -74,8 +74,8 @@ def load_architecture(
             the format is too coarse for it.
     """
     refusals = []
-    for exclusive_scan, retention in _ways(architecture, dtype):
-        options = Options(exclusive_scan=exclusive_scan, retention=retention, budget=budget or Budget())
+    for way in _ways(architecture, dtype):
+        options = replace(way, budget=budget or Budget())
         try:
             network = compile_language(language, architecture, options, facts=facts)
             model = carry(network, architecture, dtype=dtype)
@@ -89,7 +89,8 @@ def load_architecture(
     raise refusals[0]
 
 
-def _ways(architecture: str, dtype: torch.dtype) -> list[tuple[bool, Fraction]]:
-    """How the state before the letter is shown: by an exclusive scan, and by overwrites with which gate."""
-    ways = [(False, Fraction(1, 2 ** _DIGITS.get(dtype, 2))), (False, RETAIN)]
-    return [(True, RETAIN), *ways] if remembers(architecture) else ways
+def _ways(architecture: str, dtype: torch.dtype) -> list[Options]:
+    """How the state before the letter may be shown, the way with the fewest float states first."""
+    digits = Fraction(1, 2 ** _DIGITS.get(dtype, 2))
+    ways = [Options(exclusive_scan=False, retention=digits), Options(exclusive_scan=False)]
+    return [Options(), Options(sign_resets=False), *ways] if remembers(architecture) else ways

@@ -40,3 +40,11 @@ def test_a_format_that_is_too_coarse_is_refused() -> None:
 def test_a_language_without_long_words() -> None:
     language = facts_of("aabbccddee").language
     assert first_error(load_architecture(language, "mamba"), language) is None
+
+
+@pytest.mark.parametrize("name", ["tomita-3", "abab-star"])
+def test_signs_that_are_also_overwritten_are_split_for_gates_of_two_values(name: str) -> None:
+    language = facts_of(name).language
+    model = load_architecture(language, "mamba-signed", facts=facts_of(name))
+    words = random_words(len(language.alphabet), batch=4, length=2000)
+    assert torch.equal(model(words)[0] > 0.5, legal_table(language, words))

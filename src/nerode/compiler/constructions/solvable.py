@@ -8,7 +8,7 @@ from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.levels.layers import MachineLayers
-from nerode.compiler.levels.machine import LevelMachine, in_binary, tabulate
+from nerode.compiler.levels.machine import LevelMachine, in_binary, tabulate, without_counter_resets
 from nerode.compiler.network import Network
 from nerode.core.errors import NotCompilable
 from nerode.core.refs import Reference
@@ -30,7 +30,8 @@ def compile_two_groups(request: Request) -> Network:
     """Returns diagonal layers with gates -1, 0 and 1 for a language whose groups are all 2-groups.
 
     A counter modulo 2, 4, 8 … becomes its binary digits, each a sign that flips. A layer of Householder
-    factors holds each coordinate under a key of its own, with β = 1 - gate.
+    factors holds each coordinate under a key of its own, with β = 1 - gate. Without resets of signs a gate is
+    1 and -1, or 1 and 0.
 
     Implements: [NerodeTheory]
 
@@ -44,6 +45,8 @@ def compile_two_groups(request: Request) -> Network:
         raise NotCompilable(
             request.target.name, [f"a counter modulo {odd[0]} is needed, and real gates count modulo 2 only"]
         )
+    if not request.options.sign_resets:
+        machine = without_counter_resets(machine, request.options.budget, modulus=2)
     return _network(request, machine, construction=SIGNS, route=route, key="NerodeTheory")
 
 

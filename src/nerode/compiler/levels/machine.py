@@ -137,15 +137,22 @@ def in_binary(machine: LevelMachine, budget: Budget | None = None) -> LevelMachi
     return _explored(machine.dfa, written.levels, budget or Budget())
 
 
-def without_counter_resets(machine: LevelMachine, budget: Budget | None = None) -> LevelMachine:
-    """Returns the machine with every counter modulo m > 2 that is also reset split in two.
+def without_counter_resets(
+    machine: LevelMachine, budget: Budget | None = None, *, modulus: int = 3
+) -> LevelMachine:
+    """Returns the machine with every counter that is also reset split in two.
 
     A counter runs on for ever, and a register takes the counter's value minus the label at a reset to that
     label; the label is the difference of the two.
+
+    Args:
+        machine: the machine.
+        budget: limits.
+        modulus: the smallest modulus of a counter that is split.
     """
     written = _Rewriting(machine)
     for level in machine.levels:
-        if level.kind == "cyclic" and level.resets and level.num_labels > 2:
+        if level.kind == "cyclic" and level.resets and level.num_labels >= modulus:
             written.add_difference(level)
         else:
             written.add(level)

@@ -8,7 +8,9 @@ from fractions import Fraction
 import pytest
 
 from nerode.compiler.affine import Affine
+from nerode.compiler.construction import Options
 from nerode.compiler.network import Network
+from nerode.compiler.pipeline import compile_language
 from nerode.compiler.recurrences import Diagonal
 from nerode.core.errors import NotCompilable
 from nerode.core.exact import Exact
@@ -16,7 +18,7 @@ from nerode.models.compiled.carriers.forms import Form
 from nerode.models.compiled.carriers.plan import plan_stream
 from nerode.models.compiled.carriers.registers import distinct_moves, read_registers, registers_of
 from nerode.models.compiled.carriers.updates import find_updates
-from tests.models.compiled.walks import network_for
+from tests.models.compiled.walks import facts_of, network_for
 
 
 def with_gate(row: tuple[tuple[int, Exact], ...], bias: Exact) -> Network:
@@ -33,6 +35,16 @@ def test_gates_and_writes() -> None:
     assert find_updates(network_for("parity", "diagonal-signed")) == [[{(1, 0), (-1, 0)}]]
     updates = find_updates(network_for("tomita-4", "mamba", exclusive_scan=False))
     assert [{gate for gate, _ in pairs} for pairs in updates[2]] == [{1, Fraction(1, 4)}, {0}]
+
+
+@pytest.mark.parametrize("name", ["tomita-3", "abab-star"])
+def test_signs_and_registers_apart(name: str) -> None:
+    def kinds(options: Options) -> list[set[Exact]]:
+        network = compile_language(facts_of(name).language, "diagonal-signed", options, facts=facts_of(name))
+        return [{gate for gate, _ in pairs} | {1} for layer in find_updates(network) for pairs in layer]
+
+    assert {1, 0, -1} in kinds(Options())
+    assert all(kind in ({1, 0}, {1, -1}, {1}) for kind in kinds(Options(sign_resets=False)))
 
 
 def test_constant_gates_are_not_searched_for() -> None:
