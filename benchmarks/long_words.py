@@ -226,8 +226,14 @@ def _no_row(name: str, target: str, status: Status, refusal: NotCompilable) -> R
         form="none",
         star_free=_is_star_free(name),
         verdict=status.value,
-        note=refusal.reasons[0],
+        note=_why(refusal),
     )
+
+
+def _why(refusal: NotCompilable) -> str:
+    """The reason that says most: of a construction that was tried, before one that is for other languages."""
+    tried = (reason for reason in refusal.reasons if "the language is not" not in reason)
+    return next(tried, refusal.reasons[0])
 
 
 def _is_star_free(name: str) -> bool:
