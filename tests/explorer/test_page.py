@@ -173,6 +173,7 @@ def test_noise_breaks_the_linear_latch_and_not_the_tanh_latch(address: str, open
     for dtype in ("float32", "bfloat16", "float16"):
         page.locator("#arithmetic").select_option(dtype)
         until(page, lambda wanted=dtype: f"{wanted}, noise ±0.1" in verdict.inner_text())
+        until(page, lambda: verdict.get_attribute("data-first-wrong") is not None)
         assert verdict.get_attribute("data-first-wrong") == "none"
 
 

@@ -186,7 +186,7 @@ def test_letters_that_are_none() -> None:
         ({"noise": 0.1}, "exact arithmetic has no noise"),
         ({"noise": -1.0, "arithmetic": "float32"}, "outside"),
         ({"noise": float("nan"), "arithmetic": "float32"}, "outside"),
-        ({"seed": -1}, "negative"),
+        ({"seed": -1}, "the seed -1 is outside 0"),
         ({"arithmetic": "float8"}, "allowed are"),
         ({"word": "ab" * 1001}, "too long to step through"),
         ({"target": "mambo"}, "did you mean"),

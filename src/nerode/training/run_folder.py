@@ -166,14 +166,10 @@ def run_in(
 
 
 def require_writable(folder: Path) -> None:
-    """Makes a folder if it is not there.
-
-    Raises:
-        InputError: if it cannot be made, or not written to.
-    """
+    """Raises InputError if a folder, or the one that it would be made in, cannot be written to."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror}; choose another place") from None
