@@ -17,8 +17,11 @@ DRIFT = {
     ("modular-arithmetic", "deltanet-signed"),
     ("modular-arithmetic", "gated-deltanet-signed"),
     ("modular-arithmetic", "rwkv-7"),
+    ("modular-arithmetic-simple", "deltanet-signed"),
+    ("modular-arithmetic-simple", "gated-deltanet-signed"),
+    ("t3", "deltanet-signed"),
 }
-"""Networks that turn by irrational angles over several layers: float32 drifts, and they have a horizon."""
+"""Modules or real architectures that mirror a plane over several layers: float32 drifts, they have a horizon."""
 
 
 @pytest.mark.slow
