@@ -21,7 +21,7 @@ DRIFT = {
     ("modular-arithmetic-simple", "gated-deltanet-signed"),
     ("t3", "deltanet-signed"),
 }
-"""Modules or real architectures that mirror a plane over several layers: float32 drifts, they have a horizon."""
+"""Networks that mirror a plane over several layers: float32 drifts, and they have a horizon."""
 
 
 @pytest.mark.slow
