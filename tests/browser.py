@@ -112,7 +112,8 @@ def open_page(chromium: Browser, watch: Watch) -> Iterator[OpenPage]:
             accept_downloads=True,
         )
         contexts.append(context)
-        context.set_default_timeout(30_000)
+        # A page of many figures is long in loading where other work has the processors.
+        context.set_default_timeout(90_000)
         watch.guard(context, f"{parts.scheme}://{parts.netloc}")
         page = context.new_page()
         watch.listen(page)
