@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nerode.algebra.records import COMPUTED, GroupInside, Profile
+from nerode.algebra.records import COMPUTED, GroupInside, GroupStructure, Profile
 from nerode.core.budget import Budget
 from nerode.core.errors import BudgetExceeded
 from nerode.languages.counters import CounterLanguage
@@ -186,6 +186,18 @@ def of_family(names: Iterable[str], text: str) -> LanguageCondition:
     """Returns the condition of being defined as a member of one of these families."""
     allowed = frozenset(names)
     return LanguageCondition(text, lambda f: f.language.family in allowed)
+
+
+def with_group(text: str, holds: Callable[[GroupStructure], bool]) -> LanguageCondition:
+    """Returns the condition of being a group language with such a group; undecided without an automaton."""
+
+    def decide(facts: Facts) -> bool | None:
+        if facts.automaton is None:
+            return None
+        group = facts.group_of_language
+        return group is not None and holds(group.structure)
+
+    return LanguageCondition(text, decide)
 
 
 window_determined = LanguageCondition(

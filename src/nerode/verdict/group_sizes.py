@@ -26,6 +26,11 @@ def reflection_room(name: str) -> tuple[int, int] | None:
     return sum(d for d, _ in known), sum(r for _, r in known)
 
 
+def is_dihedral(name: str) -> bool:
+    """Returns whether a group is that of a polygon; the triangle's is called S3."""
+    return name == "S3" or (name[0] == "D" and name[1:].isdigit())
+
+
 def _part(name: str) -> tuple[int, int] | None:
     found = _PART.match(name)
     if found is None:
@@ -33,7 +38,7 @@ def _part(name: str) -> tuple[int, int] | None:
     family, n = found[1], int(found[2])
     if family == "Z" and n <= 2:
         return n - 1, n - 1
-    if family in "ZD" or name == "S3":
+    if family == "Z" or is_dihedral(name):
         return 2, 2
     # A permutation with c cycles is a product of n - c swaps; an even one of an even number of them.
     swaps = n - 1

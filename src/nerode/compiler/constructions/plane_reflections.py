@@ -28,7 +28,8 @@ from nerode.core.exact import Exact, cosine, sine
 from nerode.core.refs import Reference
 from nerode.languages.dfa import Dfa
 from nerode.verdict.classes import has_minus_one, householder, linear, one_factor
-from nerode.verdict.facts import Facts, LanguageCondition
+from nerode.verdict.facts import with_group
+from nerode.verdict.group_sizes import is_dihedral
 from nerode.verdict.theorems.reflections import cyclic_group
 
 ADDITION = "plane-reflections"
@@ -193,17 +194,7 @@ def _unit(k: int, n: int) -> tuple[Exact, Exact]:
     return cosine(k, n), sine(k, n)
 
 
-def _is_polygon(facts: Facts) -> bool | None:
-    if facts.automaton is None:
-        return None
-    group = facts.group_of_language
-    if group is None:
-        return False
-    name = group.structure.name
-    return name == "S3" or (name[0] == "D" and name[1:].isdigit())
-
-
-dihedral_group = LanguageCondition("a dihedral group language", _is_polygon)
+dihedral_group = with_group("a dihedral group language", lambda group: is_dihedral(group.name))
 
 construction(
     Construction(

@@ -14,8 +14,8 @@ from nerode.verdict.classes import (
     one_factor,
     scalar_gate,
 )
-from nerode.verdict.facts import Facts, LanguageCondition, group_language, regular
-from nerode.verdict.group_sizes import reflection_room
+from nerode.verdict.facts import Facts, LanguageCondition, group_language, regular, with_group
+from nerode.verdict.group_sizes import is_dihedral, reflection_room
 from nerode.verdict.records import Provenance, Sense, Size, Status
 from nerode.verdict.theorems.base import Theorem, theorem
 
@@ -31,28 +31,11 @@ swaps_only = LanguageCondition(
     "one in which every letter is neutral or swaps two states",
     lambda f: None if f.automaton is None else (f.most_points_moved or 99) <= 2,
 )
-cyclic_group = LanguageCondition(
-    "a cyclic group language",
-    lambda f: (
-        bool(f.group_of_language and f.group_of_language.structure.cyclic)
-        if f.automaton is not None
-        else None
-    ),
+cyclic_group = with_group("a cyclic group language", lambda group: group.cyclic)
+rotation_group = with_group(
+    "a finite group of rotations of space",
+    lambda group: group.cyclic or is_dihedral(group.name) or group.name in ("Z2xZ2", "A4", "S4", "A5"),
 )
-
-
-def _is_rotation_group(facts: Facts) -> bool | None:
-    if facts.automaton is None:
-        return None
-    group = facts.group_of_language
-    if group is None:
-        return False
-    name = group.structure.name
-    dihedral = name in ("S3", "Z2xZ2") or (name[0] == "D" and name[1:].isdigit())
-    return group.structure.cyclic or dihedral or name in ("A4", "S4", "A5")
-
-
-rotation_group = LanguageCondition("a finite group of rotations of space", _is_rotation_group)
 
 
 def _swap_size(facts: Facts, architecture: Architecture) -> Size:
