@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from benchmarks._long_words_page import page, read_rows
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CERTIFIED = (ROOT / "experiments" / "certified" / "README.md").read_text(encoding="utf-8")
 CLAIMS = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
+LONG_WORDS = (ROOT / "experiments" / "long-words" / "README.md").read_text(encoding="utf-8")
 POLISH = (ROOT / "experiments" / "polish" / "README.md").read_text(encoding="utf-8")
 
 
@@ -60,3 +63,19 @@ def test_star_free_languages() -> None:
     medians = [float(numbers(r"51–100: ([0-9.]+)", row[3])[0]) for row in mamba]
     assert len(medians) == int(of)
     assert sum(median >= 0.9 for median in medians) == int(right)
+
+
+def test_long_words() -> None:
+    modules, real = (rows(LONG_WORDS, form)[0] for form in ("module", "real"))
+    said = numbers(
+        r"([\d,]+) of ([\d,]+) modules and ([\d,]+) of ([\d,]+) models of real architectures.*?"
+        r"([\d,]+) and ([\d,]+) are proved at every length",
+        README,
+    )
+    wanted = (modules[2], modules[1], real[2], real[1], modules[4], real[4])
+    assert tuple(number.replace(",", "") for number in said) == wanted
+    assert "Not surveyed yet" not in LONG_WORDS
+
+
+def test_the_page_of_long_words_is_made_from_its_results() -> None:
+    assert page(read_rows(ROOT / "experiments" / "long-words" / "results.jsonl")) == LONG_WORDS
