@@ -15,7 +15,7 @@ from nerode.algebra.components import (
     strong_components,
     whole_action,
 )
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 from tests.strategies import dfas
 
 

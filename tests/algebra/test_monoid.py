@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from nerode.algebra.map_rows import RowLayout, Rows, Words
 from nerode.algebra.monoid import TransitionMonoid, transition_monoid
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Dfa
 from tests.algebra import transformations as build
 from tests.strategies import dfas
 

@@ -24,8 +24,7 @@ from nerode.algebra.permutations import (
     random_elements,
 )
 from nerode.algebra.stabiliser_chain import StabiliserChain
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 from tests.algebra import named_groups as build
 
 

@@ -17,8 +17,8 @@ from nerode.analysis.clusters import (
     state_labels,
     target_labels,
 )
-from nerode.core.errors import InputError
-from nerode.languages.resolve import resolve_language
+from nerode.core import InputError
+from nerode.languages import resolve_language
 from tests.analysis.networks import model_of, random_probe, ssm_with, subject_of
 
 

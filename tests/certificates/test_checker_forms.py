@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nerode.certificates.checker_forms import Cut, Form, Range, Region, Undecided, Value, cut_range, grid_of
 from nerode.certificates.checker_profiles import Profile
-from nerode.core.exact import root_of_unity
+from nerode.core import root_of_unity
 
 small = st.integers(-4, 4)
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from nerode.certificates.checker_network import read_network
-from nerode.compiler.json_form import network_to_json
-from nerode.core.errors import InputError
+from nerode.compiler import network_to_json
+from nerode.core import InputError
 from nerode.languages.bestiary import find_language
 from tests.certificates import networks
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from nerode.certificates import checker_spans as spans
 from nerode.certificates.intervals import IntervalMap, Intervals, enclose, fill, stack
-from nerode.compiler.affine import Affine
-from nerode.core.errors import InputError
-from nerode.core.exact import root_of_unity
+from nerode.compiler import Affine
+from nerode.core import InputError, root_of_unity
 
 SIXTY = Context(prec=60, Emin=-(10**6), Emax=10**6)
 

@@ -7,7 +7,7 @@ from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.pipeline import compile_language
 from nerode.compiler.recurrences import Elman, GatedCell, PermutationDiagonal
 from nerode.compiler.written_recurrences import write_recurrence
-from nerode.languages.alphabet import Alphabet
+from nerode.languages import Alphabet
 from nerode.languages.bestiary import find_language
 from nerode.languages.pastltl import formula_language
 from tests.compiler.agreement import build

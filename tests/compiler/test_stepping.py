@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from nerode.compiler.affine import Affine
 from nerode.compiler.recurrences import Factor, Householder, LetterMatrices, PermutationDiagonal
 from nerode.compiler.stepping import step_function
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 SWAP_12 = Factor(beta=2, vector=(1, -1, 0))
 SWAP_23 = Factor(beta=2, vector=(0, 1, -1))

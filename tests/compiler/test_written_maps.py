@@ -11,7 +11,7 @@ from nerode.compiler.written_maps import (
     write_row,
     write_vector,
 )
-from nerode.core.exact import root_of_unity
+from nerode.core import root_of_unity
 
 NAMES = ["[a]", "[b]", "[c]"]
 

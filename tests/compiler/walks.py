@@ -8,7 +8,7 @@ import numpy as np
 
 from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.network import Network
-from nerode.languages.language import Language
+from nerode.languages import Language
 
 
 def walk(language: Language, length: int, errors: int, seed: int) -> Iterator[int]:

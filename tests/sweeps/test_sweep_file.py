@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nerode.core.errors import FormatError, InputError, UnknownName
+from nerode.core import FormatError, InputError, UnknownName
 from nerode.sweeps.sweep_file import parse_sweep, read_sweep
 from tests.sweeps.toy import TOY
 

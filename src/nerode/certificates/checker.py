@@ -44,10 +44,8 @@ from nerode.certificates.checker_state_boxes import METHOD as STATE_BOXES
 from nerode.certificates.checker_state_boxes import verify_state_boxes
 from nerode.certificates.checker_windows import METHODS as WINDOW_METHODS
 from nerode.certificates.checker_windows import verify_window
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError
-from nerode.languages.description import language_from_description
-from nerode.languages.language import Language
+from nerode.core import Budget, FormatError, InputError
+from nerode.languages import Language, language_from_description
 
 Json = Any
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
+from nerode.core import Exact, InputError
 
 Row = tuple[tuple[int, Exact], ...]
 

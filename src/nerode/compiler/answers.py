@@ -9,9 +9,8 @@ from nerode.compiler.construction import Request
 from nerode.compiler.decoders import PointDecoder, ScoreDecoder
 from nerode.compiler.forms import direction
 from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact
-from nerode.languages.dfa import Dfa
+from nerode.core import Exact, NotCompilable
+from nerode.languages import Dfa
 
 
 def automaton_of(request: Request) -> Dfa:

@@ -13,10 +13,8 @@ from nerode.compiler.network import Embedding, Layer, Network
 from nerode.compiler.piecewise import conjunction, is_positive, old_value, top_digit
 from nerode.compiler.pruning import drop_unread
 from nerode.compiler.tables import DecisionTable
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Legal
+from nerode.core import Exact, Reference
+from nerode.languages import Dfa, Legal
 
 DEAD = "dead"
 """The direction that is 1 from the first letter on after which no word of the language goes on."""

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.compiler.affine import Affine
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
-from nerode.languages.alphabet import END, Alphabet
-from nerode.languages.language import Legal
+from nerode.core import Exact, InputError
+from nerode.languages import END, Alphabet, Legal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from nerode.compiler.decoders import Decoder, LogitDecoder, PointDecoder, ScoreD
 from nerode.compiler.network import Layer, Network
 from nerode.compiler.written_maps import shorten, write_map, write_row, write_vector
 from nerode.compiler.written_recurrences import write_recurrence
-from nerode.languages.alphabet import END, Alphabet
+from nerode.languages import END, Alphabet
 
 _MOST_NAMES = 20
 """Names in one list."""

@@ -17,9 +17,8 @@ from nerode.compiler.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDe
 from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import Elman, GatedCell
 from nerode.compiler.stepping import ExactMap, Number, Vector, relu, step_function
-from nerode.core.exact import Cyclotomic, Exact, imaginary_part, real_part, to_complex
-from nerode.languages.alphabet import WordLike
-from nerode.languages.language import Legal
+from nerode.core import Cyclotomic, Exact, imaginary_part, real_part, to_complex
+from nerode.languages import Legal, WordLike
 
 Configuration = tuple[Vector, ...]
 

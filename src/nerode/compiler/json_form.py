@@ -21,11 +21,8 @@ from nerode.compiler.recurrences import (
     Recurrence,
     TimeInvariant,
 )
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact, read_exact, simplify, write_exact
-from nerode.core.refs import Reference
-from nerode.languages.alphabet import END, Alphabet
-from nerode.languages.language import Legal
+from nerode.core import Exact, InputError, Reference, read_exact, simplify, write_exact
+from nerode.languages import END, Alphabet, Legal
 
 FORMAT = "nerode-network"
 VERSION = 1

@@ -22,11 +22,8 @@ from dataclasses import dataclass
 from nerode.compiler.affine import Affine
 from nerode.compiler.decoders import Decoder
 from nerode.compiler.recurrences import Recurrence
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
-from nerode.core.shown import Shown
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Exact, InputError, Reference, Shown
+from nerode.languages import Alphabet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nerode.compiler.affine import Affine, Row
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact, is_rational, to_complex
+from nerode.core import Exact, InputError, is_rational, to_complex
 
 Vector = tuple[Exact, ...]
 

@@ -10,8 +10,7 @@ from nerode.compiler.construction import Request
 from nerode.compiler.decoders import Decoder
 from nerode.compiler.network import Layer, Network
 from nerode.compiler.recurrences import Recurrence
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
+from nerode.core import Exact, Reference
 
 
 def state_layer(

@@ -20,7 +20,7 @@ from nerode.compiler.recurrences import (
     Recurrence,
     TimeInvariant,
 )
-from nerode.core.exact import Exact, inverse, simplify
+from nerode.core import Exact, inverse, simplify
 
 Number = Any
 """Exact in exact mode, Decimal in decimal mode; one network uses one of the two throughout."""

@@ -18,8 +18,8 @@ from nerode.compiler.recurrences import (
     TimeInvariant,
 )
 from nerode.compiler.written_maps import shorten, write_grid, write_map, write_row, write_vector
-from nerode.core.exact import Exact, write_exact
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Exact, write_exact
+from nerode.languages import Alphabet
 
 _MOST_LINES = 60
 """Lines that the matrices of all letters together may take."""

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError, UnknownName
+from nerode.core import Budget, FormatError, InputError, UnknownName
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import BESTIARY, lookup_language
 from nerode.languages.description import FORMAT as DESCRIPTION

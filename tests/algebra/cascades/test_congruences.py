@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from nerode.algebra.cascades.congruences import generated_congruence, separating_congruences
 from nerode.algebra.components import Rows
+from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
 from tests.strategies import dfas
 
 

@@ -16,12 +16,9 @@ from nerode.algebra.cascades.quotients import quotient_cascade
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.serial_quotients import tower_cascade
 from nerode.algebra.cascades.verification import verify_cascade
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Alphabet, Dfa, minimise
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
 from tests.algebra.cascades.automata import COUNTER_FREE, partially_ordered, with_group
 from tests.algebra.cascades.naive import assert_runs
 from tests.strategies import dfas

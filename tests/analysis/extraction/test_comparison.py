@@ -16,9 +16,8 @@ from nerode.analysis.extraction.question import (
     class_question,
     language_question,
 )
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Alphabet
 from nerode.languages.equivalence import distinguishing_word
 
 AB = Alphabet(("a", "b"))

@@ -5,8 +5,8 @@ from nerode.compiler.construction import Options
 from nerode.compiler.constructions.windows import compile_window
 from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.recurrences import PermutationDiagonal, TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.languages.language import RegularLanguage
+from nerode.core import NotCompilable
+from nerode.languages import RegularLanguage
 from nerode.languages.regex import regular_language
 from tests.compiler.agreement import assert_does, build
 from tests.compiler.requests import build_named, facts_of, request_named, star_free_names

@@ -13,8 +13,7 @@ from nerode.compiler.representations.matrices import (
     reflection_factors,
 )
 from nerode.compiler.representations.rotations import icosahedral_generators, reflection, rotation
-from nerode.core.errors import InputError
-from nerode.core.exact import exact_sum, inverse
+from nerode.core import InputError, exact_sum, inverse
 
 
 def product_of(factors: tuple[Factor, ...], size: int):

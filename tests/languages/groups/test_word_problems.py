@@ -19,8 +19,7 @@ from sympy.combinatorics.named_groups import (
     SymmetricGroup,
 )
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError, UnknownName
+from nerode.core import Budget, BudgetExceeded, InputError, UnknownName
 from nerode.languages import groups
 from nerode.languages.groups import canonical_name, direct_product, is_monoid_name, monoid_order
 from nerode.languages.groups.monoid import FiniteMonoid

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import BudgetExceeded, InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.ngrams import BOS, NgramModel
 from nerode.languages.ngrams.model import equally_likely

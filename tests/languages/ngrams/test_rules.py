@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.languages.ngrams import BOS, parse_rules, read_rules, seed_ngram_model
 
 

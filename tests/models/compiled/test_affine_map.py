@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.compiler.affine import Affine
-from nerode.core.exact import root_of_unity, to_complex
+from nerode.compiler import Affine
+from nerode.core import root_of_unity, to_complex
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.compiled.numbers import DTYPES, Converter
 
 

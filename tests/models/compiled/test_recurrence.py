@@ -7,9 +7,8 @@ from fractions import Fraction
 import pytest
 import torch
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.recurrences import Elman, LetterMatrices, PermutationDiagonal, TimeInvariant
-from nerode.core.errors import InputError
+from nerode.compiler import Affine, Elman, LetterMatrices, PermutationDiagonal, TimeInvariant
+from nerode.core import InputError
 from nerode.models.compiled.layer import make_recurrence
 from nerode.models.compiled.linear import FixedMatrix
 from nerode.models.compiled.nonlinear import ElmanRecurrence

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.tasks.formal.balanced import balanced_words, last_open, stack_tops
 
 

@@ -9,18 +9,18 @@ from nerode.compiler.constructions.cyclic import circle, turns_of
 from nerode.compiler.network import Network
 from nerode.compiler.recurrences import TimeInvariant
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.exact import root_of_unity
-from nerode.core.refs import Reference
-from nerode.verdict.classes import (
+from nerode.core import Reference, root_of_unity
+from nerode.verdict import (
     can_hold,
     complex_gates,
     dense,
     diagonal,
+    group_language,
+    length_only,
     linear,
     mixed_diagonal,
     time_invariant,
 )
-from nerode.verdict.facts import group_language, length_only
 
 ROTATION = "clock-rotation"
 SHIFT = "clock-shift"

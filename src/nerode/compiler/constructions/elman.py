@@ -31,12 +31,9 @@ from nerode.compiler.threshold_layers import (
     threshold_decoder,
     unit_sum,
 )
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.verdict.classes import ClassCondition, State, nonlinear, relu_state, squashed
-from nerode.verdict.facts import regular
+from nerode.core import Exact, NotCompilable, Reference
+from nerode.languages import Dfa
+from nerode.verdict import ClassCondition, State, nonlinear, regular, relu_state, squashed
 
 TANH, RELU = "elman-tanh", "elman-relu"
 

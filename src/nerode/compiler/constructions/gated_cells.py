@@ -28,11 +28,8 @@ from nerode.compiler.threshold_layers import (
     threshold_decoder,
     unit_sum,
 )
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
-from nerode.verdict.classes import ClassCondition, State, nonlinear, squashed
-from nerode.verdict.facts import regular
+from nerode.core import Exact, NotCompilable, Reference
+from nerode.verdict import ClassCondition, State, nonlinear, regular, squashed
 
 NAME = "gated-cells"
 

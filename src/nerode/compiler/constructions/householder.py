@@ -9,10 +9,8 @@ from nerode.compiler.recurrences import Householder
 from nerode.compiler.representations.choice import Representation, fewest_reflections
 from nerode.compiler.representations.matrices import reflection_factors
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.verdict.classes import has_minus_one, householder, linear, many_factors, one_factor
-from nerode.verdict.facts import group_language
+from nerode.core import NotCompilable, Reference
+from nerode.verdict import group_language, has_minus_one, householder, linear, many_factors, one_factor
 
 PRODUCT = "reflection-product"
 SINGLE = "single-reflection"

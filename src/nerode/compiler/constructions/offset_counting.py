@@ -17,12 +17,9 @@ from nerode.compiler.decoders import PointDecoder
 from nerode.compiler.network import Embedding, Network
 from nerode.compiler.recurrences import TimeInvariant
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import cosine, root_of_unity, sine
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.verdict.classes import can_hold, complex_gates, diagonal, linear, time_invariant
-from nerode.verdict.facts import Facts, LanguageCondition
+from nerode.core import NotCompilable, Reference, cosine, root_of_unity, sine
+from nerode.languages import Dfa
+from nerode.verdict import Facts, LanguageCondition, can_hold, complex_gates, diagonal, linear, time_invariant
 
 NAME = "offset-counting"
 

@@ -27,9 +27,8 @@ from nerode.compiler.layer_builder import LayerBuilder, Relu
 from nerode.compiler.network import Network
 from nerode.compiler.piecewise import is_positive, second_digit, top_digit
 from nerode.compiler.tables import DecisionTable, decision_table
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.languages.language import Legal
+from nerode.core import NotCompilable, Reference
+from nerode.languages import Legal
 from nerode.languages.pastltl import (
     FormulaLanguage,
     Historically,
@@ -40,8 +39,15 @@ from nerode.languages.pastltl import (
     subformulas,
     to_text,
 )
-from nerode.verdict.classes import can_hold, diagonal, householder, input_dependent, linear, time_invariant
-from nerode.verdict.facts import LanguageCondition
+from nerode.verdict import (
+    LanguageCondition,
+    can_hold,
+    diagonal,
+    householder,
+    input_dependent,
+    linear,
+    time_invariant,
+)
 
 V = TypeVar("V", bound=Hashable)
 

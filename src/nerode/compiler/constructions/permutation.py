@@ -9,10 +9,8 @@ from nerode.compiler.recurrences import PermutationDiagonal
 from nerode.compiler.representations.choice import fewest_dimensions
 from nerode.compiler.representations.matrices import Matrix
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.verdict.classes import linear, permutation_diagonal
-from nerode.verdict.facts import group_language, regular
+from nerode.core import NotCompilable, Reference
+from nerode.verdict import group_language, linear, permutation_diagonal, regular
 
 POINTS = "permutation-points"
 STATES = "permutation-diagonal"

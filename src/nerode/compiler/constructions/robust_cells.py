@@ -17,10 +17,9 @@ from nerode.compiler.network import Embedding, Layer, Network, Origin
 from nerode.compiler.recurrences import Elman
 from nerode.compiler.state_layers import state_layer
 from nerode.compiler.threshold_layers import affine_rows
-from nerode.core.refs import Reference
+from nerode.core import Reference
+from nerode.languages import Language, Legal, language_hash
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import language_hash
-from nerode.languages.language import Language, Legal
 
 Interval = tuple[Fraction, Fraction]
 

@@ -13,13 +13,9 @@ from nerode.compiler.network import Network
 from nerode.compiler.suffixes import suffix_table
 from nerode.compiler.tables import DecisionTable
 from nerode.compiler.window_layers import Window, chains_of
-from nerode.core.budget import Budget
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Legal
-from nerode.verdict.classes import can_hold, linear
-from nerode.verdict.facts import in_class
+from nerode.core import Budget, NotCompilable, Reference
+from nerode.languages import Dfa, Legal
+from nerode.verdict import can_hold, in_class, linear
 
 _MOST_STATES = 3_000
 """States up to which all pairs of states are followed back."""

@@ -12,8 +12,8 @@ from nerode.compiler.levels.codings import Moves, place_register, place_sign, pl
 from nerode.compiler.levels.commands import CommandForms, LevelLabels
 from nerode.compiler.levels.machine import LevelMachine, TabledLevel
 from nerode.compiler.tables import decision_table
-from nerode.core.errors import NotCompilable
-from nerode.languages.language import Legal
+from nerode.core import NotCompilable
+from nerode.languages import Legal
 
 Placer = Callable[[LayerBuilder, int, TabledLevel, CommandForms], LevelLabels]
 Mover = Callable[[LayerBuilder, int, TabledLevel], tuple[LevelLabels, Moves]]

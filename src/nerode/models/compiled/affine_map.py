@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler.affine import Affine, Row
-from nerode.core.exact import Exact, imaginary_part, real_part
+from nerode.compiler import Affine, Row
+from nerode.core import Exact, imaginary_part, real_part
 from nerode.models.compiled.numbers import Converter
 
 _DENSE = 1 << 16

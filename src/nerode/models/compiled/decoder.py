@@ -11,9 +11,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from nerode.compiler import decoders as exact
-from nerode.core.errors import InputError
-from nerode.core.exact import real_part
-from nerode.languages.language import Legal
+from nerode.core import InputError, real_part
+from nerode.languages import Legal
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
 

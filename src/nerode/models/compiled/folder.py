@@ -14,10 +14,8 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
-from nerode.compiler.json_form import network_from_json, network_hash, network_text
-from nerode.compiler.network import Network
-from nerode.core.errors import FormatError, InputError
-from nerode.core.files import write_atomically
+from nerode.compiler import Network, network_from_json, network_hash, network_text
+from nerode.core import FormatError, InputError, write_atomically
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.folder import CONFIG_FILE

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from nerode.compiler import Layer as ExactLayer
 from nerode.compiler import recurrences as exact
-from nerode.compiler.network import Layer as ExactLayer
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.linear import (
     DiagonalRecurrence,

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from nerode.compiler import recurrences as exact
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact, inverse
+from nerode.core import Exact, InputError, inverse
 from nerode.models.compiled.affine_map import AffineMap, frozen
 from nerode.models.compiled.choice_scan import WIDEST, choice_scan
 from nerode.models.compiled.numbers import Converter

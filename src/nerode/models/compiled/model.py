@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from nerode.compiler.network import Network
-from nerode.core.errors import InputError
+from nerode.compiler import Network
+from nerode.core import InputError
 from nerode.models.base import State, Trace, count_numbers, require_state
 from nerode.models.compiled.affine_map import frozen
 from nerode.models.compiled.decoder import legal_table, make_decoder

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.compiler.interpreter import Answer, Interpreter
-from nerode.compiler.network import Network
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
+from nerode.compiler import Answer, Interpreter, Network
+from nerode.core import InputError
+from nerode.languages import Alphabet
 from nerode.models.kernels.table_walk import walk_table
 
 MOST_CONFIGURATIONS = 50_000

@@ -6,21 +6,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.network import Layer
-from nerode.compiler.recurrences import (
+from nerode.compiler import (
     CELL_STATES,
+    Affine,
     Diagonal,
     Elman,
     Factor,
     GatedCell,
     Householder,
+    Layer,
     LetterMatrices,
     PermutationDiagonal,
+    Row,
     TimeInvariant,
     Vector,
 )
-from nerode.core.exact import Exact, imaginary_part, inverse, real_part, to_float
+from nerode.core import Exact, imaginary_part, inverse, real_part, to_float
 from nerode.models.onnx.graph import Floats, GraphWriter
 
 

@@ -15,9 +15,8 @@ from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.network import Network
 from nerode.compiler.pipeline import compile_language
 from nerode.compiler.recurrences import Elman, TimeInvariant
-from nerode.core.exact import Exact
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.language import Legal
+from nerode.core import Exact
+from nerode.languages import Alphabet, Legal
 from nerode.languages.ngrams import (
     NgramLanguage,
     NgramModel,

@@ -14,7 +14,7 @@ from nerode.compiler.constructions import TABLE
 from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.json_form import network_from_json, network_to_json
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import InputError, NotCompilable
+from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
 from nerode.verdict.theorems import THEOREMS
 from tests.compiler.constructions.ngrams.models import (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nerode.compiler.constructions.ngrams import embedding
 from nerode.compiler.constructions.ngrams.embedding import WordPoints, place_words
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 def product(left: tuple[int, ...], right: tuple[int, ...]) -> int:

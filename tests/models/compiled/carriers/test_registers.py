@@ -7,13 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.construction import Options
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Diagonal
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact
+from nerode.compiler import Affine, Diagonal, Network, Options, compile_language
+from nerode.core import Exact, NotCompilable
 from nerode.models.compiled.carriers.forms import Form
 from nerode.models.compiled.carriers.plan import plan_stream
 from nerode.models.compiled.carriers.registers import distinct_moves, read_registers, registers_of

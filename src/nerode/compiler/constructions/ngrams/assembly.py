@@ -11,8 +11,7 @@ from nerode.compiler.constructions.ngrams.targets import Targets
 from nerode.compiler.decoders import LogitDecoder, LogSum
 from nerode.compiler.network import Embedding, Layer, Network
 from nerode.compiler.recurrences import Recurrence
-from nerode.core.exact import Exact, simplify
-from nerode.core.refs import Reference
+from nerode.core import Exact, Reference, simplify
 
 Rows = list[Mapping[int, Exact]]
 Column = Mapping[int, LogSum]

@@ -22,8 +22,7 @@ from nerode.compiler.constructions.ngrams.sharing import Sharing, combine, no_sh
 from nerode.compiler.constructions.ngrams.targets import UNKNOWN, Combination, Targets
 from nerode.compiler.network import Network
 from nerode.compiler.recurrences import Elman
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
+from nerode.core import Exact, Reference
 
 NAME = "n-gram-rnn"
 

@@ -18,8 +18,7 @@ from nerode.compiler.constructions.ngrams.assembly import (
 from nerode.compiler.constructions.ngrams.targets import UNKNOWN, Targets
 from nerode.compiler.network import Embedding, Network
 from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
+from nerode.core import Exact, Reference
 
 NAME = "n-gram-ssm"
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from nerode.compiler.construction import Options
 from nerode.compiler.decoders import LogSum
-from nerode.core.errors import InputError, NotCompilable
+from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, NgramModel
 
 Context = tuple[int, ...]

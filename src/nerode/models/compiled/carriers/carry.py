@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from nerode.compiler.network import Network
-from nerode.core.errors import NotCompilable
+from nerode.compiler import Network
+from nerode.core import NotCompilable
 from nerode.models.compiled.carriers.assembly import Carrier, assemble
 from nerode.models.compiled.carriers.cells import ElmanCarrier, GruCarrier, LstmCarrier, SlstmCarrier
 from nerode.models.compiled.carriers.complex_diagonal import ComplexDiagonalCarrier

@@ -6,12 +6,10 @@ from typing import Any
 
 import torch
 
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.network import Layer as ExactLayer
-from nerode.compiler.recurrences import Elman as ExactElman
-from nerode.compiler.recurrences import GatedCell
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, to_float
+from nerode.compiler import Affine, GatedCell, Row
+from nerode.compiler import Elman as ExactElman
+from nerode.compiler import Layer as ExactLayer
+from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.elman import Elman
 from nerode.models.architectures.gru import Gru
 from nerode.models.architectures.lstm import Lstm

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from nerode.compiler.recurrences import Diagonal
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_complex, to_float
+from nerode.compiler import Diagonal
+from nerode.core import NotCompilable, to_complex, to_float
 from nerode.models.architectures.complex_diagonal import ComplexDiagonal
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.compiler.recurrences import Factor, Householder
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, to_float
+from nerode.compiler import Factor, Householder
+from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, at, combine, compose

@@ -9,9 +9,8 @@ from fractions import Fraction
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
+from nerode.compiler import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
+from nerode.core import NotCompilable, to_float
 from nerode.models.compiled.carriers.forms import Form, combine, compose
 from nerode.models.compiled.carriers.plan import Plan
 from nerode.models.compiled.carriers.points import point_head

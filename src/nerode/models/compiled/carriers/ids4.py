@@ -6,10 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
-from nerode.compiler.affine import Row
-from nerode.compiler.recurrences import Diagonal, LetterMatrices, TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
+from nerode.compiler import Diagonal, LetterMatrices, Row, TimeInvariant
+from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ids4 import Ids4
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows

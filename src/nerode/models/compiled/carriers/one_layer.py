@@ -13,10 +13,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from nerode.compiler.network import Layer as ExactLayer
-from nerode.compiler.network import Network
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
+from nerode.compiler import Layer as ExactLayer
+from nerode.compiler import Network
+from nerode.core import NotCompilable, to_float
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import finish
 from nerode.models.compiled.carriers.forms import ONE, Form

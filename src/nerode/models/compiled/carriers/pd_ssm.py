@@ -12,9 +12,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from nerode.compiler.recurrences import Diagonal, PermutationDiagonal
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_complex
+from nerode.compiler import Diagonal, PermutationDiagonal
+from nerode.core import NotCompilable, to_complex
 from nerode.models.architectures.pd_ssm import PdSsm
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.compiler.decoders import PointDecoder
-from nerode.core.exact import to_complex
+from nerode.compiler import PointDecoder
+from nerode.core import to_complex
 from nerode.models.compiled.carriers.forms import Form, combine
 from nerode.models.compiled.decoder import legal_table
 

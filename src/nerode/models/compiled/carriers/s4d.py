@@ -15,10 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Diagonal, TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_complex
+from nerode.compiler import Diagonal, Network, TimeInvariant
+from nerode.core import NotCompilable, to_complex
 from nerode.models.architectures.s4d import S4d
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, assemble

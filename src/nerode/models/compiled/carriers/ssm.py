@@ -12,11 +12,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from nerode.compiler.network import Layer as ExactLayer
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
+from nerode.compiler import Layer as ExactLayer
+from nerode.compiler import Network, TimeInvariant
+from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ssm import Ssm
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, assemble, finish

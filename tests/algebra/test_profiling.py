@@ -12,10 +12,10 @@ import pytest
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.counters import find_counter, is_counter
 from nerode.algebra.families import family_profile
-from nerode.algebra.green import green
+from nerode.algebra.green_relations import green
 from nerode.algebra.monoid import transition_monoid
-from nerode.algebra.profile import profile, profile_automaton
-from nerode.core.budget import Budget
+from nerode.algebra.profiling import profile, profile_automaton
+from nerode.core import Budget
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.brackets import dyck
 from nerode.languages.regex import regex_to_dfa
@@ -57,7 +57,7 @@ def test_small_profiles_are_quick() -> None:
 def test_nothing_heavy_is_imported_for_a_small_profile() -> None:
     code = (
         "import sys; from nerode.languages.bestiary import find_language; "
-        "from nerode.algebra.profile import profile; profile(find_language('flip-flop')); "
+        "from nerode.algebra.profiling import profile; profile(find_language('flip-flop')); "
         "print([m for m in ('scipy', 'sympy', 'torch', 'networkx') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nerode.algebra.profile import profile as algebra_profile
-from nerode.algebra.records import Profile
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.language import Language
+from nerode.algebra import Profile
+from nerode.algebra import profile as algebra_profile
+from nerode.core import Budget, InputError
+from nerode.languages import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture
 from nerode.verdict.classes import Recurrence
 from nerode.verdict.facts import Facts

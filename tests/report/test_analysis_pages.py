@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.core.errors import InputError
-from nerode.report.analysis_page import analysis_page
-from nerode.report.analysis_view import analysis_view, count, number, summary
+from nerode.core import InputError
+from nerode.report.analysis_pages import analysis_page
+from nerode.report.analysis_views import analysis_view, count, number, summary
 from nerode.report.terminal import make_console
 from tests.browser import wait_until
 from tests.report.analysis_json import HOSTILE, analysis_json, bare_json

@@ -30,10 +30,8 @@ from nerode.analysis.loops import LoopCollapse, holding_loops
 from nerode.analysis.probes import usual_length
 from nerode.analysis.robustness import linear_bound, noise_radius, promised_radius
 from nerode.analysis.subject import Subject
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
-from nerode.tasks.flip_flop import FlipFlop
+from nerode.core import InputError, stream, to_mapping
+from nerode.tasks import FlipFlop
 
 _TINY = 1e-9
 """Distances below this share of the diameter are not divided by."""

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nerode.languages import minimise as module
+from nerode.languages import minimisation as module
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import equivalence_classes, minimise, trim
+from nerode.languages.minimisation import equivalence_classes, minimise, trim
 from tests.languages.automata_lib import to_automata_lib
 from tests.strategies import all_words, dfas, random_dfa
 

@@ -19,16 +19,11 @@ from nerode.analysis.extraction.probing import Probe, find_failures
 from nerode.analysis.extraction.question import Kind, Question, language_question
 from nerode.analysis.extraction.task_questions import question_of
 from nerode.analysis.subject import Subject
-from nerode.compiler.interpreter import Interpreter
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.core.errors import BudgetExceeded, InputError, UnknownName
-from nerode.core.rng import stream
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
-from nerode.models.model import Model
-from nerode.models.zoo import LayerConfig, find_member
-from nerode.verdict.architectures import ARCHITECTURES
+from nerode.compiler import Interpreter
+from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, stream, to_mapping
+from nerode.languages import Dfa, Language
+from nerode.models import LayerConfig, Model, find_member
+from nerode.verdict import ARCHITECTURES
 
 Method = Literal["cluster", "lstar", "kv", "exact"]
 METHODS: tuple[Method, ...] = ("cluster", "lstar", "kv", "exact")

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from nerode.languages.alphabet import Word
 from nerode.languages.counting import counts_from_states
 from nerode.languages.dfa import Dfa, IntArray
-from nerode.languages.minimise import trim
+from nerode.languages.minimisation import trim
 
 Floats = npt.NDArray[np.float64]
 

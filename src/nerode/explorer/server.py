@@ -9,7 +9,7 @@ import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 try:
     import uvicorn

@@ -17,8 +17,8 @@ from nerode.algebra.monoid import TransitionMonoid
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.records import GroupStructure
 from nerode.algebra.stabiliser_chain import StabiliserChain
-from nerode.core.budget import Budget
-from nerode.languages.alphabet import Word
+from nerode.core import Budget
+from nerode.languages import Word
 
 _BYTES_PER_EDGE = 40
 """What the search for strong components takes for one edge: indices, weights and their copies."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
+from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
-from nerode.languages.resolve import resolve_language
 from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.decide import collect_facts, decide, verdict_for
+from nerode.verdict.decision import collect_facts, decide, verdict_for
 from nerode.verdict.records import Provenance, Sense, Status, Task
 from nerode.verdict.theorems import THEOREMS
 

@@ -7,13 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from nerode.algebra.eggbox import eggbox
+from nerode.algebra.eggboxes import eggbox
 from nerode.algebra.equivalences import join, number_by_appearance, strong_components
-from nerode.algebra.green import Green, green
+from nerode.algebra.green_relations import Green, green
 from nerode.algebra.j_order import j_order
 from nerode.algebra.monoid import transition_monoid
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 from tests.algebra import transformations as build
 
 

@@ -9,14 +9,19 @@ import torch
 import nerode as nr
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.task_questions import question_of
-from nerode.analysis.metric import MetricSettings, count_components, metric, pairwise, smallest_between
+from nerode.analysis.metric_automata import (
+    MetricSettings,
+    count_components,
+    metric,
+    pairwise,
+    smallest_between,
+)
 from nerode.analysis.robustness import linear_bound, promised_radius
 from nerode.analysis.subject import Subject
-from nerode.core.errors import InputError
-from nerode.models.architectures.orthogonal import Orthogonal
-from nerode.tasks.table import TaskConfig
-from nerode.training.defaults import make_specs
-from nerode.training.loop import train
+from nerode.core import InputError
+from nerode.models.architectures import Orthogonal
+from nerode.tasks import TaskConfig
+from nerode.training import make_specs, train
 from tests.analysis.polish.planted import planted, turns
 
 FEW = MetricSettings(words=8, states=200, pairs=64, repetitions=40)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from nerode.languages.alphabet import Word
 from nerode.languages.counting import count_words, counts_from_states
 from nerode.languages.dfa import Dfa
-from nerode.languages.sampling import letter_shares as module
-from nerode.languages.sampling.letter_shares import LetterShares, error_bound, settle
+from nerode.languages.sampling import shares as module
+from nerode.languages.sampling.shares import LetterShares, error_bound, settle
 from tests.languages.uniformity import assert_distribution
 from tests.strategies import dfas, random_dfa
 

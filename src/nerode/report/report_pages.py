@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report import analysis_figures as draw
-from nerode.report.analysis_view import summary
+from nerode.report.analysis_views import summary
 from nerode.report.figures.bars import bar_figure
 from nerode.report.figures.length_figure import length_figure
 from nerode.report.figures.line_chart import line_figure

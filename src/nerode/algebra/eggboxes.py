@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.algebra.green import DClass, Green
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
+from nerode.algebra.green_relations import DClass, Green
+from nerode.core import InputError
+from nerode.languages import Word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

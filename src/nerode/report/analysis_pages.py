@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report import analysis_figures as draw
-from nerode.report.analysis_view import summary
+from nerode.report.analysis_views import summary
 from nerode.report.pages import render
 
 FORMAT = "nerode-analysis-1"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.algebra.records import Profile
-from nerode.languages.language import Language
-from nerode.verdict.records import VerdictTable
+from nerode.algebra import Profile
+from nerode.languages import Language
+from nerode.verdict import VerdictTable
 
 
 def check_object(language: Language, profile: Profile, table: VerdictTable) -> dict[str, Any]:

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from nerode.algebra.profile import profile
-from nerode.algebra.records import Profile
+from nerode.algebra import Profile, profile
 from nerode.languages.bestiary import find_language
-from nerode.report.check_object import algebra_object, check_object, language_object
-from nerode.verdict.decide import decide
-from nerode.verdict.records import Sense, Task, VerdictTable
+from nerode.report.check_objects import algebra_object, check_object, language_object
+from nerode.verdict import Sense, Task, VerdictTable, decide
 from tests.report.cases import PARITY, PARITY_PROFILE, parity_verdicts
 
 TABLE = VerdictTable(language="parity", task=Task.PREDICT, dtype="float16", verdicts=tuple(parity_verdicts()))

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from nerode.explorer.serve import open_socket
+from nerode.explorer.server import open_socket
 from tests.explorer.conftest import first_line, running
 
 
@@ -20,7 +20,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_server_itself_loads_no_torch() -> None:
-    done = python("import sys, nerode.cli.explore, nerode.explorer.serve\nassert 'torch' not in sys.modules")
+    done = python("import sys, nerode.cli.explore, nerode.explorer.server\nassert 'torch' not in sys.modules")
     assert done.returncode == 0, done.stderr
 
 

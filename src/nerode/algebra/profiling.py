@@ -10,10 +10,8 @@ from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.families import family_profile
 from nerode.algebra.groups_inside import GroupSearch
 from nerode.algebra.records import Profile
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa, Language
 
 MONOID_LIMIT = 20_000
 """Elements of the syntactic monoid that a profile enumerates unless told otherwise."""

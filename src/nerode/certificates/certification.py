@@ -7,12 +7,9 @@ from nerode.certificates.certificate import Certificate, Refutation, Unproved
 from nerode.certificates.exact import certify_exact
 from nerode.certificates.ngrams import certify_ngrams
 from nerode.certificates.saturation import certify_saturating, find_caps
-from nerode.compiler.decoders import LogitDecoder
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Elman, TimeInvariant
-from nerode.core.budget import Budget
-from nerode.languages.language import Language
+from nerode.compiler import Elman, Interpreter, LogitDecoder, Network, TimeInvariant
+from nerode.core import Budget
+from nerode.languages import Language
 from nerode.languages.ngrams import NgramLanguage
 
 MOST_WORK = 2_000_000_000

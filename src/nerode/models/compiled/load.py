@@ -7,19 +7,15 @@ from fractions import Fraction
 
 import torch
 
-from nerode.compiler.construction import Options
-from nerode.compiler.decoders import LogitDecoder
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
-from nerode.core.errors import NotCompilable
-from nerode.languages.language import Language
+from nerode.compiler import LogitDecoder, Network, Options, compile_language
+from nerode.core import Budget, NotCompilable
+from nerode.languages import Language
 from nerode.models.compiled.carriers.carry import carry, remembers
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.trial import first_error
 from nerode.models.model import Model
-from nerode.verdict.facts import Facts
+from nerode.verdict import Facts
 
 __all__ = ["carry", "load_architecture", "load_model"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nerode.core.refs import Reference
-from nerode.report.report_page import findings, report_page
+from nerode.core import Reference
+from nerode.report.report_pages import findings, report_page
 from nerode.report.run_files import read_run_files
 from nerode.report.run_report import RunReport, make_report, report_json
 from tests.browser import OpenPage, wait_until
