@@ -19,34 +19,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nerode.algebra import profile as profile
-    from nerode.analysis import analyse as analyse
-    from nerode.analysis import load_subject as load_subject
-    from nerode.analysis.extraction import extract as extract
+    from nerode.analysis import analyse as analyse, load_subject as load_subject
+    from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.polish import polish as polish
-    from nerode.certificates import certify as certify
-    from nerode.compiler import Interpreter as Interpreter
-    from nerode.compiler import Options as Options
-    from nerode.compiler import compile_language as compile_language
-    from nerode.core import Budget as Budget
-    from nerode.core import BudgetExceeded as BudgetExceeded
-    from nerode.core import InputError as InputError
-    from nerode.core import NerodeError as NerodeError
-    from nerode.core import NotCompilable as NotCompilable
-    from nerode.languages import Dfa as Dfa
-    from nerode.languages import Language as Language
-    from nerode.languages import minimise as minimise
-    from nerode.languages import resolve_language
-    from nerode.models import ModelConfig as ModelConfig
-    from nerode.models import build_model as build_model
-    from nerode.models import configuration as configuration
-    from nerode.models import model_config as model_config
-    from nerode.models import read_model as read_model
-    from nerode.models import save_model as save_model
-    from nerode.models.compiled import load_architecture as load_architecture
-    from nerode.models.compiled import load_model as load_model
-    from nerode.training import TrainSpec as TrainSpec
-    from nerode.training import read_run as read_run
-    from nerode.training import train as train
+    from nerode.certificates.certification import certify as certify
+    from nerode.compiler import (
+        Interpreter as Interpreter,
+        Options as Options,
+        compile_language as compile_language,
+    )
+    from nerode.core import (
+        Budget as Budget,
+        BudgetExceeded as BudgetExceeded,
+        InputError as InputError,
+        NerodeError as NerodeError,
+        NotCompilable as NotCompilable,
+    )
+    from nerode.languages import Dfa as Dfa, Language as Language, minimise as minimise, resolve_language
+    from nerode.models import (
+        ModelConfig as ModelConfig,
+        build_model as build_model,
+        configuration as configuration,
+        model_config as model_config,
+        read_model as read_model,
+        save_model as save_model,
+    )
+    from nerode.models.compiled import load_architecture as load_architecture, load_model as load_model
+    from nerode.training import TrainSpec as TrainSpec, read_run as read_run, train as train
     from nerode.verdict import decide as decide
 
     language = resolve_language
@@ -74,6 +73,7 @@ _DOORS = {
 }
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}
 _HOMES["language"] = ("nerode.languages", "resolve_language")
+
 
 __all__ = sorted(_HOMES)
 

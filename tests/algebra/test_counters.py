@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from libsemigroups_pybind11 import FroidurePin, ReportGuard, Transf
 
 from nerode.algebra.components import component_actions

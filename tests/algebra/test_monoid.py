@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.map_rows import RowLayout, Rows, Words
 from nerode.algebra.monoid import TransitionMonoid, transition_monoid

@@ -8,8 +8,7 @@ import random
 import numpy as np
 import pytest
 import sympy.combinatorics as sc
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import (

@@ -2,8 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from sympy.combinatorics import Permutation as SympyPermutation
-from sympy.combinatorics import PermutationGroup as SympyGroup
+from sympy.combinatorics import Permutation as SympyPermutation, PermutationGroup as SympyGroup
 
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import compose, invert

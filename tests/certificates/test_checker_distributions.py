@@ -3,8 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.certificates.checker_distributions import Distribution, OutputLayer
 from nerode.certificates.checker_records import CheckedNetwork, Layer, Logits, Points, Squashed

@@ -3,8 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.checker_forms import Cut, Form, Range, Region, Undecided, Value, cut_range, grid_of
 from nerode.certificates.checker_profiles import Profile

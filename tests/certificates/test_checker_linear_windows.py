@@ -7,8 +7,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates import checker_linear_windows
 from nerode.certificates.checker_contexts import lone_windows, outputs_after

@@ -15,8 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.certificate import Certificate, certificate_to_json, content_hash
 from nerode.certificates.checker import CheckResult, check

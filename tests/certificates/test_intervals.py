@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates import checker_spans as spans
 from nerode.certificates.intervals import IntervalMap, Intervals, enclose, fill, stack

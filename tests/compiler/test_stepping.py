@@ -1,6 +1,5 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.affine import Affine
 from nerode.compiler.recurrences import Factor, Householder, LetterMatrices, PermutationDiagonal

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import InputError
 from nerode.languages.counting import count_words, counts_by_length, nearest_lengths, no_word_of_length

@@ -4,8 +4,7 @@ import time
 
 import pytest
 from automata.fa.nfa import NFA
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import determinise as module

@@ -26,8 +26,7 @@ from nerode.certificates.checker_problem import Problem
 from nerode.certificates.closure import JointClosure, close_jointly
 from nerode.certificates.clusters import interval_evidence
 from nerode.certificates.counters import counter_evidence, find_integrators
-from nerode.certificates.integers import METHOD as INTEGERS
-from nerode.certificates.integers import integer_claims
+from nerode.certificates.integers import METHOD as INTEGERS, integer_claims
 from nerode.certificates.stacks import slot_evidence
 from nerode.compiler import Interpreter, LogitDecoder, Network, network_hash, network_to_json
 from nerode.core import Budget, BudgetExceeded, InputError

@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from nerode.certificates.certificate import DTYPES, Claim, language_claim
 from nerode.certificates.closure import JointClosure
-from nerode.certificates.dyadic import NotDyadicError, holds, in_units, is_unit, parts, size
-from nerode.certificates.dyadic import grid as grid_of
+from nerode.certificates.dyadic import NotDyadicError, grid as grid_of, holds, in_units, is_unit, parts, size
 from nerode.certificates.transitions import factor_scale, groups_exactly, stored_numbers
 from nerode.compiler import (
     Affine,

@@ -49,8 +49,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
     nerode train flip-flop --arch mamba --out runs
     nerode analyse runs/9b7ef0cf02d1bbd9
     """
-    from nerode.analysis import Options, load_subject
-    from nerode.analysis import analyse as look
+    from nerode.analysis import Options, analyse as look, load_subject
 
     chosen = Options(
         length=options["length"],

@@ -17,8 +17,7 @@ import click
 
 from nerode.cli.options import budget_options, make_budget, sense_option, split_names
 from nerode.core import Budget, InputError, write_atomically
-from nerode.languages.bestiary import BESTIARY, find_language
-from nerode.languages.bestiary import suite as suite_rows
+from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
 from nerode.report import (
     AtlasCache,
     AtlasEntry,

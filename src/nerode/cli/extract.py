@@ -48,8 +48,7 @@ def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) ->
     nerode extract parity/ --method exact --json
     """
     from nerode.analysis import load_subject
-    from nerode.analysis.extraction import Probe
-    from nerode.analysis.extraction import extract as extract_automaton
+    from nerode.analysis.extraction import Probe, extract as extract_automaton
 
     budget = make_budget(options)
     target = None if options["target"] is None else resolve_language(options["target"])

@@ -6,8 +6,7 @@ import json
 
 import click
 
-from nerode.languages.bestiary import BESTIARY, PATTERNS
-from nerode.languages.bestiary import suite as suite_rows
+from nerode.languages.bestiary import BESTIARY, PATTERNS, suite as suite_rows
 from nerode.verdict import ALIASES, ARCHITECTURES
 
 

@@ -42,8 +42,7 @@ def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> Non
     nerode repair runs/9b7ef0cf02d1bbd9 -o mended
     """
     from nerode.analysis import load_subject
-    from nerode.analysis.repair import RepairSettings, find_failing_word
-    from nerode.analysis.repair import repair as mend
+    from nerode.analysis.repair import RepairSettings, find_failing_word, repair as mend
     from nerode.training import write_model
 
     subject, budget = load_subject(folder), make_budget(options)

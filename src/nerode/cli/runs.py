@@ -28,12 +28,12 @@ from nerode.sweeps import (
     flat_rows,
     flatten,
     list_runs,
+    prune as prune_store,
     read_result,
     removable,
     to_csv,
     to_json_lines,
 )
-from nerode.sweeps import prune as prune_store
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from nerode.certificates import CERTIFICATE as POLISH_FILE
 from nerode.certificates import (
+    CERTIFICATE as POLISH_FILE,
     CERTIFICATE_FILE,
     CheckResult,
     Failure,

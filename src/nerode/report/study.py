@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nerode.algebra import Profile, green, transition_monoid
-from nerode.algebra import profile as algebra_profile
+from nerode.algebra import Profile, green, profile as algebra_profile, transition_monoid
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Dfa, Language
 from nerode.report.eggbox import Box, eggboxes_of

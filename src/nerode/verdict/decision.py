@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nerode.algebra import Profile
-from nerode.algebra import profile as algebra_profile
+from nerode.algebra import Profile, profile as algebra_profile
 from nerode.core import Budget, InputError
 from nerode.languages import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture

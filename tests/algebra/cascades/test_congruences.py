@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.algebra.cascades.congruences import generated_congruence, separating_congruences
 from nerode.algebra.components import Rows

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.algebra.cascades.by_components import component_cascade
 from nerode.algebra.cascades.holonomy import holonomy_cascade

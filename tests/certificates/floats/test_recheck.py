@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.certificate import certificate_from_json, certificate_to_json, language_claim
 from nerode.certificates.floats.arithmetic import fingerprint

@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.floats.runner import make_runner
 from nerode.certificates.floats.settling import Settled, settle, settle_letters

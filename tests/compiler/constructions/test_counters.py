@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.compiler.constructions.counters import compile_counters
 from nerode.compiler.pipeline import compile_language

@@ -2,8 +2,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.constructions.cyclic import circle, compile_rotation
 from nerode.compiler.cyclic_action import cyclic_action

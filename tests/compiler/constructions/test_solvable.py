@@ -3,8 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.solvable import compile_solvable, compile_two_groups

@@ -1,8 +1,7 @@
 import functools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.cascades import HOLD, Add, Reset, decompose_solvable
 from nerode.compiler.levels.machine import (

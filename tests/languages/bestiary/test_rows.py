@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import Budget, stream
 from nerode.languages.bestiary import BESTIARY, find_language, lookup_language, suite

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from automata.fa.nfa import NFA
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.core import Budget, NerodeError
 from nerode.languages.alphabet import Alphabet

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sympy.combinatorics import Permutation, PermutationGroup
 from sympy.combinatorics.named_groups import (
     AbelianGroup,

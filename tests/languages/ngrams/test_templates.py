@@ -4,8 +4,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages.ngrams import Template, TemplateGrammar

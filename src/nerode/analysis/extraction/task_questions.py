@@ -16,8 +16,8 @@ from nerode.analysis.extraction.question import (
 from nerode.core import InputError
 from nerode.languages import Alphabet
 from nerode.languages.groups import finite_monoid
-from nerode.tasks import ALPHABET as FLIP_FLOP_ALPHABET
 from nerode.tasks import (
+    ALPHABET as FLIP_FLOP_ALPHABET,
     READ,
     WRITE,
     ZERO,

@@ -18,6 +18,7 @@ from nerode.analysis.proofs.goals import Goal
 from nerode.compiler import (
     Affine,
     Decoder,
+    Elman as ElmanRecurrence,
     Embedding,
     GatedCell,
     Layer,
@@ -28,7 +29,6 @@ from nerode.compiler import (
     ScoreDecoder,
     zero_map,
 )
-from nerode.compiler import Elman as ElmanRecurrence
 from nerode.core import InputError, Reference
 from nerode.languages import Legal, language_hash
 from nerode.models import Model, Surroundings

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler import Layer as ExactLayer
-from nerode.compiler import recurrences as exact
+from nerode.compiler import Layer as ExactLayer, recurrences as exact
 from nerode.core import InputError
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.linear import (

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler import Affine, Row
-from nerode.compiler import recurrences as exact
+from nerode.compiler import Affine, Row, recurrences as exact
 from nerode.core import InputError, to_float
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter

@@ -6,8 +6,7 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.compiler.construction import CONSTRUCTIONS, Options
 from nerode.compiler.constructions import TABLE

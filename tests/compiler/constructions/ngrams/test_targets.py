@@ -3,8 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.ngrams.targets import UNKNOWN, Targets, make_scores, make_targets

@@ -6,9 +6,7 @@ from typing import Any
 
 import torch
 
-from nerode.compiler import Affine, GatedCell, Row
-from nerode.compiler import Elman as ExactElman
-from nerode.compiler import Layer as ExactLayer
+from nerode.compiler import Affine, Elman as ExactElman, GatedCell, Layer as ExactLayer, Row
 from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.elman import Elman
 from nerode.models.architectures.gru import Gru

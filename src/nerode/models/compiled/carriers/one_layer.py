@@ -13,8 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from nerode.compiler import Layer as ExactLayer
-from nerode.compiler import Network
+from nerode.compiler import Layer as ExactLayer, Network
 from nerode.core import NotCompilable, to_float
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import finish

@@ -12,8 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from nerode.compiler import Layer as ExactLayer
-from nerode.compiler import Network, TimeInvariant
+from nerode.compiler import Layer as ExactLayer, Network, TimeInvariant
 from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ssm import Ssm
 from nerode.models.base import Layer
