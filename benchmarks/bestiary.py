@@ -9,10 +9,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from nerode.certificates import Certificate, certificate_to_json, check
-from nerode.compiler import network_hash, network_to_json
 from nerode.core import Budget
 from nerode.languages import describe_language
 from nerode.languages.bestiary import BESTIARY, find_language
+from nerode.network import network_hash, network_to_json
 from nerode.report.networks import TARGETS, study_networks
 
 SECONDS = 10.0

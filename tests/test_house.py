@@ -9,8 +9,8 @@ ROOT = Path(nerode.__file__).parent
 
 INNER = {
     "nerode.cli.main": "the entry point of the command line",
-    "nerode.compiler.decoders": "its classes share names with the modules that run them",
-    "nerode.compiler.recurrences": "its classes share names with the modules that run them",
+    "nerode.network.decoders": "its classes share names with the modules that run them",
+    "nerode.network.recurrences": "its classes share names with the modules that run them",
     "nerode.reproduce.run": "loads torch, which the rest of its stage does not",
     "nerode.sweeps.training_runs": "loads torch, which the rest of its stage does not",
 }
@@ -46,6 +46,8 @@ def test_stages_import_each_other_through_doors():
     modules = _modules()
     broken = []
     for module, path in modules.items():
+        if not _stage(module):
+            continue  # the names of the whole package
         for target in _imported(ast.parse(path.read_text()), modules):
             inside = modules[target].name != "__init__.py"
             if inside and _stage(target) != _stage(module) and target not in INNER:

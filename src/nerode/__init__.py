@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.polish import polish as polish
     from nerode.certificates.certification import certify as certify
-    from nerode.compiler import (
-        Interpreter as Interpreter,
-        Options as Options,
-        compile_language as compile_language,
-    )
+    from nerode.compiler import Options as Options, compile_language as compile_language
     from nerode.core import (
         Budget as Budget,
         BudgetExceeded as BudgetExceeded,
@@ -45,6 +41,7 @@ if TYPE_CHECKING:
         save_model as save_model,
     )
     from nerode.models.compiled import load_architecture as load_architecture, load_model as load_model
+    from nerode.network import Interpreter as Interpreter
     from nerode.training import TrainSpec as TrainSpec, read_run as read_run, train as train
     from nerode.verdict import decide as decide
 
@@ -56,7 +53,7 @@ _DOORS = {
     "nerode.analysis.extraction": ("extract",),
     "nerode.analysis.polish": ("polish",),
     "nerode.certificates": ("certify",),
-    "nerode.compiler": ("Interpreter", "Options", "compile_language"),
+    "nerode.compiler": ("Options", "compile_language"),
     "nerode.core": ("Budget", "BudgetExceeded", "InputError", "NerodeError", "NotCompilable"),
     "nerode.languages": ("Dfa", "Language", "minimise"),
     "nerode.models": (
@@ -68,6 +65,7 @@ _DOORS = {
         "save_model",
     ),
     "nerode.models.compiled": ("load_architecture", "load_model"),
+    "nerode.network": ("Interpreter",),
     "nerode.training": ("TrainSpec", "read_run", "train"),
     "nerode.verdict": ("decide",),
 }

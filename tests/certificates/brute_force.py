@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from nerode.compiler import Interpreter, Network
 from nerode.languages import Language, Legal, Word
+from nerode.network import Interpreter, Network
 
 
 def first_failure(network: Network, language: Language, longest: int) -> tuple[Word, Legal, Legal] | None:

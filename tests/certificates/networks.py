@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from nerode.compiler import (
+from nerode.core import Exact, Reference, root_of_unity
+from nerode.languages import Alphabet, CounterLanguage, Dfa, Dyck, Language, Legal
+from nerode.network import (
     Affine,
+    AffineBuilder,
     Diagonal,
     Embedding,
     Layer,
@@ -17,9 +20,6 @@ from nerode.compiler import (
     TimeInvariant,
     zero_map,
 )
-from nerode.compiler.affine import AffineBuilder
-from nerode.core import Exact, Reference, root_of_unity
-from nerode.languages import Alphabet, CounterLanguage, Dfa, Dyck, Language, Legal
 
 Terms = dict[str, Exact]
 

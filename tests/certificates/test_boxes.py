@@ -22,7 +22,7 @@ from nerode.certificates.certificate import (
 )
 from nerode.certificates.certification import certify
 from nerode.certificates.checker import check
-from nerode.compiler import compile_language, network_hash, network_to_json
+from nerode.compiler import compile_language
 from nerode.compiler.constructions.robust_cells import (
     RobustCell,
     elman_flip_flop,
@@ -31,6 +31,7 @@ from nerode.compiler.constructions.robust_cells import (
 )
 from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
+from nerode.network import network_hash, network_to_json
 
 
 def verdict(network, language, certificate):

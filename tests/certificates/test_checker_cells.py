@@ -14,11 +14,11 @@ from nerode.certificates.checker_cells import search_cells
 from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_problem import Failure, Problem
 from nerode.certificates.exact import certify_exact
-from nerode.compiler import Diagonal, Embedding, Layer, Network, ScoreDecoder, network_to_json, zero_map
 from nerode.core import Budget
 from nerode.languages import Alphabet, CounterLanguage, CounterMachine, CounterRule, Language
 from nerode.languages.bestiary import find_language
 from nerode.languages.brackets import dyck
+from nerode.network import Diagonal, Embedding, Layer, Network, ScoreDecoder, network_to_json, zero_map
 from tests.certificates import networks
 from tests.certificates.brute_force import first_failure
 from tests.certificates.test_counters import counter_language, with_layer

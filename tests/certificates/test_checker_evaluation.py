@@ -12,7 +12,9 @@ import pytest
 from nerode.certificates.checker_evaluation import Evaluator
 from nerode.certificates.checker_forms import Undecided
 from nerode.certificates.checker_network import read_network
-from nerode.compiler import (
+from nerode.core import InputError, root_of_unity
+from nerode.languages.bestiary import find_language
+from nerode.network import (
     Elman,
     Factor,
     Householder,
@@ -22,8 +24,6 @@ from nerode.compiler import (
     network_to_json,
     zero_map,
 )
-from nerode.core import InputError, root_of_unity
-from nerode.languages.bestiary import find_language
 from tests.certificates import networks
 from tests.certificates.test_context import last_but
 

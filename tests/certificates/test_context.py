@@ -9,10 +9,10 @@ from nerode.certificates.certificate import PREDICT, Certificate, certificate_to
 from nerode.certificates.checker import check
 from nerode.certificates.context import context_window, contraction_window, nilpotency_order
 from nerode.certificates.exact import certify_exact
-from nerode.compiler import Interpreter, Network, TimeInvariant, network_to_json
 from nerode.core import InputError
 from nerode.languages import Dfa, Language, describe_language
 from nerode.languages.bestiary import find_language
+from nerode.network import Interpreter, Network, TimeInvariant, network_to_json
 from tests.certificates import networks
 from tests.certificates.test_exact import regular
 

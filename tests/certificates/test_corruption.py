@@ -20,10 +20,10 @@ from hypothesis import given, settings, strategies as st
 from nerode.certificates.certificate import Certificate, certificate_to_json, content_hash
 from nerode.certificates.checker import CheckResult, check
 from nerode.certificates.exact import certify_exact
-from nerode.compiler import Interpreter, Network, network_from_json, network_to_json
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_exact
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.languages.bestiary import find_language
+from nerode.network import Interpreter, Network, network_from_json, network_to_json
 from tests.certificates import networks
 from tests.certificates.brute_force import first_failure
 

@@ -16,10 +16,10 @@ from nerode.certificates.certificate import (
 from nerode.certificates.checker import check
 from nerode.certificates.counters import find_integrators, solve
 from nerode.certificates.exact import certify_exact
-from nerode.compiler import Network, network_to_json
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import CounterLanguage, Dyck, Language, describe_language
 from nerode.languages.bestiary import find_language
+from nerode.network import Network, network_to_json
 from tests.certificates import networks
 from tests.certificates.brute_force import first_failure
 from tests.certificates.test_exact import certified

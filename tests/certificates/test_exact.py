@@ -22,7 +22,10 @@ from nerode.certificates.certificate import (
 from nerode.certificates.checker import CheckResult, check
 from nerode.certificates.closure import JointClosure, close_jointly
 from nerode.certificates.exact import certify_exact
-from nerode.compiler import (
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Dfa, Language, Legal, RegularLanguage, describe_language
+from nerode.languages.bestiary import find_language
+from nerode.network import (
     Diagonal,
     Elman,
     LetterMatrices,
@@ -32,9 +35,6 @@ from nerode.compiler import (
     network_to_json,
     zero_map,
 )
-from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import Dfa, Language, Legal, RegularLanguage, describe_language
-from nerode.languages.bestiary import find_language
 from tests.certificates import networks
 from tests.certificates.brute_force import first_failure
 from tests.strategies import dfas

@@ -17,10 +17,10 @@ from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_problem import Problem
 from nerode.certificates.closure import JointClosure, close_jointly
 from nerode.certificates.integers import integer_claims
-from nerode.compiler import Diagonal, Factor, Householder, network_to_json, zero_map
 from nerode.core import Budget
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
+from nerode.network import Diagonal, Factor, Householder, network_to_json, zero_map
 from tests.certificates import networks
 from tests.certificates.test_context import last_but
 from tests.certificates.test_counters import counter_language

@@ -9,8 +9,8 @@ from hypothesis import given, settings, strategies as st
 
 from nerode.certificates import checker_spans as spans
 from nerode.certificates.intervals import IntervalMap, Intervals, enclose, fill, stack
-from nerode.compiler import Affine
 from nerode.core import InputError, root_of_unity
+from nerode.network import Affine
 
 SIXTY = Context(prec=60, Emin=-(10**6), Emax=10**6)
 

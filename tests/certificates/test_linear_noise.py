@@ -10,9 +10,9 @@ from nerode.certificates.certificate import Certificate, certificate_to_json, ex
 from nerode.certificates.checker import check
 from nerode.certificates.exact import certify_exact
 from nerode.certificates.linear_noise import METHOD, Fragility, find_fragility
-from nerode.compiler import Network, network_to_json
 from nerode.languages import Language, describe_language
 from nerode.languages.bestiary import find_language
+from nerode.network import Network, network_to_json
 from tests.certificates import networks
 from tests.certificates.test_context import last_but
 

@@ -23,10 +23,10 @@ from nerode.certificates.certification import certify
 from nerode.certificates.checker import CheckResult, check
 from nerode.certificates.checker_ngrams import METHOD, ngram_claim
 from nerode.certificates.ngrams import certify_ngrams, rounded_up
-from nerode.compiler import Network, network_from_json, network_to_json
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import Alphabet, describe_language
 from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_sentences, ngram_language
+from nerode.network import Network, network_from_json, network_to_json
 from tests.compiler.constructions.ngrams.models import (
     EPS,
     compiled,
@@ -247,7 +247,7 @@ ALL_WINDOWS = [(a, b) for a in range(3) for b in range(3)]
 
 def worst_on_all(network: Network, windows: list[tuple[int, ...]] | tuple[tuple[int, ...], ...]) -> Fraction:
     """The largest distance after windows and after longer prefixes, by the interpreter."""
-    from nerode.compiler import Interpreter
+    from nerode.network import Interpreter
 
     interpreter = Interpreter(network)
     worst = Fraction(0)

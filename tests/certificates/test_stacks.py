@@ -8,9 +8,9 @@ from nerode.certificates.certificate import PREDICT, VALID_PREFIXES, Refutation,
 from nerode.certificates.checker import check
 from nerode.certificates.exact import certify_exact
 from nerode.certificates.stacks import slot_evidence
-from nerode.compiler import Diagonal, Interpreter, Network, network_to_json
 from nerode.languages import Dyck, describe_language
 from nerode.languages.brackets import dyck
+from nerode.network import Diagonal, Interpreter, Network, network_to_json
 from tests.certificates import networks
 from tests.certificates.test_exact import certified
 

@@ -11,13 +11,12 @@ import numpy as np
 
 from nerode.compiler.construction import CONSTRUCTIONS, Options, Request
 from nerode.compiler.constructions import TABLE
-from nerode.compiler.decoders import PointDecoder
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_from_json, network_text, network_to_json
-from nerode.compiler.network import Network
 from nerode.core import Exact, exact_sum
 from nerode.languages import Language, Legal, Word
 from nerode.languages.bestiary import find_language
+from nerode.network import Network, PointDecoder
+from nerode.network.interpreter import Interpreter
+from nerode.network.json_form import network_from_json, network_text, network_to_json
 from nerode.verdict import Facts, Task, collect_facts, find_architecture
 
 assert TABLE is CONSTRUCTIONS

@@ -7,9 +7,9 @@ import functools
 from nerode.algebra import Profile, find_counter
 from nerode.compiler.construction import CONSTRUCTIONS, Options, Request
 from nerode.compiler.constructions import TABLE
-from nerode.compiler.network import Network
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY, find_language
+from nerode.network import Network
 from nerode.verdict import Facts, Task, collect_facts, find_architecture
 
 assert TABLE is CONSTRUCTIONS

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.compiler import Interpreter, Layer, compile_language
+from nerode.compiler import compile_language
 from nerode.core import Exact, read_exact
 from nerode.explorer.matrices import Matrix, layer_matrices
 from nerode.languages import Alphabet, resolve_language
+from nerode.network import Interpreter, Layer
 
 
 def apply(matrix: Matrix, values: dict[str, Exact]) -> list[Exact]:

@@ -16,8 +16,9 @@ from xml.etree import ElementTree
 import pytest
 
 from nerode.certificates import check_folder
-from nerode.compiler import Interpreter, compile_language
+from nerode.compiler import compile_language
 from nerode.languages import resolve_language
+from nerode.network import Interpreter
 from nerode.sweeps.lock import locked
 from tests.browser import OpenPage, Watch
 

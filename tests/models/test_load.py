@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 import torch
 
-from nerode.compiler import Embedding, Interpreter, Network
 from nerode.core import InputError, to_complex, to_float
 from nerode.models.compiled.load import load_model
 from nerode.models.compiled.model import CompiledModel
+from nerode.network import Embedding, Interpreter, Network
 from tests.models.compiled.walks import facts_of, lawful_word, legal_table, network_for, random_words
 
 CASES = [

@@ -38,9 +38,9 @@ from nerode.certificates.certificate import (
 )
 from nerode.certificates.interval_network import IntervalNetwork
 from nerode.certificates.intervals import Floats, Intervals
-from nerode.compiler import Interpreter, Network, network_hash
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import Language, Legal, Word, language_hash
+from nerode.network import Interpreter, Network, network_hash
 
 METHOD = "boxes"
 

@@ -7,10 +7,10 @@ from nerode.certificates.certificate import Certificate, Refutation, Unproved
 from nerode.certificates.exact import certify_exact
 from nerode.certificates.ngrams import certify_ngrams
 from nerode.certificates.saturation import certify_saturating, find_caps
-from nerode.compiler import Elman, Interpreter, LogitDecoder, Network, TimeInvariant
 from nerode.core import Budget
 from nerode.languages import Language
 from nerode.languages.ngrams import NgramLanguage
+from nerode.network import Elman, Interpreter, LogitDecoder, Network, TimeInvariant
 
 MOST_WORK = 2_000_000_000
 """Products that the closure of a network with feedback through units may take, roughly."""

@@ -7,9 +7,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from nerode.certificates.certificate import RECOGNISE, VALID_PREFIXES, Refutation
-from nerode.compiler import Configuration, Interpreter, Network
 from nerode.core import Budget, BudgetExceeded, Cyclotomic
 from nerode.languages import Language, Legal, Word
+from nerode.network import Configuration, Interpreter, Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

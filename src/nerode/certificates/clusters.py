@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.certificates.certificate import VALID_PREFIXES
-from nerode.compiler import Configuration, Diagonal, Interpreter, Layer, Network, TimeInvariant
 from nerode.core import Exact, write_exact
 from nerode.languages import Language
+from nerode.network import Configuration, Diagonal, Interpreter, Layer, Network, TimeInvariant
 
 Json = Any
 Place = tuple[int, int]

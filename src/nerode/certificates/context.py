@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.certificates.certificate import Claim, window_claim
-from nerode.compiler import (
+from nerode.core import Budget, Exact, InputError
+from nerode.network import (
     Affine,
     Diagonal,
     Elman,
@@ -17,7 +18,6 @@ from nerode.compiler import (
     Row,
     TimeInvariant,
 )
-from nerode.core import Budget, Exact, InputError
 
 NILPOTENT = "nilpotent-window"
 CONTRACTION = "contraction-window"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.compiler import Diagonal, Layer, LetterMatrices, Network, TimeInvariant
 from nerode.core import Budget, Exact, write_exact
 from nerode.languages import CounterLanguage, Language
+from nerode.network import Diagonal, Layer, LetterMatrices, Network, TimeInvariant
 
 Json = Any
 

@@ -28,9 +28,9 @@ from nerode.certificates.clusters import interval_evidence
 from nerode.certificates.counters import counter_evidence, find_integrators
 from nerode.certificates.integers import METHOD as INTEGERS, integer_claims
 from nerode.certificates.stacks import slot_evidence
-from nerode.compiler import Interpreter, LogitDecoder, Network, network_hash, network_to_json
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import CounterLanguage, Dyck, Language, language_hash
+from nerode.network import Interpreter, LogitDecoder, Network, network_hash, network_to_json
 
 Json = Any
 

@@ -15,7 +15,8 @@ from nerode.certificates.certificate import DTYPES, Claim, language_claim
 from nerode.certificates.closure import JointClosure
 from nerode.certificates.dyadic import NotDyadicError, grid as grid_of, holds, in_units, is_unit, parts, size
 from nerode.certificates.transitions import factor_scale, groups_exactly, stored_numbers
-from nerode.compiler import (
+from nerode.core import Cyclotomic, Exact, imaginary_part, real_part, simplify
+from nerode.network import (
     Affine,
     Diagonal,
     Elman,
@@ -29,7 +30,6 @@ from nerode.compiler import (
     ScoreDecoder,
     TimeInvariant,
 )
-from nerode.core import Cyclotomic, Exact, imaginary_part, real_part, simplify
 
 METHOD = "integer-exactness"
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.certificates.intervals import Floats, IntervalMap, Intervals, enclose, fill, stack
-from nerode.compiler import (
+from nerode.core import Exact, InputError
+from nerode.network import (
     CELL_STATES,
     Affine,
     Decoder,
@@ -27,7 +28,6 @@ from nerode.compiler import (
     TimeInvariant,
     zero_map,
 )
-from nerode.core import Exact, InputError
 
 Boxes = tuple[Intervals, ...]
 """For each layer an array of shape (boxes, coordinates)."""

@@ -17,9 +17,9 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.certificates.certificate import Claim, expected_readings, fragile_claim
-from nerode.compiler import Configuration, Elman, GatedCell, Interpreter, Network
 from nerode.core import Budget, Cyclotomic, Exact
 from nerode.languages import Language, Word
+from nerode.network import Configuration, Elman, GatedCell, Interpreter, Network
 
 METHOD = "identity-word"
 

@@ -17,7 +17,9 @@ from nerode.certificates.certificate import (
     language_claim,
 )
 from nerode.certificates.checker_saturation import METHOD
-from nerode.compiler import (
+from nerode.core import Budget
+from nerode.languages import Language, Legal, Word, language_hash
+from nerode.network import (
     Affine,
     Configuration,
     Diagonal,
@@ -27,8 +29,6 @@ from nerode.compiler import (
     TimeInvariant,
     network_hash,
 )
-from nerode.core import Budget
-from nerode.languages import Language, Legal, Word, language_hash
 
 Caps = dict[tuple[int, int], int]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.compiler import Configuration, Interpreter, Network
 from nerode.core import write_exact
 from nerode.languages import Dyck
+from nerode.network import Configuration, Interpreter, Network
 
 Json = Any
 

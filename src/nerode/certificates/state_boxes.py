@@ -34,9 +34,9 @@ from nerode.certificates.certificate import (
 from nerode.certificates.interval_network import IntervalNetwork
 from nerode.certificates.intervals import Floats, Intervals
 from nerode.certificates.rounded_claims import rounded_claim
-from nerode.compiler import Network, PointDecoder, network_hash
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import Language, Legal, language_hash
+from nerode.network import Network, PointDecoder, network_hash
 
 METHOD = "state-boxes"
 

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Iterable, Sequence
 
 from nerode.certificates.dyadic import NotDyadicError, is_unit
-from nerode.compiler import (
+from nerode.core import Exact, inverse, simplify
+from nerode.network import (
     Affine,
     Diagonal,
     Elman,
@@ -20,7 +21,6 @@ from nerode.compiler import (
     ScoreDecoder,
     TimeInvariant,
 )
-from nerode.core import Exact, inverse, simplify
 
 
 def groups_exactly(layer: Layer) -> bool:

@@ -11,9 +11,9 @@ import click
 
 from nerode.certificates import read_network
 from nerode.cli.streams import run_stream
-from nerode.compiler import Answer, Interpreter
 from nerode.core import InputError
 from nerode.languages import END
+from nerode.network import Answer, Interpreter
 
 
 @click.command()

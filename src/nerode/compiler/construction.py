@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar, cast
 
-from nerode.compiler.network import Network, Origin
 from nerode.core import Budget, BudgetExceeded, InputError, Reference, Registry
 from nerode.languages import language_hash
+from nerode.network import Network, Origin
 from nerode.verdict import Architecture, ClassCondition, Facts, LanguageCondition
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from nerode.compiler.construction import CONSTRUCTIONS, Construction, Options, Request
 from nerode.compiler.constructions import TABLE
-from nerode.compiler.network import Network
 from nerode.core import BudgetExceeded, NotCompilable
 from nerode.languages import Language
+from nerode.network import Network
 from nerode.verdict import Facts, Sense, Status, Task, Verdict, collect_facts, find_architecture, verdict_for
 
 assert CONSTRUCTIONS is TABLE

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nerode.compiler.affine import Row
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.forms import Form, direction
 from nerode.compiler.piecewise import second_digit
-from nerode.compiler.recurrences import PermutationDiagonal
+from nerode.network import PermutationDiagonal, Row
 from nerode.verdict import Transition
 
 Chains = Mapping[int, int]

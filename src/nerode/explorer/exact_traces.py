@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nerode.compiler import (
+from nerode.core import to_complex
+from nerode.explorer.steps import Number, Step, plain_number, plain_numbers
+from nerode.languages import Word
+from nerode.network import (
     CELL_GATES,
     CELL_STATES,
     Affine,
@@ -17,9 +20,6 @@ from nerode.compiler import (
     Layer,
     Network,
 )
-from nerode.core import to_complex
-from nerode.explorer.steps import Number, Step, plain_number, plain_numbers
-from nerode.languages import Word
 
 
 def exact_steps(network: Network, word: Word) -> list[Step]:

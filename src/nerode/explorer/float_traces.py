@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nerode.compiler import CELL_GATES, Network
 from nerode.explorer.steps import Number, Step, plain_numbers
 from nerode.languages import Legal, Word
 from nerode.models import DTYPES
@@ -21,6 +20,7 @@ from nerode.models.compiled import (
     GatedRecurrence,
     load_model,
 )
+from nerode.network import CELL_GATES, Network
 
 
 class Probe(CompiledRecurrence):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nerode.compiler import (
+from nerode.core import Exact, inverse, simplify, write_exact
+from nerode.languages import Alphabet
+from nerode.network import (
     CELL_GATES,
     CELL_STATES,
     Affine,
@@ -19,8 +21,6 @@ from nerode.compiler import (
     Row,
     TimeInvariant,
 )
-from nerode.core import Exact, inverse, simplify, write_exact
-from nerode.languages import Alphabet
 
 _MOST_ROWS = 16
 _MOST_COLUMNS = 24

@@ -10,24 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from nerode.certificates import Certificate, Refutation, Unproved, certify, write_folder
-from nerode.compiler import (
+from nerode.compiler import Options, compile_language
+from nerode.core import BudgetExceeded, Exact, NotCompilable, to_complex, to_mapping
+from nerode.explorer.matrices import layer_matrices
+from nerode.explorer.orders import LanguageText, NetworkOrder
+from nerode.explorer.reading import read_language, request_budget
+from nerode.languages import Alphabet
+from nerode.network import (
     CELL_GATES,
     Elman,
     GatedCell,
     Layer,
     LogitDecoder,
     Network,
-    Options,
     PointDecoder,
     ScoreDecoder,
-    compile_language,
     describe_network,
 )
-from nerode.core import BudgetExceeded, Exact, NotCompilable, to_complex, to_mapping
-from nerode.explorer.matrices import layer_matrices
-from nerode.explorer.orders import LanguageText, NetworkOrder
-from nerode.explorer.reading import read_language, request_budget
-from nerode.languages import Alphabet
 from nerode.report import summarise
 from nerode.verdict import find_architecture
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.compiler import Network
 from nerode.core import BudgetExceeded, InputError
 from nerode.explorer.eggs import ElementPlaces
 from nerode.explorer.exact_traces import exact_steps
@@ -15,6 +14,7 @@ from nerode.explorer.orders import LONGEST_WORD, TraceOrder
 from nerode.explorer.reading import read_language, request_budget
 from nerode.explorer.steps import Step
 from nerode.languages import Counters, Language, Legal, Word
+from nerode.network import Network
 from nerode.report import visible
 
 _MOST_NUMBERS = 600_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.compiler import Network, network_parts
+from nerode.network import Network, network_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

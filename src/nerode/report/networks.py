@@ -23,9 +23,10 @@ from nerode.certificates import (
     Unproved,
     certify,
 )
-from nerode.compiler import Network, Options, compile_language
+from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Language
+from nerode.network import Network
 from nerode.verdict import ARCHITECTURES, State, Task, collect_facts
 
 TARGETS = (

@@ -6,10 +6,10 @@ from hypothesis import assume, given, settings
 from nerode.algebra import find_counter
 from nerode.compiler.constructions.clocked import LONGEST_CLOCK, compile_clocked, mark_positions
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Diagonal, TimeInvariant
 from nerode.core import NotCompilable
 from nerode.languages import RegularLanguage
 from nerode.languages.regex.compile import regular_language
+from nerode.network import Diagonal, TimeInvariant
 from nerode.verdict import quasi_aperiodic
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import all_words, dfas

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Factor
 from nerode.core import NotCompilable, to_float
 from nerode.languages import Alphabet, Dfa, RegularLanguage
+from nerode.network import Factor
+from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import (
     assert_does,
     assert_points_apart,

@@ -3,7 +3,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.compiler.recurrences import Factor
 from nerode.compiler.representations.matrices import (
     apply,
     block_diagonal,
@@ -13,6 +12,7 @@ from nerode.compiler.representations.matrices import (
 )
 from nerode.compiler.representations.rotations import icosahedral_generators, reflection, rotation
 from nerode.core import InputError, exact_sum, inverse
+from nerode.network import Factor
 
 
 def product_of(factors: tuple[Factor, ...], size: int):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.compiler import Interpreter, compile_language
+from nerode.compiler import compile_language
 from nerode.core import InputError
 from nerode.languages import Alphabet
 from nerode.languages.bestiary import find_language
 from nerode.models.compiled.streaming import Stream, TextReader
+from nerode.network import Interpreter
 
 
 @pytest.mark.parametrize(

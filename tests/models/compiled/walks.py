@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.compiler import Network, Options, compile_language
+from nerode.compiler import Options, compile_language
 from nerode.core import Budget
 from nerode.languages import Language
 from nerode.languages.bestiary import find_language
+from nerode.network import Network
 from nerode.verdict import Facts, Task, collect_facts
 
 

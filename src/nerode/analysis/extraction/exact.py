@@ -11,8 +11,8 @@ import numpy as np
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine, States, joined
 from nerode.analysis.extraction.question import NOTHING, legal_text
-from nerode.compiler import Interpreter, Network
 from nerode.core import Budget
+from nerode.network import Interpreter, Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

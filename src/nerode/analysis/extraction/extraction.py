@@ -19,10 +19,10 @@ from nerode.analysis.extraction.probing import Probe, find_failures
 from nerode.analysis.extraction.question import Kind, Question, language_question
 from nerode.analysis.extraction.task_questions import question_of
 from nerode.analysis.subject import Subject
-from nerode.compiler import Interpreter
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, stream, to_mapping
 from nerode.languages import Dfa, Language
 from nerode.models import LayerConfig, Model, find_member
+from nerode.network import Interpreter
 from nerode.verdict import ARCHITECTURES
 
 Method = Literal["cluster", "lstar", "kv", "exact"]

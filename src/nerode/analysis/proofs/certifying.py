@@ -36,10 +36,10 @@ from nerode.certificates import (
     check,
     with_float32,
 )
-from nerode.compiler import Network, network_to_json
 from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
 from nerode.languages import describe_language
 from nerode.models import Model
+from nerode.network import Network, network_to_json
 from nerode.tasks import Task
 
 WANTED_NOISE = 2.0**-10

@@ -15,7 +15,11 @@ from fractions import Fraction
 from torch import Tensor
 
 from nerode.analysis.proofs.goals import Goal
-from nerode.compiler import (
+from nerode.core import InputError, Reference
+from nerode.languages import Legal, language_hash
+from nerode.models import Model, Surroundings
+from nerode.models.architectures import Elman, Gru, Lstm, Slstm
+from nerode.network import (
     Affine,
     Decoder,
     Elman as ElmanRecurrence,
@@ -29,10 +33,6 @@ from nerode.compiler import (
     ScoreDecoder,
     zero_map,
 )
-from nerode.core import InputError, Reference
-from nerode.languages import Legal, language_hash
-from nerode.models import Model, Surroundings
-from nerode.models.architectures import Elman, Gru, Lstm, Slstm
 
 ONE = "one"
 """The direction that is always 1."""

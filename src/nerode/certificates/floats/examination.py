@@ -27,10 +27,10 @@ from nerode.certificates.floats.horizons import Horizon
 from nerode.certificates.floats.loop_search import LoopReport, search_loops
 from nerode.certificates.floats.recheck import METHOD, recheck
 from nerode.certificates.floats.runner import Runner
-from nerode.compiler import Network, network_hash
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, write_atomically
 from nerode.languages import Language
 from nerode.models.compiled import load_model
+from nerode.network import Network, network_hash
 
 Json = Any
 

@@ -15,10 +15,10 @@ from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import Relu
-from nerode.compiler.network import Embedding, Network
 from nerode.compiler.piecewise import conjunction, equals, is_positive
 from nerode.core import NotCompilable, Reference
 from nerode.languages import Dyck, bounded_dyck_1
+from nerode.network import Embedding, Network
 from nerode.verdict import can_hold, diagonal, free_write, input_dependent, linear, of_family, plain_state
 
 OPEN, CLOSE = direction("open"), direction("close")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.bounded_dyck import Brackets, bounded_dyck
-from nerode.compiler.network import Network
+from nerode.network import Network
 from nerode.verdict import LanguageCondition, can_hold, diagonal, householder, input_dependent, linear
 
 _several_kinds = LanguageCondition(

@@ -21,9 +21,9 @@ from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.levels.codings import nearness
 from nerode.compiler.levels.layers import MachineLayers
 from nerode.compiler.levels.machine import tabulate
-from nerode.compiler.network import Network
 from nerode.core import NotCompilable, Reference, root_of_unity
 from nerode.languages import Dfa, Legal, minimise
+from nerode.network import Network
 from nerode.verdict import mixed_diagonal, quasi_aperiodic
 
 NAME = "clocked-star-free"

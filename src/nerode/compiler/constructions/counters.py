@@ -16,11 +16,11 @@ from nerode.compiler.assembly import DEAD, Assembly, Literal, table_indicator
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import LayerBuilder
-from nerode.compiler.network import Network
 from nerode.compiler.piecewise import conjunction, equals, is_positive, second_digit
 from nerode.compiler.tables import DecisionTable, decision_table
 from nerode.core import NotCompilable, Reference
 from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule
+from nerode.network import Network
 from nerode.verdict import LanguageCondition, can_hold, free_write, input_dependent, linear, plain_state
 
 NEGATIVE, ZERO, POSITIVE = 0, 1, 2

@@ -16,11 +16,8 @@ from fractions import Fraction
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import legal_sets
 from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Elman
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.compiler.threshold_coding import Preimage, code_by_thresholds, preimages
 from nerode.compiler.threshold_layers import (
@@ -33,6 +30,7 @@ from nerode.compiler.threshold_layers import (
 )
 from nerode.core import Exact, NotCompilable, Reference
 from nerode.languages import Dfa
+from nerode.network import Elman, Layer, Network, ScoreDecoder
 from nerode.verdict import ClassCondition, State, nonlinear, regular, relu_state, squashed
 
 TANH, RELU = "elman-tanh", "elman-relu"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from nerode.compiler.answers import automaton_of, point_decoder
 from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Householder
 from nerode.compiler.representations.choice import Representation, fewest_reflections
 from nerode.compiler.representations.matrices import reflection_factors
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.core import NotCompilable, Reference
+from nerode.network import Householder, Network
 from nerode.verdict import group_language, has_minus_one, householder, linear, many_factors, one_factor
 
 PRODUCT = "reflection-product"

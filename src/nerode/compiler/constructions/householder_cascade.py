@@ -11,9 +11,8 @@ from nerode.compiler.levels.codings import num_factors, place_permutation, place
 from nerode.compiler.levels.layers import MachineLayers
 from nerode.compiler.levels.machine import LevelMachine, TabledLevel, tabulate, without_counter_resets
 from nerode.compiler.levels.mirrors import add_mirrors, add_position_parity
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Householder
 from nerode.core import Reference
+from nerode.network import Householder, Network
 from nerode.verdict import has_minus_one, householder, linear, many_factors, one_factor, regular, solvable
 
 PRODUCTS = "householder-cascade"

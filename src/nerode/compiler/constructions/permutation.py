@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from nerode.compiler.answers import automaton_of, one_hot_decoder, point_decoder
 from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import PermutationDiagonal
 from nerode.compiler.representations.choice import fewest_dimensions
 from nerode.compiler.representations.matrices import Matrix
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.core import NotCompilable, Reference
+from nerode.network import Network, PermutationDiagonal
 from nerode.verdict import group_language, linear, permutation_diagonal, regular
 
 POINTS = "permutation-points"

@@ -12,19 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.compiler.affine import Affine
 from nerode.compiler.answers import automaton_of, point_decoder
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.cyclic import MOST_TURNS, turns_of
 from nerode.compiler.levels.codings import mirror_factor
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Factor, Householder
 from nerode.compiler.representations.pieces import LanguageGroup
 from nerode.compiler.representations.rotations import dihedral_turns
 from nerode.compiler.state_layers import state_layer
 from nerode.core import BudgetExceeded, Exact, NotCompilable, Reference, cosine, sine
 from nerode.languages import Dfa
+from nerode.network import Affine, Factor, Householder, Layer, Network
 from nerode.verdict import has_minus_one, householder, is_dihedral, linear, one_factor, with_group
 from nerode.verdict.theorems import cyclic_group
 

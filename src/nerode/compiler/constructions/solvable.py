@@ -8,8 +8,8 @@ from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.levels.layers import MachineLayers
 from nerode.compiler.levels.machine import LevelMachine, in_binary, tabulate, without_counter_resets
-from nerode.compiler.network import Network
 from nerode.core import NotCompilable, Reference
+from nerode.network import Network
 from nerode.verdict import (
     complex_gates,
     diagonal,

@@ -10,10 +10,10 @@ from nerode.compiler.assembly import Assembly, decode_table, legal_sets
 from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.compiler.network import Network
 from nerode.compiler.tables import DecisionTable, decision_table
 from nerode.core import Budget, NotCompilable, Reference
 from nerode.languages import Dfa, Legal
+from nerode.network import Network
 from nerode.verdict import can_hold, diagonal, householder, input_dependent, linear, star_free
 
 _FEW_CONFIGURATIONS = 1_000

@@ -10,10 +10,10 @@ from nerode.compiler.forms import Form, total
 from nerode.compiler.layer_builder import LayerBuilder, Relu, Selection
 from nerode.compiler.levels.commands import CommandForms, Indicators, LevelLabels
 from nerode.compiler.levels.machine import TabledLevel
-from nerode.compiler.recurrences import Factor
 from nerode.compiler.representations.matrices import Matrix, reflection_factors
 from nerode.compiler.representations.rotations import rotation
 from nerode.core import Exact, cosine, inverse, root_of_unity, sine
+from nerode.network import Factor
 
 
 def place_register(builder: LayerBuilder, number: int, level: TabledLevel, told: CommandForms) -> LevelLabels:

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
-from nerode.compiler import Network, network_from_json, network_hash, network_text
 from nerode.core import FormatError, InputError, write_atomically
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
@@ -29,6 +28,7 @@ from nerode.models.weights_file import (
     read_tensors,
     weights_of,
 )
+from nerode.network import Network, network_from_json, network_hash, network_text
 
 MAX_NETWORK_BYTES = 200_000_000
 FORMAT = "nerode-compiled"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nerode.compiler import recurrences as exact
 from nerode.core import Exact, InputError, inverse
 from nerode.models.compiled.affine_map import AffineMap, frozen
 from nerode.models.compiled.choice_scan import WIDEST, choice_scan
@@ -15,6 +14,7 @@ from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.dense_states import dense_states
+from nerode.network import recurrences as exact
 
 _LONGEST_WINDOW = 64
 """Up to so many rounds a fixed matrix without cycles is applied to all positions at once."""

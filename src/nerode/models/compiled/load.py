@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import torch
 
-from nerode.compiler import LogitDecoder, Network, Options, compile_language
+from nerode.compiler import Options, compile_language
 from nerode.core import Budget, NotCompilable
 from nerode.languages import Language
 from nerode.models.compiled.carriers.carry import carry, remembers
@@ -15,6 +15,7 @@ from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.trial import first_error
 from nerode.models.model import Model
+from nerode.network import LogitDecoder, Network
 from nerode.verdict import Facts
 
 __all__ = ["carry", "load_architecture", "load_model"]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler import Affine, Row, recurrences as exact
 from nerode.core import InputError, to_float
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
 from nerode.models.kernels import cells
+from nerode.network import Affine, Row, recurrences as exact
 
 _LONGEST_WINDOW = 64
 _WIDEST_DENSE = 2048

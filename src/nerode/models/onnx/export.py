@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, helper
 
-from nerode.compiler import Affine, Layer, LogitDecoder, Network, PointDecoder, ScoreDecoder
 from nerode.core import InputError, imaginary_part, real_part, to_float, write_atomically
 from nerode.models.onnx.graph import ELEMENTS, Floats, GraphWriter
 from nerode.models.onnx.recurrences import write_map, write_step
+from nerode.network import Affine, Layer, LogitDecoder, Network, PointDecoder, ScoreDecoder
 
 IR_VERSION = 10
 OPSET = 18

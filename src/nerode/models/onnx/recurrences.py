@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nerode.compiler import (
+from nerode.core import Exact, imaginary_part, inverse, real_part, to_float
+from nerode.models.onnx.graph import Floats, GraphWriter
+from nerode.network import (
     CELL_STATES,
     Affine,
     Diagonal,
@@ -21,8 +23,6 @@ from nerode.compiler import (
     TimeInvariant,
     Vector,
 )
-from nerode.core import Exact, imaginary_part, inverse, real_part, to_float
-from nerode.models.onnx.graph import Floats, GraphWriter
 
 
 def write_step(graph: GraphWriter, layer: Layer, seen: str, h: str, letter: str) -> str:

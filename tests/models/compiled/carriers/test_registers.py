@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import pytest
 
-from nerode.compiler import Affine, Diagonal, Network, Options, compile_language
+from nerode.compiler import Options, compile_language
 from nerode.core import Exact, NotCompilable
 from nerode.models.compiled.carriers.forms import Form
 from nerode.models.compiled.carriers.plan import plan_stream
 from nerode.models.compiled.carriers.registers import distinct_moves, read_registers, registers_of
 from nerode.models.compiled.carriers.updates import find_updates
+from nerode.network import Affine, Diagonal, Network
 from tests.models.compiled.walks import facts_of, network_for
 
 

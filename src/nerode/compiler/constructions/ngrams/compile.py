@@ -20,9 +20,9 @@ from nerode.compiler.constructions.ngrams.recurrent import recurrent_network
 from nerode.compiler.constructions.ngrams.sphere import choose_axes, sphere_layout
 from nerode.compiler.constructions.ngrams.structural import structural_network
 from nerode.compiler.constructions.ngrams.targets import Targets, make_targets
-from nerode.compiler.network import Network
 from nerode.core import NotCompilable
 from nerode.languages.ngrams import NgramLanguage, NgramModel
+from nerode.network import Network
 from nerode.verdict import dense, linear, nonlinear, of_family, relu_state, time_invariant
 
 _FEW_WORDS = 100

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from nerode.compiler import Network
 from nerode.core import NotCompilable
 from nerode.models.compiled.carriers.assembly import Carrier, assemble
 from nerode.models.compiled.carriers.cells import ElmanCarrier, GruCarrier, LstmCarrier, SlstmCarrier
@@ -24,6 +23,7 @@ from nerode.models.compiled.carriers.s4d import carry_s4d
 from nerode.models.compiled.carriers.ssm import carry_ssm
 from nerode.models.model import Model
 from nerode.models.zoo import find_member
+from nerode.network import Network
 
 STREAMS: dict[str, type[Carrier]] = {
     "complex-diagonal": ComplexDiagonalCarrier,

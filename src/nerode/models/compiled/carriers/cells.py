@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from nerode.compiler import Affine, Elman as ExactElman, GatedCell, Layer as ExactLayer, Row
 from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.elman import Elman
 from nerode.models.architectures.gru import Gru
@@ -15,6 +14,7 @@ from nerode.models.architectures.slstm import Slstm
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.forms import Form, compose
 from nerode.models.compiled.carriers.one_layer import CellCarrier, Sources
+from nerode.network import Affine, Elman as ExactElman, GatedCell, Layer as ExactLayer, Row
 
 _SATURATED = 1000.0
 

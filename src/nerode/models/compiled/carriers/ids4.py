@@ -6,7 +6,6 @@ from typing import Any
 
 from torch import Tensor
 
-from nerode.compiler import Diagonal, LetterMatrices, Row, TimeInvariant
 from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ids4 import Ids4
 from nerode.models.base import Layer
@@ -14,6 +13,7 @@ from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, Form, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
+from nerode.network import Diagonal, LetterMatrices, Row, TimeInvariant
 
 
 class Ids4Carrier(Carrier):

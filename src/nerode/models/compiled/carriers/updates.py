@@ -6,8 +6,8 @@ from collections import deque
 
 import numpy as np
 
-from nerode.compiler import Configuration, Diagonal, Interpreter, Network, relu
 from nerode.core import Exact
+from nerode.network import Configuration, Diagonal, Interpreter, Network, relu
 
 Updates = list[list[set[tuple[Exact, Exact]]]]
 """For each layer and each coordinate, the pairs (gate, write) that it meets; none for other recurrences."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nerode.compiler.affine import Affine
 from nerode.core import Exact, InputError
 from nerode.languages import END, Alphabet, Legal
+from nerode.network.affine import Affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,15 @@
 import pytest
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.display import describe_network
 from nerode.compiler.forms import direction
 from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Elman, GatedCell, PermutationDiagonal
-from nerode.compiler.written_recurrences import write_recurrence
 from nerode.languages import Alphabet
 from nerode.languages.bestiary import find_language
 from nerode.languages.pastltl import formula_language
+from nerode.network.affine import Affine
+from nerode.network.display import describe_network
+from nerode.network.recurrences import Elman, GatedCell, PermutationDiagonal
+from nerode.network.written_recurrences import write_recurrence
 from tests.compiler.agreement import build
 from tests.compiler.requests import build_named
 

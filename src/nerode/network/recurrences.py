@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.compiler.affine import Affine, Row
 from nerode.core import Exact, InputError, is_rational, to_complex
+from nerode.network.affine import Affine, Row
 
 Vector = tuple[Exact, ...]
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.decoders import Decoder
-from nerode.compiler.recurrences import Recurrence
 from nerode.core import Exact, InputError, Reference, Shown
 from nerode.languages import Alphabet
+from nerode.network.affine import Affine
+from nerode.network.decoders import Decoder
+from nerode.network.recurrences import Recurrence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.recurrences import Factor, Householder, LetterMatrices, PermutationDiagonal
-from nerode.compiler.stepping import step_function
 from nerode.core import InputError
+from nerode.network.affine import Affine
+from nerode.network.recurrences import Factor, Householder, LetterMatrices, PermutationDiagonal
+from nerode.network.stepping import step_function
 
 SWAP_12 = Factor(beta=2, vector=(1, -1, 0))
 SWAP_23 = Factor(beta=2, vector=(0, 1, -1))

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
-from nerode.compiler.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Elman, GatedCell
-from nerode.compiler.stepping import ExactMap, Number, Vector, relu, step_function
 from nerode.core import Cyclotomic, Exact, imaginary_part, real_part, to_complex
 from nerode.languages import Legal, WordLike
+from nerode.network.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
+from nerode.network.record import Layer, Network
+from nerode.network.recurrences import Elman, GatedCell
+from nerode.network.stepping import ExactMap, Number, Vector, relu, step_function
 
 Configuration = tuple[Vector, ...]
 

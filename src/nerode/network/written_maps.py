@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nerode.compiler.affine import Affine, Row
 from nerode.core import Cyclotomic, Exact, write_exact
+from nerode.network.affine import Affine, Row
 
 MOST_LINES = 16
 """Lines that one part of a network may take."""

@@ -7,10 +7,12 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
-from nerode.compiler.network import Embedding, Layer, Network, Origin
-from nerode.compiler.recurrences import (
+from nerode.core import Exact, InputError, Reference, read_exact, simplify, write_exact
+from nerode.languages import END, Alphabet, Legal
+from nerode.network.affine import Affine, Row
+from nerode.network.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
+from nerode.network.record import Embedding, Layer, Network, Origin
+from nerode.network.recurrences import (
     Diagonal,
     Elman,
     Factor,
@@ -21,8 +23,6 @@ from nerode.compiler.recurrences import (
     Recurrence,
     TimeInvariant,
 )
-from nerode.core import Exact, InputError, Reference, read_exact, simplify, write_exact
-from nerode.languages import END, Alphabet, Legal
 
 FORMAT = "nerode-network"
 VERSION = 1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.network import Layer
-from nerode.compiler.recurrences import (
+from nerode.core import Exact, write_exact
+from nerode.languages import Alphabet
+from nerode.network.affine import Affine, Row
+from nerode.network.record import Layer
+from nerode.network.recurrences import (
     CELL_GATES,
     CELL_STATES,
     Diagonal,
@@ -17,9 +19,7 @@ from nerode.compiler.recurrences import (
     PermutationDiagonal,
     TimeInvariant,
 )
-from nerode.compiler.written_maps import shorten, write_grid, write_map, write_row, write_vector
-from nerode.core import Exact, write_exact
-from nerode.languages import Alphabet
+from nerode.network.written_maps import shorten, write_grid, write_map, write_row, write_vector
 
 _MOST_LINES = 60
 """Lines that the matrices of all letters together may take."""

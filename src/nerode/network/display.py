@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nerode.compiler.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.written_maps import shorten, write_map, write_row, write_vector
-from nerode.compiler.written_recurrences import write_recurrence
 from nerode.languages import END, Alphabet
+from nerode.network.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
+from nerode.network.record import Layer, Network
+from nerode.network.written_maps import shorten, write_map, write_row, write_vector
+from nerode.network.written_recurrences import write_recurrence
 
 _MOST_NAMES = 20
 """Names in one list."""

@@ -1,7 +1,8 @@
 from fractions import Fraction
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.written_maps import (
+from nerode.core import root_of_unity
+from nerode.network.affine import Affine
+from nerode.network.written_maps import (
     MOST_COLUMNS,
     MOST_LINES,
     MOST_TERMS,
@@ -11,7 +12,6 @@ from nerode.compiler.written_maps import (
     write_row,
     write_vector,
 )
-from nerode.core import root_of_unity
 
 NAMES = ["[a]", "[b]", "[c]"]
 

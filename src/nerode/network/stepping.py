@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.recurrences import (
+from nerode.core import Exact, inverse, simplify
+from nerode.network.affine import Affine
+from nerode.network.recurrences import (
     CELL_STATES,
     Diagonal,
     Elman,
@@ -20,7 +21,6 @@ from nerode.compiler.recurrences import (
     Recurrence,
     TimeInvariant,
 )
-from nerode.core import Exact, inverse, simplify
 
 Number = Any
 """Exact in exact mode, Decimal in decimal mode; one network uses one of the two throughout."""
