@@ -1,4 +1,4 @@
-"""The neutral record between compiler, models, proofs and pages: exact networks and one definition of a step."""
+"""The neutral record between compiler, models, proofs and pages: exact networks and their step."""
 
 from nerode.network.affine import Affine, AffineBuilder, Row, zero_map
 from nerode.network.decoders import Decoder, LogitDecoder, LogSum, PointDecoder, ScoreDecoder
