@@ -37,7 +37,7 @@ from nerode.models import Model, State
 from nerode.models.compiled import CompiledModel, load_architecture, load_model
 from nerode.models.compiled.carriers.carry import CELLS, STREAMS, TIME_INVARIANT
 from nerode.network import Interpreter, Network
-from nerode.report.networks import NetworkStudy, all_targets
+from nerode.study import NetworkStudy, all_targets
 from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, Task, collect_facts, verdict_for
 
 LAWFUL = 20_000

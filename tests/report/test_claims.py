@@ -17,7 +17,7 @@ from nerode.certificates import (
 )
 from nerode.certificates.certificate import fragile_claim
 from nerode.report.claims import claim_line
-from nerode.report.networks import summarise
+from nerode.study.networks import summarise
 
 
 def claim(**changes):

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from nerode.report.run_files import read_run_files
-from nerode.report.run_groups import group_runs
-from nerode.report.run_theory import TheoryOfRuns, works_of
+from nerode.study.runs import group_runs, read_run_files
+from nerode.study.theory import TheoryOfRuns, works_of
 from tests.report.run_specimens import write_run
 
 

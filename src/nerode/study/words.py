@@ -1,4 +1,4 @@
-"""The first words in and out of a language, and how many there are of each length."""
+"""Words of a language: the first ones in and out, their number at each length, and random ones."""
 
 from __future__ import annotations
 
@@ -6,12 +6,26 @@ from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from nerode.core import InputError
 from nerode.languages import Language, Legal, Word
 
 _MAX_CONFIGURATIONS = 3_000
 _MAX_STEPS = 20_000
 _MAX_VISITS = 4_000
 _MAX_LENGTH = 24
+
+_EXAMPLE_LENGTH = 12
+"""Letters of the word that a page begins with."""
+
+_SHORTER = 40
+"""How many shorter lengths are tried where a language has no word of the wished length."""
+
+
+def shorten(text: str, limit: int) -> str:
+    """Returns the text, cut to `limit` characters with an ellipsis."""
+    return text if len(text) <= limit else text[: max(1, limit - 1)] + "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,3 +110,31 @@ def _shortest(language: Language, accepted: bool) -> list[Word]:
                 words[target] = (*words[configuration], letter)
                 queue.append(target)
     return []
+
+
+def random_word(language: Language, length: int, rng: np.random.Generator) -> Word:
+    """Returns a random word of the language of this length, or of the next shorter one that it has.
+
+    Raises:
+        InputError: if the language has no word near this length.
+    """
+    for shorter in range(length, max(-1, length - _SHORTER), -1):
+        try:
+            return language.sample(shorter, rng)
+        except InputError:
+            continue
+    raise InputError(
+        f"the language has no word of {max(0, length - _SHORTER + 1)} to {length} letters; try another length"
+    )
+
+
+def example_word(language: Language) -> str:
+    """Returns a word of the language to begin with, empty if there is none of a handy length."""
+    for length in (_EXAMPLE_LENGTH, 2 * _EXAMPLE_LENGTH):
+        try:
+            word = random_word(language, length, np.random.default_rng(0))
+        except InputError:
+            continue
+        if word:
+            return language.alphabet.decode(word)
+    return ""

@@ -7,7 +7,7 @@ import pytest
 from nerode.core import Budget, UnknownName
 from nerode.languages import resolve_language
 from nerode.languages.bestiary import find_language
-from nerode.report.study import study_language
+from nerode.study.language import study_language
 from nerode.verdict import ARCHITECTURES, Sense, Task
 
 

@@ -1,16 +1,26 @@
-"""What theory says about a model and a task of a run, where the task is about a language."""
+"""Verdicts on what was trained: of a named language and architecture, and of the tasks and models of runs."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from nerode.core import Budget, NerodeError, Reference, UnknownName
 from nerode.languages import Language, resolve_language
 from nerode.languages.groups import finite_monoid
-from nerode.report.figures.length_curves import Theory
-from nerode.report.run_groups import ModelGroup, TaskGroup
-from nerode.verdict import Architecture, Sense, Status, Task, Verdict, decide, find_architecture
+from nerode.study.runs import ModelGroup, TaskGroup
+from nerode.verdict import (
+    Architecture,
+    Sense,
+    Status,
+    Task,
+    Verdict,
+    VerdictTable,
+    decide,
+    find_architecture,
+)
 
 _LANGUAGES = {
     "parity": ("parity", Task.RECOGNISE),
@@ -27,6 +37,53 @@ _LANGUAGE_TASKS = {
 """Tasks that name their language in their settings."""
 
 _SECONDS = 20.0
+"""Time limit of a verdict on a run."""
+
+_SECONDS_PER_LINE = 60.0
+"""Time limit of the verdict on a line of a reproduced table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictSummary:
+    """A verdict in short.
+
+    Attributes:
+        status: "yes", "no" or "open": can it be correct at every length?
+        reason: in one sentence.
+        reference: the work behind it; empty if it is open.
+        robust: the same under noise at every step; empty if it was not asked.
+    """
+
+    status: str
+    reason: str
+    reference: str = ""
+    robust: str = ""
+
+
+def summarise_verdict(language: str, architecture: str) -> VerdictSummary | None:
+    """Returns the verdict at finite precision, None if no language or no architecture is named."""
+    if not language or not architecture:
+        return None
+    table = _table(language, architecture)
+    found = table[architecture, Sense.FINITE_PRECISION]
+    return _summary(found, robust=table[architecture, Sense.ROBUST].status.value)
+
+
+@functools.lru_cache(maxsize=512)
+def _table(language: str, architecture: str) -> VerdictTable:
+    return decide(
+        resolve_language(language),
+        architectures=[architecture],
+        task=Task.PREDICT,
+        budget=Budget(seconds=_SECONDS_PER_LINE),
+    )
+
+
+def _summary(verdict: Verdict, *, robust: str = "") -> VerdictSummary:
+    reference = "" if verdict.reference is None else str(verdict.reference)
+    return VerdictSummary(
+        status=verdict.status.value, reason=verdict.reason, reference=reference, robust=robust
+    )
 
 
 class TheoryOfRuns:
@@ -37,13 +94,10 @@ class TheoryOfRuns:
         self.language, self.task = _language(task)
         self._known: dict[str, Verdict] = {}
 
-    def of(self, model: ModelGroup) -> Theory | None:
+    def of(self, model: ModelGroup) -> VerdictSummary | None:
         """Returns the verdict for a model; None if its architecture or its task is not one of theory."""
         verdict = self.verdict(model)
-        if verdict is None:
-            return None
-        source = "" if verdict.reference is None else str(verdict.reference)
-        return Theory(status=verdict.status.value, reason=verdict.reason, source=source)
+        return None if verdict is None else _summary(verdict)
 
     def verdict(self, model: ModelGroup) -> Verdict | None:
         """Returns the whole verdict.

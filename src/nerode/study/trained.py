@@ -37,7 +37,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trained:
+class TrainingOutcome:
     """What training found for one model on one language.
 
     Attributes:
@@ -69,13 +69,13 @@ class Trained:
         return self.points[0].median >= self.threshold
 
 
-def read_experiments(folder: Path) -> list[Trained]:
+def read_experiments(folder: Path) -> list[TrainingOutcome]:
     """Returns what the committed tables of experiments say about languages; none if there is no folder.
 
     Raises:
         FormatError: for a file that cannot be read.
     """
-    found: list[Trained] = []
+    found: list[TrainingOutcome] = []
     for path in sorted(folder.rglob("*.json")):
         data = _read(path)
         if isinstance(data, dict) and data.get("format") == REPRODUCTION:
@@ -83,12 +83,12 @@ def read_experiments(folder: Path) -> list[Trained]:
     return found
 
 
-def _lines(table: Mapping[str, Any]) -> Iterator[Trained]:
+def _lines(table: Mapping[str, Any]) -> Iterator[TrainingOutcome]:
     for line in table["lines"]:
         cells = [cell for cell in line["cells"] if cell["values"]]
         name = _architecture(line.get("architecture", ""))
         if line["kind"] == "trained" and line.get("language") and name and cells:
-            yield Trained(
+            yield TrainingOutcome(
                 language=line["language"].lower(),
                 architecture=name,
                 model=line["model"],
@@ -99,7 +99,7 @@ def _lines(table: Mapping[str, Any]) -> Iterator[Trained]:
             )
 
 
-def read_runs(folder: Path) -> list[Trained]:
+def read_runs(folder: Path) -> list[TrainingOutcome]:
     """Returns what the runs of a folder found about languages; runs that differ in the seed go together.
 
     A run that diverged was not tested; it counts as 0 wherever the others were. A model of which no run was
@@ -119,7 +119,7 @@ def read_runs(folder: Path) -> list[Trained]:
     return [item for runs in groups.values() if (item := _group(runs, folder)) is not None]
 
 
-def _group(runs: Sequence[Mapping[str, Any]], folder: Path) -> Trained | None:
+def _group(runs: Sequence[Mapping[str, Any]], folder: Path) -> TrainingOutcome | None:
     first = runs[0]
     language, name = _language(first["complete"]["task"]), _architecture(_title(first["title"]))
     measure = first["measure"]
@@ -130,7 +130,7 @@ def _group(runs: Sequence[Mapping[str, Any]], folder: Path) -> Trained | None:
     if not language or name is None or not scores:
         return None
     diverged = sum(run.get("divergence") is not None for run in runs)
-    return Trained(
+    return TrainingOutcome(
         language=language,
         architecture=name,
         model=first["title"],
@@ -180,3 +180,52 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FormatError(f"cannot be read: {error}", path=path) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """One model that does not do what theory says it can, or does what theory says it cannot.
+
+    Attributes:
+        trained: what was found.
+        verdict: "yes" or "no".
+        kind: "beyond" (theory says no, the longest tested length is right), "forgets" (theory says yes, and
+            only the lengths of training are right) or "unlearned" (theory says yes, and not even those are).
+        reading: what it means, in a sentence.
+    """
+
+    trained: TrainingOutcome
+    verdict: str
+    kind: str
+    reading: str
+
+
+_READINGS = {
+    "beyond": "right at the longest length tested, although no weights are right at all: longer words will "
+    "fail",
+    "forgets": "weights that are right at every length exist; training found others",
+    "unlearned": "weights that are right at every length exist; training did not find them in its steps",
+}
+
+
+def find_disagreements(
+    trained: Iterable[TrainingOutcome], verdicts: Mapping[tuple[str, str], str]
+) -> list[Disagreement]:
+    """Returns the models that surprise, those beyond theory first.
+
+    Args:
+        trained: what training found.
+        verdicts: "yes", "no" or "open" by language and architecture.
+    """
+    found = []
+    for item in trained:
+        verdict = verdicts.get((item.language, item.architecture), "open")
+        kind = ""
+        if verdict == "no" and item.generalises:
+            kind = "beyond"
+        elif verdict == "yes" and not item.generalises:
+            kind = "forgets" if item.learned else "unlearned"
+        if kind:
+            found.append(Disagreement(trained=item, verdict=verdict, kind=kind, reading=_READINGS[kind]))
+    order = list(_READINGS)
+    return sorted(found, key=lambda d: order.index(d.kind))

@@ -5,20 +5,20 @@ from hypothesis import given
 
 from nerode.algebra import Green, green, j_levels, transition_monoid
 from nerode.languages import Dfa
-from nerode.report.eggbox import (
+from nerode.study.eggboxes import (
     MAX_BOXES,
     MAX_COLUMNS,
     MAX_ROWS,
     MAX_WORDS,
     Box,
-    Cell,
+    EggCell,
     eggboxes_of,
 )
 from tests.report.specimens import SPECIMENS, permutations
 from tests.strategies import dfas
 
-ONE = Cell(words=("ε",), size=1, idempotent=0)
-TWO = Cell(words=("ε", "a"), size=2, idempotent=0)
+ONE = EggCell(words=("ε",), size=1, idempotent=0)
+TWO = EggCell(words=("ε", "a"), size=2, idempotent=0)
 
 
 def relations_of(dfa: Dfa) -> Green:
@@ -33,11 +33,11 @@ def boxes_of(name: str) -> list[Box]:
 def test_a_cell_with_an_idempotent_and_more_is_a_group() -> None:
     assert TWO.is_group
     assert not ONE.is_group
-    assert not Cell(words=("a", "b"), size=2).is_group
+    assert not EggCell(words=("a", "b"), size=2).is_group
 
 
 def test_cells_and_boxes_say_what_they_leave_out() -> None:
-    assert Cell(words=("a",), size=6).left_out == 5
+    assert EggCell(words=("a",), size=6).left_out == 5
     box = Box(level=0, cells=((TWO, TWO),), num_rows=3, num_columns=4, regular=True)
     assert box.num_elements == 24
     assert box.note == "1 of 3 rows and 2 of 4 columns"
@@ -46,11 +46,11 @@ def test_cells_and_boxes_say_what_they_leave_out() -> None:
 
 def test_cells_show_at_most_what_they_have() -> None:
     with pytest.raises(ValueError, match="1 elements cannot show 2"):
-        Cell(words=("a", "b"), size=1)
+        EggCell(words=("a", "b"), size=1)
     with pytest.raises(ValueError, match="cannot show 0"):
-        Cell(words=(), size=1)
+        EggCell(words=(), size=1)
     with pytest.raises(ValueError, match="among its words"):
-        Cell(words=("a",), size=2, idempotent=1)
+        EggCell(words=("a",), size=2, idempotent=1)
 
 
 def test_boxes_are_rectangles() -> None:
@@ -64,7 +64,7 @@ def test_boxes_are_rectangles() -> None:
 
 def test_parity_is_one_group() -> None:
     (box,) = boxes_of("parity")
-    assert box.cells == ((Cell(words=("ε", "1"), size=2, idempotent=0),),)
+    assert box.cells == ((EggCell(words=("ε", "1"), size=2, idempotent=0),),)
     assert box.group == "Z2"
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.report.run_files import read_run_files
-from nerode.report.run_groups import TaskGroup, group_runs
+from nerode.study.runs import TaskGroup, group_runs, read_run_files
 from tests.report.run_specimens import fill_store, write_run
 
 

@@ -8,15 +8,14 @@ import pytest
 
 from nerode.core import FormatError
 from nerode.report.atlas import atlas_page
-from nerode.report.disagreements import find_disagreements
-from nerode.report.trained import Point, Trained, read_experiments, read_runs
+from nerode.study.trained import Point, TrainingOutcome, find_disagreements, read_experiments, read_runs
 from tests.report.test_atlas import data_of, parity_row
 from tests.report.test_explain import assert_offline, words
 
 
-def trained(architecture: str, *medians: float, language: str = "parity") -> Trained:
+def trained(architecture: str, *medians: float, language: str = "parity") -> TrainingOutcome:
     points = tuple(Point(label=str(40 * (i + 1)), median=m, low=m / 2, high=m) for i, m in enumerate(medians))
-    return Trained(
+    return TrainingOutcome(
         language=language,
         architecture=architecture,
         model=architecture,

@@ -1,23 +1,28 @@
-"""What a page shows of the D-classes of a syntactic monoid: egg-boxes with words, in J-order."""
+"""Egg-boxes: the D-classes of a syntactic monoid with words, in J-order, and the place of a word in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.algebra import EggBox, EggBoxCell, Green, eggbox, j_levels
-from nerode.languages import Alphabet
-from nerode.report.lettering import shorten
+from nerode.algebra import EggBox, EggBoxCell, Green, eggbox, green, j_levels, transition_monoid
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Alphabet, Dfa
+from nerode.study.words import shorten
 
 MAX_ROWS = 7
 MAX_COLUMNS = 7
 MAX_BOXES = 24
 MAX_WORDS = 4
 
+MAX_ELEMENTS = 5_000
+"""Monoids above this size are not drawn; their D-classes would not be readable."""
+
 _LONGEST_WORD = 20
+_LONGEST_LEAST_WORD = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class EggCell:
     """One H-class.
 
     Attributes:
@@ -61,7 +66,7 @@ class Box:
     """
 
     level: int
-    cells: tuple[tuple[Cell, ...], ...]
+    cells: tuple[tuple[EggCell, ...], ...]
     num_rows: int
     num_columns: int
     regular: bool
@@ -93,6 +98,15 @@ class Box:
         return f"{rows} of {self.num_rows} rows and {columns} of {self.num_columns} columns"
 
 
+def draw_eggboxes(dfa: Dfa) -> list[Box]:
+    """Returns the egg-boxes of the transition monoid of an automaton.
+
+    Raises:
+        BudgetExceeded: if the monoid has more than `MAX_ELEMENTS` elements.
+    """
+    return eggboxes_of(green(transition_monoid(dfa, Budget(elements=MAX_ELEMENTS))), dfa.alphabet)
+
+
 def eggboxes_of(relations: Green, alphabet: Alphabet) -> list[Box]:
     """Returns the egg-boxes of a monoid in J-order, the class of the identity first.
 
@@ -117,9 +131,62 @@ def _box(box: EggBox, level: int, alphabet: Alphabet) -> Box:
     )
 
 
-def _cell(cell: EggBoxCell, alphabet: Alphabet) -> Cell:
-    return Cell(
+def _cell(cell: EggBoxCell, alphabet: Alphabet) -> EggCell:
+    return EggCell(
         words=tuple(shorten(alphabet.decode(word), _LONGEST_WORD) for word in cell.words),
         size=cell.size,
         idempotent=None if cell.idempotent is None else cell.words.index(cell.idempotent),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementPlace:
+    """An element of the monoid: its least word, the number of its box, and its row and column there."""
+
+    word: str
+    box: int
+    row: int
+    column: int
+
+
+class ElementPlaces:
+    """Follows a word through the transition monoid.
+
+    Args:
+        dfa: the minimal automaton.
+
+    Raises:
+        BudgetExceeded: if the monoid is too large to be drawn.
+    """
+
+    def __init__(self, dfa: Dfa) -> None:
+        self._alphabet = dfa.alphabet
+        self._monoid = transition_monoid(dfa, Budget(elements=MAX_ELEMENTS))
+        self._relations: Green = green(self._monoid)
+        levels = j_levels(self._relations.covers)
+        order = sorted(range(len(levels)), key=lambda d: (levels[d], d))
+        self._box = {d: number for number, d in enumerate(order)}
+        self._element = 0
+
+    @classmethod
+    def of(cls, dfa: Dfa | None) -> ElementPlaces | None:
+        """Returns where to follow words, None if there is no monoid that can be drawn."""
+        try:
+            return None if dfa is None else cls(dfa)
+        except BudgetExceeded:
+            return None
+
+    def read(self, letter: int) -> None:
+        """Goes on by one letter."""
+        self._element = int(self._monoid.right[self._element, letter])
+
+    def place(self) -> ElementPlace:
+        """Returns the place of the present element."""
+        relations, x = self._relations, self._element
+        d_class = relations.d(int(relations.d_class[x]))
+        return ElementPlace(
+            word=shorten(self._alphabet.decode(self._monoid.word(x)), _LONGEST_LEAST_WORD),
+            box=self._box[d_class.number],
+            row=d_class.rows.tolist().index(int(relations.r_class[x])),
+            column=d_class.columns.tolist().index(int(relations.l_class[x])),
+        )

@@ -1,4 +1,4 @@
-"""The networks of one language: compiled for every class, with what is proved of each."""
+"""The networks of one language: compiled for one target or for all, with what is proved of each."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def all_targets() -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkStudy:
-    """What the compiler and the certifier say about one target.
+    """The network of a language for one target and its proof, or the reasons why there is none.
 
     Attributes:
         target: the class or architecture.
@@ -117,9 +117,32 @@ class NetworkStudy:
         return [] if self.result is None else ["refuted"]
 
     @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What is proved; empty without a certificate."""
+        return self.result.claims if isinstance(self.result, Certificate) else ()
+
+    @property
     def is_proved(self) -> bool:
         """Whether there is a certificate."""
         return isinstance(self.result, Certificate)
+
+
+def study_network(language: Language, target: str, *, budget: Budget | None = None) -> NetworkStudy:
+    """Returns the network of a language for one target, with its proof or the reason why there is none.
+
+    Args:
+        language: the language.
+        target: a class or an architecture.
+        budget: limits, for the compiler and for the proof anew.
+    """
+    budget = budget or Budget()
+    try:
+        network = compile_language(language, target, Options(budget=budget.start()))
+    except NotCompilable as refusal:
+        return NetworkStudy(target=target, network=None, result=None, refusals=refusal.reasons)
+    except BudgetExceeded as stop:
+        return NetworkStudy(target=target, network=None, result=None, refusals=(str(stop),))
+    return NetworkStudy(target=target, network=network, result=prove_network(network, language, budget))
 
 
 def study_networks(
@@ -151,14 +174,17 @@ def study_networks(
             continue
         twin = next((i for i, s in enumerate(found) if s.network and _same(s.network, network)), None)
         if twin is None:
-            result = _certify(network, language, budget)
+            result = prove_network(network, language, budget)
             found.append(NetworkStudy(target=target, also=also, network=network, result=result))
         else:
             found[twin] = replace(found[twin], also=(*found[twin].also, target, *also))
     return found
 
 
-def _certify(network: Network, language: Language, budget: Budget) -> Certificate | Refutation | Unproved:
+def prove_network(
+    network: Network, language: Language, budget: Budget
+) -> Certificate | Refutation | Unproved:
+    """Returns what can be proved of a network within a budget; a budget that is used up proves nothing."""
     try:
         return certify(network, language, budget=budget.start())
     except BudgetExceeded as stop:

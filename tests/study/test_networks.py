@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nerode.languages.bestiary import find_language
-from nerode.report.networks import TARGETS, NetworkStudy, all_targets, study_networks
+from nerode.study.networks import TARGETS, NetworkStudy, all_targets, study_networks
 from nerode.verdict import ARCHITECTURES, State
 
 
