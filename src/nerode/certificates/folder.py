@@ -13,10 +13,9 @@ from nerode.certificates.checker import (
     MAX_BYTES,
     NETWORK_FILE,
 )
-from nerode.core import Budget, FormatError, InputError, write_atomically
+from nerode.core import DTYPES, Budget, FormatError, InputError, write_atomically
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.network import Network, network_from_json, network_to_json
-from nerode.verdict import DTYPES
 
 
 def write_folder(

@@ -20,9 +20,8 @@ from nerode.certificates import (
     is_polished,
 )
 from nerode.cli.options import budget_options, make_budget
-from nerode.core import Budget, InputError, UnknownName
+from nerode.core import DTYPES, Budget, InputError, UnknownName
 from nerode.report import claim_line, language_line, polished_lines
-from nerode.verdict import DTYPES
 
 if TYPE_CHECKING:
     from nerode.certificates.floats import Examination
