@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nerode.certificates.certificate import DTYPES
+from nerode.certificates import DTYPES
 from nerode.languages.bestiary import BESTIARY
 
 Rows = list[dict[str, Any]]

@@ -7,7 +7,7 @@ kind of stream stands for the number of ignored bits that both written bits surv
 
 from __future__ import annotations
 
-from nerode.training.record import RunRecord
+from nerode.training import RunRecord
 from nerode.training.spec import Measure
 
 _MEASURES: dict[str, Measure] = {"final": "final", "sequence": "sequence", "token": "token"}

@@ -10,11 +10,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from nerode.algebra.cascades.portfolio import decompose
-from nerode.algebra.cascades.records import Cascade
-from nerode.algebra.cascades.solvable import decompose_general
+from nerode.algebra.cascades import Cascade, decompose, decompose_general
+from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
 from tests.algebra.cascades.automata import COUNTER_FREE
 
 STAR_FREE = (

@@ -6,15 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.kernels import Work, show, training
-from nerode.models import native
-from nerode.models.architectures.slstm import Slstm, SlstmSettings
+from nerode.models import LayerConfig, ModelConfig, native
+from nerode.models.architectures import Slstm
+from nerode.models.architectures.slstm import SlstmSettings
 from nerode.models.ensembles import build_ensemble
 from nerode.models.kernels import cells, nru_reference, slstm_reference
 from nerode.models.kernels.nru import nru
 from nerode.models.kernels.nru_reference import Heads
 from nerode.models.kernels.slstm import slstm
-from nerode.models.model import ModelConfig
-from nerode.models.zoo import LayerConfig
 
 TORCH = {"elman-tanh": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import torch
 
-from nerode.analysis.proofs.run_proofs import certify_run, certify_tables
-from nerode.core.files import write_atomically
-from nerode.training.defaults import make_specs
-from nerode.training.run_folder import folder_name, run_in
-from nerode.training.spec_sources import merge
+from nerode.analysis.proofs import certify_run, certify_tables
+from nerode.core import write_atomically
+from nerode.training import folder_name, make_specs, merge
+from nerode.training.run_folder import run_in
 
 SEEDS = (0, 1, 2)
 TABLE = Path("experiments/certified/README.md")

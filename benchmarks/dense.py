@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.kernels import Work, show, training
-from nerode.models.architectures.attention import Attention, AttentionSettings
+from nerode.models.architectures import Attention
+from nerode.models.architectures.attention import AttentionSettings
 from nerode.models.kernels import dense_scan_reference
 from nerode.models.kernels.dense_scan import dense_scan
 

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import nerode as nr
-from nerode.analysis.extraction.extract import Extraction, extract
-from nerode.analysis.extraction.probing import Probe
-from nerode.analysis.subject import Subject, load_subject
-from nerode.core.errors import NotCompilable
-from nerode.core.files import write_atomically
-from nerode.models.load import load_model
-from nerode.training.defaults import make_specs
-from nerode.training.run_folder import folder_name, run_in
+from nerode.analysis import Subject, load_subject
+from nerode.analysis.extraction import Extraction, Probe, extract
+from nerode.core import NotCompilable, write_atomically
+from nerode.models.compiled import load_model
+from nerode.training import folder_name, make_specs
+from nerode.training.run_folder import run_in
 
 FOLDER = Path("experiments/extraction")
 LANGUAGES = tuple(f"tomita-{i}" for i in range(1, 8))

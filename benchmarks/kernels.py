@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import _peers
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 from nerode.models import native
 from nerode.models.kernels import (
     matrix_scan_reference,

@@ -26,28 +26,19 @@ import torch
 from torch import Tensor
 
 from benchmarks._long_words_page import LENGTH, PLAIN, left_to_do, page, read_rows
-from nerode.certificates.certificate import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim
-from nerode.certificates.certify import certify
+from nerode.certificates import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
+from nerode.certificates.floats import examine
 from nerode.certificates.floats.certify import certify_module
-from nerode.certificates.floats.examination import examine
-from nerode.compiler.construction import Options
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, NerodeError, NotCompilable
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable
+from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY
-from nerode.languages.language import Language
-from nerode.models.base import State
+from nerode.models import Model, State
+from nerode.models.compiled import CompiledModel, load_architecture, load_model
 from nerode.models.compiled.carriers.carry import CELLS, STREAMS, TIME_INVARIANT
-from nerode.models.compiled.model import CompiledModel
-from nerode.models.load import load_architecture, load_model
-from nerode.models.model import Model
+from nerode.network import Interpreter, Network
 from nerode.report.networks import NetworkStudy, all_targets
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.decide import collect_facts, verdict_for
-from nerode.verdict.facts import Facts
-from nerode.verdict.records import Sense, Status, Task
+from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, Task, collect_facts, verdict_for
 
 LAWFUL = 20_000
 FOLDER = Path("experiments/long-words")

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import libsemigroups_pybind11 as ls
 
-from nerode.algebra.green import green
-from nerode.algebra.monoid import TransitionMonoid, transition_monoid
-from nerode.core.budget import Budget
+from nerode.algebra import green, transition_monoid
+from nerode.algebra.monoid import TransitionMonoid
+from nerode.core import Budget
 
 V = TypeVar("V")
 Letters = list[list[int]]

@@ -14,12 +14,11 @@ from typing import Any
 
 import torch
 
-from nerode.analysis.examination import Analysis, analyse
-from nerode.analysis.subject import load_subject
-from nerode.core.files import write_atomically
-from nerode.training.defaults import specs_of_seeds
-from nerode.training.run_folder import folder_name, run_in
-from nerode.training.spec_sources import read_toml
+from nerode.analysis import analyse, load_subject
+from nerode.analysis.examination import Analysis
+from nerode.core import write_atomically
+from nerode.training import folder_name, read_toml, specs_of_seeds
+from nerode.training.run_folder import run_in
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "experiments" / "ngram"

@@ -10,17 +10,13 @@ import time
 
 import numpy as np
 
-from nerode.certificates.certificate import Certificate, certificate_to_json
-from nerode.certificates.checker import check
+from nerode.certificates import Certificate, certificate_to_json, check
 from nerode.certificates.ngrams import certify_ngrams
-from nerode.compiler.construction import Options
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
-from nerode.languages.description import describe_language
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget
+from nerode.languages import describe_language
 from nerode.languages.ngrams import NgramLanguage, model_from_sentences, ngram_language, seed_ngram_language
+from nerode.network import Interpreter, Network, network_to_json
 
 BUDGET = Budget(seconds=600)
 CONTEXTS = 10_000

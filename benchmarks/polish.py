@@ -12,15 +12,12 @@ from typing import Any
 
 import torch
 
-from nerode.analysis.polish.pipeline import polish
-from nerode.analysis.subject import load_subject
-from nerode.models.folder import read_model
+from nerode.analysis import load_subject
+from nerode.analysis.polish import polish
+from nerode.models import read_model
 from nerode.reproduce.memory_tracking import MARKS
-from nerode.training.defaults import specs_of_seeds
-from nerode.training.evaluation import evaluate
-from nerode.training.run_folder import folder_name, run_in
-from nerode.training.spec import TrainSpec
-from nerode.training.spec_sources import merge, read_toml
+from nerode.training import TrainSpec, evaluate, folder_name, merge, read_toml, specs_of_seeds
+from nerode.training.run_folder import run_in
 
 ROOT = Path(__file__).parent.parent
 PRESETS = ROOT / "experiments" / "presets"

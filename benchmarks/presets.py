@@ -17,10 +17,9 @@ from typing import Any
 
 from benchmarks._preset_rows import ROWS, Row
 from benchmarks._preset_scores import score_of
-from nerode.core.files import write_atomically
-from nerode.training.defaults import specs_of_seeds
+from nerode.core import write_atomically
+from nerode.training import read_toml, specs_of_seeds
 from nerode.training.run_folder import run_in
-from nerode.training.spec_sources import read_toml
 
 FOLDER = Path(__file__).parent.parent / "experiments" / "presets"
 RESULTS = FOLDER / "results.json"

@@ -9,8 +9,7 @@ from typing import TypeVar
 from automata.fa.dfa import DFA
 from automata.fa.nfa import NFA
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages.regex import regex_to_dfa
 
 V = TypeVar("V")

@@ -10,14 +10,10 @@ import numpy as np
 from libsemigroups_pybind11 import FroidurePin, ReportGuard, Transf
 
 from benchmarks.subregular import automata
-from nerode.algebra.counters import find_counter
-from nerode.algebra.green import green
+from nerode.algebra import find_counter, green, transition_monoid
 from nerode.algebra.groups_inside import groups_inside
-from nerode.algebra.monoid import transition_monoid
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Alphabet, Dfa
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nerode.compiler.pipeline import compile_language
+from nerode.compiler import compile_language
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.streaming import Stream
+from nerode.models.compiled import Stream
 from nerode.models.kernels.table_walk import TableWalk
 
 TOKENS = 10_000_000

@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Alphabet, Dfa, minimise
 from nerode.languages.operations import complement, concatenate, intersection, union
 
 Rng = np.random.Generator

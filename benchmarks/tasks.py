@@ -11,11 +11,10 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from nerode.core.errors import InputError
-from nerode.tasks.table import TaskConfig
-from nerode.tasks.task import Task
+from nerode.core import InputError
+from nerode.tasks import Task, TaskConfig
+from nerode.training import TrainSpec
 from nerode.training.loop import Trainer
-from nerode.training.spec import TrainSpec
 
 SIZE = 64
 BATCHES = 20

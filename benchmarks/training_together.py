@@ -13,9 +13,7 @@ from pathlib import Path
 
 import torch
 
-from nerode.training.defaults import make_specs
-from nerode.training.pool import run_all
-from nerode.training.spec import TrainSpec
+from nerode.training import TrainSpec, make_specs, run_all
 from nerode.training.together import train_together
 
 SEEDS = range(5)

@@ -15,12 +15,13 @@ import click
 from nerode.cli.main import COMMANDS
 from nerode.compiler.construction import CONSTRUCTIONS, Construction
 from nerode.compiler.constructions import TABLE
-from nerode.core.refs import work
+from nerode.core import work
 from nerode.languages.bestiary import BESTIARY
+from nerode.report import family_title
 from nerode.report.notation import author_list
-from nerode.report.verdict_rows import SENSE_TITLES, family_title
-from nerode.tasks.table import all_tasks
-from nerode.verdict.architectures import ARCHITECTURES
+from nerode.report.verdict_rows import SENSE_TITLES
+from nerode.tasks import all_tasks
+from nerode.verdict import ARCHITECTURES
 from nerode.verdict.theorems import THEOREMS, Theorem
 
 assert CONSTRUCTIONS is TABLE

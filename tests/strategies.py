@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import strategies as st
 
-from nerode.languages.alphabet import Alphabet, Word
-from nerode.languages.dfa import Dfa
+from nerode.languages import Alphabet, Dfa, Word
 
 LETTERS = "abcdefghijklmnop"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks._preset_rows import ROWS
-from nerode.training.spec import TrainSpec
-from nerode.training.spec_sources import read_toml
+from nerode.training import TrainSpec, read_toml
 
 FOLDER = Path(__file__).parent.parent / "experiments" / "presets"
 FILES = sorted(FOLDER.glob("*.toml"))

@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.algebra.identities import Term, parse_identity
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.languages import Alphabet, Dfa, minimise
 
 Table = npt.NDArray[np.int64]
 

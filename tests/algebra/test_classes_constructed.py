@@ -13,7 +13,7 @@ from benchmarks.subregular import (
     symbols,
 )
 from nerode.algebra.classes.table import decide_membership
-from nerode.languages.minimise import minimise
+from nerode.languages import minimise
 
 
 def test_classes_of_languages_made_from_factors_and_pieces() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.classes.table import CLASSES
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 from nerode.languages.operations import reverse
 from tests.algebra.semigroups import random_dfa
 from tests.strategies import all_words

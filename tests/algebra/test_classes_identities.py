@@ -12,9 +12,9 @@ from nerode.algebra.classes.evidence import violation
 from nerode.algebra.classes.ordered import R_TRIVIAL
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.classes.table import CLASSES
-from nerode.algebra.green import green
+from nerode.algebra.green_relations import green
 from nerode.algebra.monoid import transition_monoid
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 from tests.algebra.semigroups import is_quasi_aperiodic, random_dfa, satisfies, semigroup
 
 # Variables that occur only as x^ω range over idempotents, which makes longer identities affordable.

@@ -15,12 +15,9 @@ from nerode.algebra.classes.subject import Subject
 from nerode.algebra.classes.table import CLASSES, INCLUSIONS, decide_membership
 from nerode.algebra.identities import Term, parse_identity
 from nerode.algebra.records import Membership
-from nerode.core.budget import Budget
-from nerode.core.errors import UnknownName
-from nerode.languages.alphabet import Alphabet, Word
+from nerode.core import Budget, UnknownName
+from nerode.languages import Alphabet, Dfa, Word, minimise
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
 from nerode.languages.regex import regex_to_dfa
 from tests.algebra.semigroups import random_dfa
 

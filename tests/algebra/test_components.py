@@ -5,8 +5,7 @@ from __future__ import annotations
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.components import (
     OUTSIDE,
@@ -15,7 +14,7 @@ from nerode.algebra.components import (
     strong_components,
     whole_action,
 )
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 from tests.strategies import dfas
 
 

@@ -6,19 +6,15 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from libsemigroups_pybind11 import FroidurePin, ReportGuard, Transf
 
 from nerode.algebra.components import component_actions
 from nerode.algebra.counters import find_counter, is_counter
 from nerode.algebra.pair_order import is_orderly, pair_labels, swapped_pair
 from nerode.algebra.records import CounterWitness
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Alphabet, Dfa, minimise
 from nerode.languages.regex import regex_to_dfa
 from tests.algebra.semigroups import random_dfa
 from tests.strategies import all_words, dfas

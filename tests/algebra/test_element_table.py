@@ -10,7 +10,7 @@ import pytest
 from nerode.algebra.element_table import MOST_ELEMENTS, ElementTable, prime_factors
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import permutation_order
-from nerode.core.errors import BudgetExceeded
+from nerode.core import BudgetExceeded
 from tests.algebra import named_groups as build
 
 

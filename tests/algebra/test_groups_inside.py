@@ -11,11 +11,8 @@ from hypothesis import given, settings
 
 from nerode.algebra.groups_inside import groups_inside, search_groups
 from nerode.algebra.permutation_groups import PermutationGroup
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Alphabet, Dfa, minimise
 from tests.algebra.semigroups import Semigroup, semigroup
 from tests.strategies import dfas
 

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from nerode.algebra.components import component_actions, whole_action
 from nerode.algebra.images import ImageOrbit
 from nerode.algebra.permutation_groups import PermutationGroup
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa
 from tests.algebra.semigroups import semigroup
 from tests.strategies import dfas
 

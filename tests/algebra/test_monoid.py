@@ -6,14 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.map_rows import RowLayout, Rows, Words
 from nerode.algebra.monoid import TransitionMonoid, transition_monoid
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Dfa
 from tests.algebra import transformations as build
 from tests.strategies import dfas
 

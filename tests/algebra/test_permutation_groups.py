@@ -8,8 +8,7 @@ import random
 import numpy as np
 import pytest
 import sympy.combinatorics as sc
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import (
@@ -24,8 +23,7 @@ from nerode.algebra.permutations import (
     random_elements,
 )
 from nerode.algebra.stabiliser_chain import StabiliserChain
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 from tests.algebra import named_groups as build
 
 

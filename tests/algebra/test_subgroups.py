@@ -2,13 +2,12 @@ import itertools
 
 import numpy as np
 import pytest
-from sympy.combinatorics import Permutation as SympyPermutation
-from sympy.combinatorics import PermutationGroup as SympyGroup
+from sympy.combinatorics import Permutation as SympyPermutation, PermutationGroup as SympyGroup
 
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import compose, invert
 from nerode.algebra.subgroups import IDENTITY, ProductTable
-from nerode.core.errors import BudgetExceeded
+from nerode.core import BudgetExceeded
 from nerode.languages.groups import word_problem
 
 CLASSES = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nerode.analysis.about import language_of, same_language
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.bestiary import find_language
 
 

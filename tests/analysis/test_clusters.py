@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.analysis.clusters import (
     clusters,
@@ -17,8 +16,8 @@ from nerode.analysis.clusters import (
     state_labels,
     target_labels,
 )
-from nerode.core.errors import InputError
-from nerode.languages.resolve import resolve_language
+from nerode.core import InputError
+from nerode.languages import resolve_language
 from tests.analysis.networks import model_of, random_probe, ssm_with, subject_of
 
 

@@ -8,7 +8,7 @@ import torch
 from nerode.analysis.context import context, interventions, layer_window
 from nerode.analysis.probes import Probe
 from nerode.analysis.spectra import layer_spectrum, spectra
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from tests.analysis.networks import random_probe, ssm_with, subject_of
 
 
@@ -52,7 +52,7 @@ def test_windows_of_a_matrix_by_the_three_rules():
 
 def test_answers_that_are_not_asked_for_do_not_count():
     from nerode.analysis.probes import Probe
-    from nerode.tasks.task import Batch
+    from nerode.tasks import Batch
 
     plain = random_probe(count=10, length=6)
     mask = torch.zeros(10, 6, dtype=torch.bool)

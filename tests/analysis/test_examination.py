@@ -8,10 +8,11 @@ import torch
 import nerode as nr
 from nerode.analysis.examination import Options, analyse
 from nerode.analysis.subject import load_subject
-from nerode.certificates.folder import write_folder
-from nerode.core.errors import InputError
-from nerode.tasks.task import Batch
-from nerode.training.run_folder import folder_name, run_in
+from nerode.certificates import write_folder
+from nerode.core import InputError
+from nerode.tasks import Batch
+from nerode.training import folder_name
+from nerode.training.run_folder import run_in
 from tests.analysis.networks import model_of, subject_of
 from tests.training.tiny import Signs, tiny
 

@@ -8,11 +8,10 @@ import torch
 from nerode.analysis.fading import predict_fading
 from nerode.analysis.forgetting import fixed_points, forgetting, written_states
 from nerode.analysis.subject import load_subject
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.tasks.flip_flop_streams import IGNORE, READ, WRITE, ZERO
-from nerode.training.defaults import make_specs
-from nerode.training.run_folder import folder_name, run_in
+from nerode.core import Budget, InputError
+from nerode.tasks import IGNORE, READ, WRITE, ZERO
+from nerode.training import folder_name, make_specs
+from nerode.training.run_folder import run_in
 from tests.analysis.networks import flip_flop_task, leaky_flip_flop, model_of, subject_of
 
 STATES = {"0.h": torch.tensor([[-1.0], [1.0]])}

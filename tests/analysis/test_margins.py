@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from nerode.analysis.margins import margin, margins
-from nerode.core.errors import InputError
-from nerode.tasks.table import TaskConfig
-from nerode.tasks.task import Batch
+from nerode.core import InputError
+from nerode.tasks import Batch, TaskConfig
 from tests.analysis.networks import flip_flop_task, model_of, subject_of
 from tests.training.tiny import Signs
 

@@ -9,13 +9,11 @@ import pytest
 
 import nerode as nr
 from nerode.analysis.network_folders import find_folders, read_folder
-from nerode.certificates.certificate import Certificate
-from nerode.certificates.folder import write_folder
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.language import Language
-from nerode.training.run_folder import folder_name, run_in
-from nerode.training.spec import TrainSpec
+from nerode.certificates import Certificate, write_folder
+from nerode.core import Budget, InputError
+from nerode.languages import Language
+from nerode.training import TrainSpec, folder_name
+from nerode.training.run_folder import run_in
 
 TOMITA_4, TOMITA_5 = nr.language("tomita-4"), nr.language("tomita-5")
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from nerode.analysis.probes import draw_probe, plain, read_word, symbols_of, usual_length
-from nerode.core.errors import InputError
-from nerode.tasks.table import TaskConfig
+from nerode.core import InputError
+from nerode.tasks import TaskConfig
 from tests.analysis.networks import flip_flop_task, model_of, subject_of
 
 

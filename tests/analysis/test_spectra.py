@@ -7,7 +7,7 @@ import torch
 
 from nerode.analysis.spectra import layer_spectrum, nilpotency, spectra
 from nerode.analysis.transition_maps import derivative_maps, linear_maps, step_maps
-from nerode.models.zoo import all_members
+from nerode.models import all_members
 from tests.analysis.networks import model_of, random_probe, ssm_with
 
 

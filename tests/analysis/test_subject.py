@@ -7,11 +7,11 @@ import torch
 
 import nerode as nr
 from nerode.analysis.subject import load_subject
-from nerode.certificates.folder import write_folder
-from nerode.core.errors import FormatError, InputError
-from nerode.models.folder import save_model
-from nerode.training.run_folder import folder_name, run_in
-from nerode.training.spec import TrainSpec
+from nerode.certificates import write_folder
+from nerode.core import FormatError, InputError
+from nerode.models import save_model
+from nerode.training import TrainSpec, folder_name
+from nerode.training.run_folder import run_in
 
 TINY = {
     "task": {"name": "parity"},

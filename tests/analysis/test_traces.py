@@ -5,7 +5,7 @@ import torch
 
 from nerode.analysis.attention import attention_maps
 from nerode.analysis.traces import gates, trace_word
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from tests.analysis.networks import model_of, random_probe, ssm_with, subject_of
 
 

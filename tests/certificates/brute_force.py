@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Network
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language, Legal
+from nerode.languages import Language, Legal, Word
+from nerode.network import Interpreter, Network
 
 
 def first_failure(network: Network, language: Language, longest: int) -> tuple[Word, Legal, Legal] | None:

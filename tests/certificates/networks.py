@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from nerode.compiler.affine import Affine, AffineBuilder, zero_map
-from nerode.compiler.decoders import PointDecoder, ScoreDecoder
-from nerode.compiler.network import Embedding, Layer, Network, Origin
-from nerode.compiler.recurrences import Diagonal, LetterMatrices, TimeInvariant
-from nerode.core.exact import Exact, root_of_unity
-from nerode.core.refs import Reference
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.brackets import Dyck
-from nerode.languages.counters import CounterLanguage
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language, Legal
+from nerode.core import Exact, Reference, root_of_unity
+from nerode.languages import Alphabet, CounterLanguage, Dfa, Dyck, Language, Legal
+from nerode.network import (
+    Affine,
+    AffineBuilder,
+    Diagonal,
+    Embedding,
+    Layer,
+    LetterMatrices,
+    Network,
+    Origin,
+    PointDecoder,
+    ScoreDecoder,
+    TimeInvariant,
+    zero_map,
+)
 
 Terms = dict[str, Exact]
 

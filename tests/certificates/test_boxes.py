@@ -20,18 +20,18 @@ from nerode.certificates.certificate import (
     language_claim,
     noise_claim,
 )
-from nerode.certificates.certify import certify
+from nerode.certificates.certification import certify
 from nerode.certificates.checker import check
+from nerode.compiler import compile_language
 from nerode.compiler.constructions.robust_cells import (
     RobustCell,
     elman_flip_flop,
     slstm_flip_flop,
     slstm_repeat,
 )
-from nerode.compiler.json_form import network_hash, network_to_json
-from nerode.compiler.pipeline import compile_language
+from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import describe_language, language_hash
+from nerode.network import network_hash, network_to_json
 
 
 def verdict(network, language, certificate):

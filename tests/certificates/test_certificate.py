@@ -29,7 +29,7 @@ from nerode.certificates.certificate import (
     language_claim,
     window_claim,
 )
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 HASH = "0123456789abcdef" * 4
 

@@ -21,10 +21,10 @@ from nerode.certificates.checker import (
     check_folder,
 )
 from nerode.certificates.exact import certify_exact
-from nerode.compiler.json_form import network_hash, network_to_json
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
+from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import describe_language, language_hash
+from nerode.network import network_hash, network_to_json
 from tests.certificates import networks
 
 Parts = dict[str, object]

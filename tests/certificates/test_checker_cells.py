@@ -14,18 +14,11 @@ from nerode.certificates.checker_cells import search_cells
 from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_problem import Failure, Problem
 from nerode.certificates.exact import certify_exact
-from nerode.compiler.affine import zero_map
-from nerode.compiler.decoders import ScoreDecoder
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Embedding, Layer, Network
-from nerode.compiler.recurrences import Diagonal
-from nerode.core.budget import Budget
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Budget
+from nerode.languages import Alphabet, CounterLanguage, CounterMachine, CounterRule, Language
 from nerode.languages.bestiary import find_language
 from nerode.languages.brackets import dyck
-from nerode.languages.counter_machine import CounterMachine, CounterRule
-from nerode.languages.counters import CounterLanguage
-from nerode.languages.language import Language
+from nerode.network import Diagonal, Embedding, Layer, Network, ScoreDecoder, network_to_json, zero_map
 from tests.certificates import networks
 from tests.certificates.brute_force import first_failure
 from tests.certificates.test_counters import counter_language, with_layer

@@ -3,14 +3,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.certificates.checker_distributions import Distribution, OutputLayer
 from nerode.certificates.checker_records import CheckedNetwork, Layer, Logits, Points, Squashed
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.language import Legal
+from nerode.core import InputError
+from nerode.languages import Alphabet, Legal
 
 Rows = tuple[tuple[tuple[int, tuple[tuple[Fraction, Fraction], ...]], ...], ...]
 

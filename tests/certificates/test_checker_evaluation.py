@@ -12,14 +12,18 @@ import pytest
 from nerode.certificates.checker_evaluation import Evaluator
 from nerode.certificates.checker_forms import Undecided
 from nerode.certificates.checker_network import read_network
-from nerode.compiler.affine import zero_map
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Elman, Factor, Householder, PermutationDiagonal
-from nerode.core.errors import InputError
-from nerode.core.exact import root_of_unity
+from nerode.core import InputError, root_of_unity
 from nerode.languages.bestiary import find_language
+from nerode.network import (
+    Elman,
+    Factor,
+    Householder,
+    Interpreter,
+    Network,
+    PermutationDiagonal,
+    network_to_json,
+    zero_map,
+)
 from tests.certificates import networks
 from tests.certificates.test_context import last_but
 

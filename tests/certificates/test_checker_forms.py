@@ -3,12 +3,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.checker_forms import Cut, Form, Range, Region, Undecided, Value, cut_range, grid_of
 from nerode.certificates.checker_profiles import Profile
-from nerode.core.exact import root_of_unity
+from nerode.core import root_of_unity
 
 small = st.integers(-4, 4)
 

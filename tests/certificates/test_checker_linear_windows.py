@@ -7,19 +7,15 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates import checker_linear_windows
 from nerode.certificates.checker_contexts import lone_windows, outputs_after
 from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_problem import Problem
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.ngrams import NgramLanguage
+from nerode.network import Interpreter, Network, network_to_json
 from tests.compiler.constructions.ngrams.models import compiled, exact_model, hidden_rows, texts
 
 VARIANTS = [{}, {"embedding_width": 1}, {"unknown_contexts": True}, {"variant": "conditioned"}]

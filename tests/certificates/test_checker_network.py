@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from nerode.certificates.checker_network import read_network
-from nerode.compiler.json_form import network_to_json
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.bestiary import find_language
+from nerode.network import network_to_json
 from tests.certificates import networks
 
 PARITY = network_to_json(networks.parity_network(find_language("parity")))

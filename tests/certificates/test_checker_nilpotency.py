@@ -3,14 +3,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sympy import Matrix, Rational, zeros
 
 from nerode.certificates import checker_nilpotency
 from nerode.certificates.checker_nilpotency import nilpotency
-from nerode.core.errors import InputError
-from nerode.core.exact import root_of_unity
+from nerode.core import InputError, root_of_unity
 
 
 def test_powers_that_get_too_large_are_refused_in_no_time() -> None:

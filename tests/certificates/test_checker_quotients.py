@@ -9,13 +9,10 @@ from nerode.certificates.checker_evaluation import Evaluator
 from nerode.certificates.checker_forms import Undecided
 from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_quotients import merge_layers
-from nerode.compiler.affine import zero_map
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
+from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
+from nerode.network import Network, network_to_json, zero_map
 from tests.certificates import networks
 from tests.certificates.test_exact import regular
 

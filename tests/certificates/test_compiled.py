@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from nerode.certificates.certificate import PREDICT
-from nerode.compiler.construction import Options
-from nerode.compiler.pipeline import compile_language
+from nerode.compiler import Options, compile_language
+from nerode.languages import Language
 from nerode.languages.bestiary import find_language
 from nerode.languages.brackets import dyck
-from nerode.languages.language import Language
 from tests.certificates.test_exact import certified
 
 

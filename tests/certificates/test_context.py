@@ -9,15 +9,10 @@ from nerode.certificates.certificate import PREDICT, Certificate, certificate_to
 from nerode.certificates.checker import check
 from nerode.certificates.context import context_window, contraction_window, nilpotency_order
 from nerode.certificates.exact import certify_exact
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.errors import InputError
+from nerode.core import InputError
+from nerode.languages import Dfa, Language, describe_language
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import describe_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from nerode.network import Interpreter, Network, TimeInvariant, network_to_json
 from tests.certificates import networks
 from tests.certificates.test_exact import regular
 

@@ -15,21 +15,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.certificate import Certificate, certificate_to_json, content_hash
 from nerode.certificates.checker import CheckResult, check
 from nerode.certificates.exact import certify_exact
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_from_json, network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError, InputError
-from nerode.core.exact import read_exact
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_exact
+from nerode.languages import Language, describe_language, language_from_description
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import describe_language, language_from_description
-from nerode.languages.language import Language
+from nerode.network import Interpreter, Network, network_from_json, network_to_json
 from tests.certificates import networks
 from tests.certificates.brute_force import first_failure
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.certificates.certificate import (
     PREDICT,
@@ -17,15 +16,10 @@ from nerode.certificates.certificate import (
 from nerode.certificates.checker import check
 from nerode.certificates.counters import find_integrators, solve
 from nerode.certificates.exact import certify_exact
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import CounterLanguage, Dyck, Language, describe_language
 from nerode.languages.bestiary import find_language
-from nerode.languages.brackets import Dyck
-from nerode.languages.counters import CounterLanguage
-from nerode.languages.description import describe_language
-from nerode.languages.language import Language
+from nerode.network import Network, network_to_json
 from tests.certificates import networks
 from tests.certificates.brute_force import first_failure
 from tests.certificates.test_exact import certified

@@ -22,17 +22,19 @@ from nerode.certificates.certificate import (
 from nerode.certificates.checker import CheckResult, check
 from nerode.certificates.closure import JointClosure, close_jointly
 from nerode.certificates.exact import certify_exact
-from nerode.compiler.affine import zero_map
-from nerode.compiler.decoders import LogitDecoder, PointDecoder
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Diagonal, Elman, LetterMatrices
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Dfa, Language, Legal, RegularLanguage, describe_language
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import describe_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language, Legal, RegularLanguage
+from nerode.network import (
+    Diagonal,
+    Elman,
+    LetterMatrices,
+    LogitDecoder,
+    Network,
+    PointDecoder,
+    network_to_json,
+    zero_map,
+)
 from tests.certificates import networks
 from tests.certificates.brute_force import first_failure
 from tests.strategies import dfas

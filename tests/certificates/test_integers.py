@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.certificate import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIXES
 from nerode.certificates.checker_closure import search
@@ -18,12 +17,10 @@ from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_problem import Problem
 from nerode.certificates.closure import JointClosure, close_jointly
 from nerode.certificates.integers import integer_claims
-from nerode.compiler.affine import zero_map
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.recurrences import Diagonal, Factor, Householder
-from nerode.core.budget import Budget
+from nerode.core import Budget
+from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
+from nerode.network import Diagonal, Factor, Householder, network_to_json, zero_map
 from tests.certificates import networks
 from tests.certificates.test_context import last_but
 from tests.certificates.test_counters import counter_language

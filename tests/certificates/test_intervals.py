@@ -5,14 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates import checker_spans as spans
 from nerode.certificates.intervals import IntervalMap, Intervals, enclose, fill, stack
-from nerode.compiler.affine import Affine
-from nerode.core.errors import InputError
-from nerode.core.exact import root_of_unity
+from nerode.core import InputError, root_of_unity
+from nerode.network import Affine
 
 SIXTY = Context(prec=60, Emin=-(10**6), Emax=10**6)
 

@@ -10,11 +10,9 @@ from nerode.certificates.certificate import Certificate, certificate_to_json, ex
 from nerode.certificates.checker import check
 from nerode.certificates.exact import certify_exact
 from nerode.certificates.linear_noise import METHOD, Fragility, find_fragility
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
+from nerode.languages import Language, describe_language
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import describe_language
-from nerode.languages.language import Language
+from nerode.network import Network, network_to_json
 from tests.certificates import networks
 from tests.certificates.test_context import last_but
 

@@ -6,8 +6,7 @@ import pytest
 
 from nerode.certificates.linear_programs import separates
 from nerode.certificates.memorisation import MemorisationBound, memorisation_bound
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 
 
 def values(bound: MemorisationBound) -> list[Fraction]:

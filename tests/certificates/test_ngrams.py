@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.certificate import (
     PREDICT,
@@ -20,17 +19,14 @@ from nerode.certificates.certificate import (
     certificate_to_json,
     content_hash,
 )
-from nerode.certificates.certify import certify
+from nerode.certificates.certification import certify
 from nerode.certificates.checker import CheckResult, check
 from nerode.certificates.checker_ngrams import METHOD, ngram_claim
 from nerode.certificates.ngrams import certify_ngrams, rounded_up
-from nerode.compiler.json_form import network_from_json, network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.description import describe_language
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Alphabet, describe_language
 from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_sentences, ngram_language
+from nerode.network import Network, network_from_json, network_to_json
 from tests.compiler.constructions.ngrams.models import (
     EPS,
     compiled,
@@ -251,7 +247,7 @@ ALL_WINDOWS = [(a, b) for a in range(3) for b in range(3)]
 
 def worst_on_all(network: Network, windows: list[tuple[int, ...]] | tuple[tuple[int, ...], ...]) -> Fraction:
     """The largest distance after windows and after longer prefixes, by the interpreter."""
-    from nerode.compiler.interpreter import Interpreter
+    from nerode.network import Interpreter
 
     interpreter = Interpreter(network)
     worst = Fraction(0)

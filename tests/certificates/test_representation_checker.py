@@ -15,13 +15,11 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from nerode.analysis.polish.pipeline import polish
+from nerode.analysis.polish import polish
 from nerode.certificates.representation_bounds import SCALE, conjugate, drift_of, embed, enclose, to_scale
 from nerode.certificates.representation_checker import check_polished
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError
-from nerode.core.exact import root_of_unity, square_root
-from nerode.models.folder import read_model
+from nerode.core import Budget, BudgetExceeded, FormatError, root_of_unity, square_root
+from nerode.models import read_model
 from tests.analysis.polish.planted import planted, points, turned
 
 

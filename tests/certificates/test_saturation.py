@@ -9,10 +9,9 @@ from nerode.certificates.certificate import Certificate, Refutation, certificate
 from nerode.certificates.checker import check
 from nerode.certificates.checker_saturation import METHOD
 from nerode.certificates.saturation import certify_saturating, find_caps
-from nerode.compiler.json_form import network_from_json, network_to_json
-from nerode.compiler.pipeline import compile_language
-from nerode.languages.description import describe_language
-from nerode.languages.resolve import resolve_language
+from nerode.compiler import compile_language
+from nerode.languages import describe_language, resolve_language
+from nerode.network import network_from_json, network_to_json
 
 LANGUAGES = ["(ab)*", "tomita-4", "aabbccddee", "tomita-7"]
 

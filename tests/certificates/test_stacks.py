@@ -8,12 +8,9 @@ from nerode.certificates.certificate import PREDICT, VALID_PREFIXES, Refutation,
 from nerode.certificates.checker import check
 from nerode.certificates.exact import certify_exact
 from nerode.certificates.stacks import slot_evidence
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Diagonal
-from nerode.languages.brackets import Dyck, dyck
-from nerode.languages.description import describe_language
+from nerode.languages import Dyck, describe_language
+from nerode.languages.brackets import dyck
+from nerode.network import Diagonal, Interpreter, Network, network_to_json
 from tests.certificates import networks
 from tests.certificates.test_exact import certified
 

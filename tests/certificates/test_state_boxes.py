@@ -22,14 +22,12 @@ from nerode.certificates.certificate import (
 )
 from nerode.certificates.checker import check
 from nerode.certificates.state_boxes import METHOD, certify_state_boxes, explore_nodes, with_float32
+from nerode.compiler import compile_language
 from nerode.compiler.constructions.robust_cells import elman_flip_flop
-from nerode.compiler.decoders import PointDecoder
-from nerode.compiler.json_form import network_hash, network_to_json
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
+from nerode.languages import describe_language
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import describe_language
+from nerode.network import PointDecoder, network_hash, network_to_json
 
 CELL = elman_flip_flop()
 
@@ -192,8 +190,7 @@ def test_a_wrong_empty_word_is_not_certified():
 
 def test_a_cell_that_only_latches_gets_no_boxes():
     """A GRU whose update gate is shut keeps what it has, noise included, so that no box is closed."""
-    from nerode.compiler.affine import Affine
-    from nerode.compiler.recurrences import GatedCell
+    from nerode.network import Affine, GatedCell
 
     language = find_language("tomita-1")
     network = compile_language(language, "gru")

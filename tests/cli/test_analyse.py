@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from nerode.training.run_folder import folder_name, run_in
-from nerode.training.spec import TrainSpec
+from nerode.training import TrainSpec, folder_name
+from nerode.training.run_folder import run_in
 from tests.cli.runner import run
 from tests.training.tiny import tiny
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from nerode.languages.bestiary import suite
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.records import Sense
+from nerode.verdict import ARCHITECTURES, Sense
 from tests.cli.runner import Outcome, run
 
 

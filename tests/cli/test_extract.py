@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 import nerode as nr
-from nerode.certificates.certificate import Certificate
-from nerode.certificates.certify import certify
-from nerode.certificates.folder import write_folder
+from nerode.certificates import Certificate, certify, write_folder
 from nerode.languages.formats import read_automaton
-from nerode.training.run_folder import folder_name, run_in
-from nerode.training.spec import TrainSpec
+from nerode.training import TrainSpec, folder_name
+from nerode.training.run_folder import run_in
 
 from .runner import run
 

@@ -92,7 +92,7 @@ def test_wrong_use():
 
 
 def test_what_can_be_trained_is_listed():
-    from nerode.models.zoo import all_members
+    from nerode.models import all_members
 
     rows = [json.loads(line) for line in run("architectures", "--train", "--json").out.splitlines()]
     assert [row["name"] for row in rows] == list(all_members())

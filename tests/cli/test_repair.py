@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nerode.models.folder import read_model
-from nerode.training.run_folder import folder_name, run_in
-from nerode.training.spec import TrainSpec
+from nerode.models import read_model
+from nerode.training import TrainSpec, folder_name
+from nerode.training.run_folder import run_in
 from tests.cli.runner import run
 
 

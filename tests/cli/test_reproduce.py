@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from nerode.reproduce.papers import PAPERS
-from nerode.sweeps.sweep_file import read_sweep
+from nerode.reproduce import PAPERS
+from nerode.sweeps import read_sweep
 from tests.cli.runner import run
 from tests.reproduce.tiny import paper
 

@@ -8,9 +8,7 @@ import sys
 
 import pytest
 
-from nerode.training.defaults import make_specs, with_small_defaults
-from nerode.training.run_folder import read_run
-from nerode.training.spec import TrainSpec
+from nerode.training import TrainSpec, make_specs, read_run, with_small_defaults
 from tests.cli.runner import run
 from tests.report.run_specimens import write_run
 

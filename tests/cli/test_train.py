@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nerode.tasks.table import all_tasks
+from nerode.tasks import all_tasks
 from tests.cli.runner import run
 
 TINY = (

@@ -11,18 +11,13 @@ import numpy as np
 
 from nerode.compiler.construction import CONSTRUCTIONS, Options, Request
 from nerode.compiler.constructions import TABLE
-from nerode.compiler.decoders import PointDecoder
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_from_json, network_text, network_to_json
-from nerode.compiler.network import Network
-from nerode.core.exact import Exact, exact_sum
-from nerode.languages.alphabet import Word
+from nerode.core import Exact, exact_sum
+from nerode.languages import Language, Legal, Word
 from nerode.languages.bestiary import find_language
-from nerode.languages.language import Language, Legal
-from nerode.verdict.architectures import find_architecture
-from nerode.verdict.decide import collect_facts
-from nerode.verdict.facts import Facts
-from nerode.verdict.records import Task
+from nerode.network import Network, PointDecoder
+from nerode.network.interpreter import Interpreter
+from nerode.network.json_form import network_from_json, network_text, network_to_json
+from nerode.verdict import Facts, Task, collect_facts, find_architecture
 
 assert TABLE is CONSTRUCTIONS
 

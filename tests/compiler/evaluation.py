@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nerode.compiler.forms import Form, constant, direction
-from nerode.core.exact import Exact
+from nerode.core import Exact
 
 
 class Values:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import functools
 
-from nerode.algebra.counters import find_counter
-from nerode.algebra.records import Profile
+from nerode.algebra import Profile, find_counter
 from nerode.compiler.construction import CONSTRUCTIONS, Options, Request
 from nerode.compiler.constructions import TABLE
-from nerode.compiler.network import Network
+from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY, find_language
-from nerode.languages.language import Language
-from nerode.verdict.architectures import find_architecture
-from nerode.verdict.decide import collect_facts
-from nerode.verdict.facts import Facts
-from nerode.verdict.records import Task
+from nerode.network import Network
+from nerode.verdict import Facts, Task, collect_facts, find_architecture
 
 assert TABLE is CONSTRUCTIONS
 

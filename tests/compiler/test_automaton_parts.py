@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 
 from nerode.compiler.automaton_parts import Flags, one_part, partitions
+from nerode.languages import minimise
 from nerode.languages.bestiary import find_language
-from nerode.languages.minimise import minimise
 from tests.strategies import dfas, words
 
 

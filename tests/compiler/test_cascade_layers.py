@@ -1,10 +1,9 @@
 import pytest
 
-from nerode.algebra.cascades.portfolio import decompose
-from nerode.algebra.cascades.solvable import decompose_solvable
+from nerode.algebra.cascades import decompose, decompose_solvable
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.cascade_layers import CascadeLayers
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from tests.compiler.agreement import named, request_for
 
 

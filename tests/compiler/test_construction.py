@@ -7,9 +7,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.resolve import resolve_language
-from nerode.verdict.architectures import find_architecture
+from nerode.core import BudgetExceeded
+from nerode.languages import resolve_language
+from nerode.verdict import find_architecture
 from tests.compiler.requests import star_free_request
 
 

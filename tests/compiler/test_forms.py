@@ -1,7 +1,6 @@
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.forms import Form, constant, direction, reduce_one_hot, total
 from tests.compiler.evaluation import Values

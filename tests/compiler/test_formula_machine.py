@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 
 from nerode.compiler.formula_machine import FormulaMachine
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Alphabet
 from nerode.languages.pastltl import PastFormula, formula_to_dfa, parse, temporal_depth
 from nerode.languages.pastltl.evaluate import truth_along
 from tests.languages.pastltl.strategies import formulas

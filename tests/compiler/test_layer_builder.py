@@ -2,9 +2,9 @@ import pytest
 
 from nerode.compiler.forms import constant, direction
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.errors import InputError
-from nerode.languages.language import Legal
+from nerode.core import InputError
+from nerode.languages import Legal
+from nerode.network import TimeInvariant
 
 A, B = direction("a"), direction("b")
 

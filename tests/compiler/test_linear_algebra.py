@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sympy import Matrix, Rational
 
 from nerode.compiler.linear_algebra import independent_rows, invert, multiply, transpose

@@ -1,7 +1,6 @@
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.forms import constant, direction
 from nerode.compiler.piecewise import (

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import NotCompilable
-from nerode.languages.resolve import resolve_language
-from nerode.verdict.decide import collect_facts
-from nerode.verdict.records import Task
+from nerode.core import NotCompilable
+from nerode.languages import resolve_language
+from nerode.verdict import Task, collect_facts
 
 
 def test_a_theorem_that_refuses_makes_it_impossible():

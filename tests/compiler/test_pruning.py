@@ -3,7 +3,7 @@ from fractions import Fraction
 from nerode.compiler.forms import direction
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.compiler.pruning import drop_unread
-from nerode.languages.language import Legal
+from nerode.languages import Legal
 
 A, B, C = map(direction, "abc")
 

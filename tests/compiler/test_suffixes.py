@@ -5,9 +5,9 @@ from hypothesis import given
 from nerode.compiler import suffixes
 from nerode.compiler.assembly import legal_sets
 from nerode.compiler.suffixes import Question, settling_length, suffix_table
-from nerode.core.errors import BudgetExceeded
+from nerode.core import BudgetExceeded
+from nerode.languages import minimise
 from nerode.languages.bestiary import find_language
-from nerode.languages.minimise import minimise
 from tests.strategies import all_words, dfas
 
 

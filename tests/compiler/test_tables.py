@@ -1,12 +1,10 @@
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.tables import ANY, decision_table
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 
 SIZES = (2, 3, 2, 2)
 ASSIGNMENTS = list(itertools.product(*map(range, SIZES)))

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 
 from nerode.compiler.threshold_coding import code_by_thresholds, preimages
-from nerode.languages.alphabet import Alphabet
+from nerode.languages import Alphabet, Dfa
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
 from tests.strategies import dfas
 
 NAMES = ["set-reset", "parity", "tomita-3", "flip-flop", "s3", "q8", "t3", "s4", "dyck-2-3", "first", "u2"]

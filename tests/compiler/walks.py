@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Network
-from nerode.languages.language import Language
+from nerode.languages import Language
+from nerode.network import Network
+from nerode.network.interpreter import Interpreter
 
 
 def walk(language: Language, length: int, errors: int, seed: int) -> Iterator[int]:

@@ -12,8 +12,8 @@ from torch.autograd.gradcheck import GradcheckError
 
 import nerode.conformance
 from nerode.conformance import CHECKS, Subject, examine
-from nerode.core.errors import InputError
-from nerode.models.transitions import DiagonalTransition
+from nerode.core import InputError
+from nerode.models import DiagonalTransition
 
 
 class Leaky(nn.Module):

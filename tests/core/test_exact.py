@@ -3,8 +3,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core.errors import InputError
 from nerode.core.exact import (

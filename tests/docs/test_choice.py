@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nerode.languages.resolve import resolve_language
-from nerode.verdict.decide import decide
+from nerode.languages import resolve_language
+from nerode.verdict import decide
 
 PAGE = (Path(__file__).parents[2] / "docs" / "which-architecture.md").read_text(encoding="utf-8")
 ROWS = [

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from nerode.certificates.checker import check_folder
+from nerode.certificates import check_folder
 from nerode.explorer.jobs import run_job
-from nerode.languages.resolve import resolve_language
-from nerode.verdict.decide import decide
+from nerode.languages import resolve_language
+from nerode.verdict import decide
 
 
 def ask(job: str, **payload: Any) -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Layer
-from nerode.compiler.pipeline import compile_language
-from nerode.core.exact import Exact, read_exact
+from nerode.compiler import compile_language
+from nerode.core import Exact, read_exact
 from nerode.explorer.matrices import Matrix, layer_matrices
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.resolve import resolve_language
+from nerode.languages import Alphabet, resolve_language
+from nerode.network import Interpreter, Layer
 
 
 def apply(matrix: Matrix, values: dict[str, Exact]) -> list[Exact]:

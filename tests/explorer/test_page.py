@@ -15,10 +15,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nerode.certificates.checker import check_folder
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.pipeline import compile_language
-from nerode.languages.resolve import resolve_language
+from nerode.certificates import check_folder
+from nerode.compiler import compile_language
+from nerode.languages import resolve_language
+from nerode.network import Interpreter
 from nerode.sweeps.lock import locked
 from tests.browser import OpenPage, Watch
 

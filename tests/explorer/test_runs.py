@@ -7,8 +7,8 @@ import pytest
 
 from nerode.explorer.jobs import run_job
 from nerode.sweeps.lock import locked
+from nerode.training import TrainSpec
 from nerode.training.run_folder import run_in
-from nerode.training.spec import TrainSpec
 from tests.explorer.conftest import write_runs
 
 

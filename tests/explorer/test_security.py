@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from nerode.explorer.guard import HEADERS, POLICY
-from nerode.explorer.serve import open_socket
+from nerode.explorer.server import open_socket
 from tests.explorer.conftest import slow_language
 
 ORDER = {"language": {"text": "(ab)*"}}

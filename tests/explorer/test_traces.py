@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.pipeline import compile_language
+from nerode.compiler import compile_language
 from nerode.explorer.float_traces import float_steps
 from nerode.explorer.jobs import run_job
-from nerode.languages.resolve import resolve_language
-from nerode.models.load import load_model
+from nerode.languages import resolve_language
+from nerode.models.compiled import load_model
+from nerode.network import Interpreter
 
 CASES = [
     ("(ab)*", "mamba"),

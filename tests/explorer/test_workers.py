@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.explorer.app import JOB_NAMES
 from nerode.explorer.jobs import JOBS
 from nerode.explorer.limits import Limits

@@ -5,23 +5,15 @@ import json
 
 import pytest
 
-from nerode.algebra.profile import profile
-from nerode.certificates.certificate import VALID_PREFIXES, Certificate, certificate_to_json
-from nerode.certificates.certify import certify
-from nerode.certificates.checker import check
-from nerode.compiler.construction import Options
-from nerode.compiler.decoders import LogitDecoder
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_from_json, network_to_json
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError, NotCompilable
-from nerode.core.rng import stream
+from nerode.algebra import profile
+from nerode.certificates import VALID_PREFIXES, Certificate, certificate_to_json, certify, check
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, stream
+from nerode.languages import describe_language
 from nerode.languages.bestiary import BESTIARY
-from nerode.languages.description import describe_language
+from nerode.network import Interpreter, LogitDecoder, network_from_json, network_to_json
 from nerode.report.networks import TARGETS
-from nerode.verdict.decide import collect_facts
-from nerode.verdict.records import Task
+from nerode.verdict import Task, collect_facts
 
 EXACT_TARGETS = [t for t in TARGETS if t not in ("elman-tanh", "lstm", "gru", "slstm")]
 MOST_SHORT_WORDS = 1_500

@@ -7,18 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.core.rng import stream
+from nerode.core import Budget, BudgetExceeded, InputError, stream
 from nerode.languages.alphabet import Word
 from nerode.languages.brackets import Dyck, bounded_dyck_1, bracket_pairs, dyck, dyck_1, shuffle_dyck
 from nerode.languages.counters import CounterLanguage
 from nerode.languages.language import Language
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from tests.languages.brute_force import assert_language_is, members_of_length
 
 Pairs = Sequence[tuple[str, str]]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
+from nerode.core import InputError, stream
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.counter_machine import START, CounterMachine, CounterRule
 from nerode.languages.counters import CounterLanguage, boolean_expressions, counting_blocks, majority

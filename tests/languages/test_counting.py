@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.counting import count_words, counts_by_length, nearest_lengths, no_word_of_length
 from nerode.languages.dfa import Dfa
 from tests.languages.automata_lib import to_automata_lib

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
+from nerode.core import InputError, stream
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.brackets import Dyck

@@ -4,15 +4,13 @@ import time
 
 import pytest
 from automata.fa.nfa import NFA
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import determinise as module
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.determinise import Nfa, determinise
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from tests.languages.automata_lib import to_automata_lib
 from tests.strategies import all_words, alphabets
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.equivalence import (
@@ -17,7 +16,7 @@ from nerode.languages.equivalence import (
     shortest_word,
     subset_counterexample,
 )
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.operations import complement, difference, intersection, union
 from tests.languages.automata_lib import to_automata_lib
 from tests.strategies import all_words, dfas

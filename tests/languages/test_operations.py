@@ -5,14 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.operations import (
     complement,
     concatenate,

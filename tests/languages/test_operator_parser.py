@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from nerode.core.errors import PatternError
+from nerode.core import PatternError
 from nerode.languages.operator_parser import (
     OPERAND,
     FlatOperator,

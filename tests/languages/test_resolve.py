@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError, InputError, PatternError, UnknownName
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, PatternError, UnknownName
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.description import describe_language
 from nerode.languages.dfa import Dfa
 from nerode.languages.equivalence import is_equivalent
 from nerode.languages.formats import FORMATS, write_automaton
 from nerode.languages.language import Language
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.ngrams.json_form import write_model
 from nerode.languages.ngrams.seed import seed_ngram_language
 from nerode.languages.resolve import resolve_language

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import PatternError
+from nerode.core import PatternError
 from nerode.languages.symbols import read_bracketed, read_escape, write_symbol
 
 

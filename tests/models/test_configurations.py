@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.models.configurations import all_configurations, configuration, model_config
 from nerode.models.model import Model, build_model
 from nerode.models.surroundings import Surroundings

@@ -8,8 +8,7 @@ import torch
 from nerode.conformance import CHECKS, Subject
 from nerode.models.base import Layer
 from nerode.models.zoo import LayerConfig, all_members
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.classes import Gates, Recurrence, Transition
+from nerode.verdict import ARCHITECTURES, Gates, Recurrence, Transition
 
 WIDTH = 8
 

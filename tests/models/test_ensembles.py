@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models import ensembles
 from nerode.models.ensembles import Ensemble, build_ensemble
 from nerode.models.model import ModelConfig, build_model

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.models.folder import CONFIG_FILE, WEIGHTS_FILE, read_model, save_model
 from nerode.models.model import ModelConfig, build_model
 from nerode.models.surroundings import Surroundings

@@ -8,12 +8,10 @@ from fractions import Fraction
 import pytest
 import torch
 
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Embedding, Network
-from nerode.core.errors import InputError
-from nerode.core.exact import to_complex, to_float
+from nerode.core import InputError, to_complex, to_float
+from nerode.models.compiled.load import load_model
 from nerode.models.compiled.model import CompiledModel
-from nerode.models.load import load_model
+from nerode.network import Embedding, Interpreter, Network
 from tests.models.compiled.walks import facts_of, lawful_word, legal_table, network_for, random_words
 
 CASES = [

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nerode.conformance import CHECKS, Subject
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.models.model import ModelConfig, build_model, sine_positions
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig

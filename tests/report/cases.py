@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nerode.algebra.records import CounterWitness, GroupInside, GroupStructure, Membership, Profile
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import RegularLanguage
+from nerode.algebra import CounterWitness, GroupInside, GroupStructure, Membership, Profile
+from nerode.core import Reference
+from nerode.languages import Dfa, RegularLanguage
 from nerode.report.eggbox import Box, Cell
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.records import Provenance, Sense, Size, Status, Task, Verdict
+from nerode.verdict import ARCHITECTURES, Sense, Status, Task, Verdict
+from nerode.verdict.records import Provenance, Size
 from tests.report.specimens import parity
 
 Z2 = GroupStructure(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.languages import Dfa, minimise
 
 
 def parity() -> Dfa:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from nerode.languages.language import RegularLanguage
+from nerode.languages import RegularLanguage
 from nerode.report.atlas import AtlasRow, atlas_page
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.records import Sense
+from nerode.verdict import ARCHITECTURES, Sense
 from tests.report.cases import (
     PARITY,
     PARITY_BOXES,

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 from nerode.report.automaton_svg import MAX_STATES, automaton_figure, drawing_svg, too_large_note
 from nerode.report.diagram import Diagram
 from nerode.report.drawing import draw

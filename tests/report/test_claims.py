@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from nerode.certificates.certificate import (
+from nerode.certificates import (
     EXACT,
     PREDICT,
     RECOGNISE,
@@ -14,8 +14,8 @@ from nerode.certificates.certificate import (
     VALID_PREFIXES,
     WINDOW,
     Claim,
-    fragile_claim,
 )
+from nerode.certificates.certificate import fragile_claim
 from nerode.report.claims import claim_line
 from nerode.report.networks import summarise
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from nerode.languages import Dfa, minimise
 from nerode.languages.bestiary import BESTIARY
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
 from nerode.report.automaton_svg import MAX_STATES, is_drawable
 from nerode.report.curves import sample
 from nerode.report.diagram import Diagram

@@ -3,10 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from nerode.algebra.green import Green, green
-from nerode.algebra.j_order import j_levels
-from nerode.algebra.monoid import transition_monoid
-from nerode.languages.dfa import Dfa
+from nerode.algebra import Green, green, j_levels, transition_monoid
+from nerode.languages import Dfa
 from nerode.report.eggbox import (
     MAX_BOXES,
     MAX_COLUMNS,

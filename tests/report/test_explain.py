@@ -5,12 +5,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from nerode.algebra.records import Profile
+from nerode.algebra import Profile
+from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
-from nerode.languages.language import RegularLanguage
 from nerode.report.explain import explain_page
 from nerode.report.study import study_language
-from nerode.verdict.architectures import ARCHITECTURES
+from nerode.verdict import ARCHITECTURES
 from tests.report.cases import (
     EVIL,
     PARITY,

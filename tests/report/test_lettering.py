@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.languages.alphabet import Alphabet
+from nerode.languages import Alphabet
 from nerode.report.lettering import letters_label, shorten, text_width
 
 TEN = Alphabet(tuple("0123456789"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from nerode.languages.bestiary import find_language
 from nerode.report.networks import TARGETS, NetworkStudy, all_targets, study_networks
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.classes import State
+from nerode.verdict import ARCHITECTURES, State
 
 
 def test_every_architecture_but_attention_is_shown_once():

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import nerode as nr
-from nerode.core.shown import Shown
-from nerode.languages.dfa import Dfa
+from nerode.core import Shown
+from nerode.languages import Dfa
 from tests.report.cases import hostile_language
 from tests.report.test_explain import words
 

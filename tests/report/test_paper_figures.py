@@ -8,7 +8,7 @@ from xml.etree import ElementTree as XmlTree
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report.paper_figures import save_figure
 from tests.report.figures.cases import RECORDS, bar_chart, length_curves
 

@@ -9,8 +9,8 @@ from nerode.report.published_values import published_values, reference_points
 from nerode.report.run_files import read_run_files
 from nerode.report.run_groups import TaskGroup, group_runs
 from nerode.report.training_runs import MEASURES
+from nerode.reproduce import Cell, Lengths, Line
 from nerode.reproduce.grazzi import GRAZZI, MEDIANS
-from nerode.reproduce.records import Cell, Lengths, Line
 from tests.report.run_specimens import write_run
 
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from nerode.report.claims_page import claims_page
+from nerode.report.claims_pages import claims_page
 from nerode.report.reproductions import (
     cell_rows,
     claim_text,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report.run_files import read_run_files
 from tests.report.run_specimens import fill_store, write_run
 

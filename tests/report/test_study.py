@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import UnknownName
+from nerode.core import Budget, UnknownName
+from nerode.languages import resolve_language
 from nerode.languages.bestiary import find_language
-from nerode.languages.resolve import resolve_language
 from nerode.report.study import study_language
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.records import Sense, Task
+from nerode.verdict import ARCHITECTURES, Sense, Task
 
 
 def test_a_study_has_all_parts_of_one_language() -> None:

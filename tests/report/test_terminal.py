@@ -9,12 +9,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console, RenderableType
 
-from nerode.algebra.profile import profile
-from nerode.algebra.records import Profile
+from nerode.algebra import Profile, profile
 from nerode.languages.bestiary import find_language
 from nerode.report.terminal import check_view, make_console, name_table, quote
-from nerode.verdict.decide import decide
-from nerode.verdict.records import Sense, Task, VerdictTable
+from nerode.verdict import Sense, Task, VerdictTable, decide
 from tests.report.cases import PARITY, PARITY_PROFILE, verdict
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.report.atlas import atlas_page
 from nerode.report.disagreements import find_disagreements
 from nerode.report.trained import Point, Trained, read_experiments, read_runs

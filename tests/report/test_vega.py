@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report.pages import render
 from nerode.report.vega import Figure, FigureTable, LegendEntry, figure
 from tests.browser import OpenPage, wait_until

@@ -11,8 +11,7 @@ from nerode.report.verdict_rows import (
     sense_title,
     witness_text,
 )
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.records import Sense
+from nerode.verdict import ARCHITECTURES, Sense
 from tests.report.cases import parity_verdicts, verdict
 
 

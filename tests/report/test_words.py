@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import RegularLanguage
+from nerode.languages import Dfa, RegularLanguage
 from nerode.report.words import count_by_length, first_words
 from tests.report.specimens import SPECIMENS, contains
 from tests.strategies import all_words, dfas

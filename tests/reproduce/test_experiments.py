@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import polish
-from nerode.report.claims_page import claims_page
-from nerode.report.reproductions import table_markdown
+from nerode.report import claims_page, table_markdown
 from nerode.reproduce.agreement import RULE
 from nerode.reproduce.committed import read_results
 from nerode.reproduce.papers import find_tables

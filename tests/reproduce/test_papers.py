@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.core.errors import UnknownName
-from nerode.languages.resolve import resolve_language
+from nerode.core import UnknownName
+from nerode.languages import resolve_language
 from nerode.models.configurations import all_configurations
 from nerode.reproduce.memory_tracking import MARKS
 from nerode.reproduce.papers import PAPERS, find_tables
-from nerode.training.spec import TrainSpec
-from nerode.verdict.architectures import find_architecture
+from nerode.training import TrainSpec
+from nerode.verdict import find_architecture
 
 ALL = [(p, t) for p in PAPERS.values() for t in p.tables]
 LINES = [line for _, table in ALL for line in table.lines]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.reproduce.records import Cell, Lengths
 from tests.reproduce.tiny import compiled, paper, table, trained
 

@@ -8,17 +8,17 @@ from fractions import Fraction
 
 import pytest
 
-from nerode.certificates.certificate import Unproved
-from nerode.core.errors import BudgetExceeded, FormatError
+from nerode.certificates import Unproved
+from nerode.core import BudgetExceeded, FormatError
 from nerode.reproduce.committed import read_results, result_path, write_result
 from nerode.reproduce.compiled import measure_compiled
 from nerode.reproduce.polished import polished_lines
 from nerode.reproduce.readings import lengths_to_test, read_value
 from nerode.reproduce.records import AxisValue, Cell, Finding, Lengths, Noise
 from nerode.reproduce.run import compared, run_table, specs_of
-from nerode.sweeps.store import RunStore
-from nerode.tasks.table import TaskConfig
-from nerode.training.loop import train
+from nerode.sweeps import RunStore
+from nerode.tasks import TaskConfig
+from nerode.training import train
 from tests.reproduce.tiny import RUN, compiled, paper, table, trained
 
 BROKEN = {**trained().cpu, "model": {"module": "tests.reproduce.no_such_file:build"}}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.reproduce.papers import PAPERS
 from nerode.reproduce.sweep_files import sweep_text, toml_value
 from nerode.sweeps.sweep_file import parse_sweep
-from nerode.training.spec import TrainSpec
+from nerode.training import TrainSpec
 from tests.reproduce.tiny import compiled, paper, table, trained
 
 TABLES = [(p, t) for p in PAPERS.values() for t in p.tables if any(line.paper for line in t.lines)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
 
 RUN = {"steps": 3, "batch": 8, "evaluate_every": 3, "validation": 16, "test_sequences": 8}

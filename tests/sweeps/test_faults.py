@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.sweeps.execution import execute
 from nerode.sweeps.lock import locked
 from nerode.sweeps.store import RunStore

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.sweeps.driver import run_sweep
 from nerode.sweeps.index import list_runs
 from nerode.sweeps.local import LocalExecutor

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
+from nerode.core import InputError, to_mapping
 from nerode.sweeps.lock import LOCK, locked, read_owner
 from nerode.sweeps.owner import Owner, current_owner
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.sweeps.ray_cluster import RayExecutor
 from nerode.sweeps.store import RunStore
 from tests.sweeps.test_training_sweeps import FILE, found

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.sweeps.driver import run_sweep
 from nerode.sweeps.slurm import SlurmExecutor
 from nerode.sweeps.store import RunStore

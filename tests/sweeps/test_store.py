@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.sweeps.execution import execute
 from nerode.sweeps.store import RunOutput, RunStore, read_key, read_metrics, run_name
 from tests.sweeps.toy import TOY, Toy, assert_right, job

@@ -3,10 +3,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import FormatError, InputError, UnknownName
+from nerode.core import FormatError, InputError, UnknownName
 from nerode.sweeps.sweep_file import parse_sweep, read_sweep
 from tests.sweeps.toy import TOY
 

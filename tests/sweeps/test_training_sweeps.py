@@ -15,10 +15,9 @@ from nerode.sweeps.execution import execute
 from nerode.sweeps.runner import Job
 from nerode.sweeps.store import RunStore
 from nerode.sweeps.training_runs import TRAINING
+from nerode.training import CHECKPOINT, TrainSpec, read_run
 from nerode.training.loop import Trainer
 from nerode.training.record import Divergence
-from nerode.training.run_folder import CHECKPOINT, read_run
-from nerode.training.spec import TrainSpec
 
 FILE = """
 [base]

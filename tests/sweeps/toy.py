@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.sweeps.runner import Job
 from nerode.sweeps.store import RunOutput
 

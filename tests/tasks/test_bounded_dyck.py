@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.tasks.bounded_dyck import random_paths
 from nerode.tasks.table import TaskConfig
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.tasks.phase_alignment import answered, counts_twice, phase_alignment, right_answers
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from automata.fa.dfa import DFA
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.bestiary import BESTIARY
 from nerode.tasks.dfa_states import NOT_WALKED
 from nerode.tasks.formal.source import MOST_STATES

@@ -7,8 +7,7 @@ import io
 
 import pytest
 
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
+from nerode.core import InputError, stream
 from nerode.tasks.export import ExportSpec, cached_export, export
 from nerode.tasks.table import TaskConfig
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.tasks.flip_flop_streams import checkpoints
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS

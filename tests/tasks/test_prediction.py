@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.languages.bestiary import BESTIARY
 from nerode.tasks.table import TaskConfig, all_tasks
 from nerode.tasks.task import Memory

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.tasks.modular_arithmetic import symbols
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS

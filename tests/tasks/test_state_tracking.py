@@ -9,7 +9,7 @@ import pytest
 import torch
 from sympy.combinatorics import Permutation
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.languages.groups import finite_monoid
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS

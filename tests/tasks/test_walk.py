@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nerode.languages.resolve import resolve_language
+from nerode.languages import resolve_language
 from nerode.tasks.walk import walk
 
 

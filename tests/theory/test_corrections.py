@@ -8,11 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from nerode.algebra.cascades.portfolio import decompose
-from nerode.algebra.cascades.records import Cascade, Configuration
+from nerode.algebra.cascades import Cascade, Configuration, decompose
 from nerode.languages.bestiary import find_language
-from nerode.verdict.architectures import ALIASES, ARCHITECTURES
-from nerode.verdict.decide import decide
+from nerode.verdict import ALIASES, ARCHITECTURES, decide
 
 
 def words(letters: int, longest: int) -> list[tuple[int, ...]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nerode.core.errors import InputError
-from nerode.tasks.parity import Parity, ParitySettings
-from nerode.tasks.table import TaskConfig
+from nerode.core import InputError
+from nerode.tasks import Parity, TaskConfig
+from nerode.tasks.parity import ParitySettings
 from nerode.training.data import (
     FixedData,
     FreshData,

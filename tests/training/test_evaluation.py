@@ -7,11 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
-from nerode.models.configurations import model_config
-from nerode.models.model import build_model
-from nerode.tasks.table import TaskConfig
-from nerode.tasks.task import Batch
+from nerode.core import InputError
+from nerode.models import build_model, model_config
+from nerode.tasks import Batch, TaskConfig
 from nerode.training.evaluation import draw_tests, evaluate, evaluate_axes, examine, require_tests, score
 from nerode.training.scores import LengthScore, Tally, extrapolates_to, first_failing_length, joined
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.training.loop import Trainer, train
 from nerode.training.record import RunRecord
 

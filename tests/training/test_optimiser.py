@@ -7,10 +7,8 @@ import math
 import pytest
 import torch
 
-from nerode.core.errors import InputError
-from nerode.models.configurations import model_config
-from nerode.models.model import build_model
-from nerode.models.zoo import all_members
+from nerode.core import InputError
+from nerode.models import all_members, build_model, model_config
 from nerode.training.optimiser import make_optimiser, parameter_groups, rate_factor, set_rates
 from nerode.training.spec import OptimiserSpec, TrainSpec
 

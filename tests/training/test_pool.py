@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.training.pool import run_all
 from nerode.training.run_folder import folder_name, read_run
 

@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from nerode.core.errors import FormatError, InputError
-from nerode.models.folder import read_model
+from nerode.core import FormatError, InputError
+from nerode.models import read_model
 from nerode.training import run_folder
 from nerode.training.loop import train
 from nerode.training.run_folder import folder_name, read_run, run_in, write_run

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from nerode.core.errors import FormatError, InputError, UnknownName
-from nerode.models.zoo import all_members
-from nerode.tasks.table import TaskConfig
+from nerode.core import FormatError, InputError, UnknownName
+from nerode.models import all_members
+from nerode.tasks import TaskConfig
 from nerode.training.defaults import make_specs
 from nerode.training.model_spec import ModelSpec
 from nerode.training.spec import Curriculum, OptimiserSpec, RunSpec, StopRule, TrainSpec

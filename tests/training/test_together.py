@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.training.loop import Trainer, train
 from nerode.training.model_spec import ModelSpec
 from nerode.training.together import Crew, train_together

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from nerode.tasks.task import Axis, Batch, Memory, Task
+from nerode.tasks import Batch, Task
+from nerode.tasks.task import Axis, Memory
 from nerode.training.spec import TrainSpec
 from nerode.training.spec_sources import merge
 

@@ -1,6 +1,6 @@
 import pytest
 
-from nerode.core.errors import UnknownName
+from nerode.core import UnknownName
 from nerode.verdict.architectures import ALIASES, ARCHITECTURES, find_architecture
 from nerode.verdict.classes import Gates, Recurrence, UnitGate
 

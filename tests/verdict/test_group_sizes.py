@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nerode.compiler.representations.choice import fewest_reflections
-from nerode.languages.resolve import resolve_language
-from nerode.verdict.decide import decide
+from nerode.languages import resolve_language
+from nerode.verdict.decision import decide
 from nerode.verdict.group_sizes import reflection_room
 
 

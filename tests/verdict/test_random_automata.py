@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import RegularLanguage
-from nerode.languages.minimise import minimise
-from nerode.languages.resolve import resolve_language
-from nerode.verdict.decide import decide
+from nerode.languages import Alphabet, Dfa, RegularLanguage, minimise, resolve_language
+from nerode.verdict.decision import decide
 
 Map = tuple[int, ...]
 

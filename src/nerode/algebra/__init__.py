@@ -1,1 +1,39 @@
 """The algebra of a regular language: its monoid, the groups inside, the varieties it belongs to."""
+
+from nerode.algebra.components import strong_components
+from nerode.algebra.counters import find_counter
+from nerode.algebra.eggboxes import EggBox, EggBoxCell, eggbox
+from nerode.algebra.green_relations import Green, green
+from nerode.algebra.j_order import j_levels
+from nerode.algebra.monoid import transition_monoid
+from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutations import cycles
+from nerode.algebra.profiling import profile
+from nerode.algebra.records import COMPUTED, CounterWitness, GroupInside, GroupStructure, Membership, Profile
+from nerode.algebra.subgroups import IDENTITY, CosetAction, Members, ProductTable, Subgroup
+
+__all__ = [
+    "COMPUTED",
+    "IDENTITY",
+    "CosetAction",
+    "CounterWitness",
+    "EggBox",
+    "EggBoxCell",
+    "Green",
+    "GroupInside",
+    "GroupStructure",
+    "Members",
+    "Membership",
+    "PermutationGroup",
+    "ProductTable",
+    "Profile",
+    "Subgroup",
+    "cycles",
+    "eggbox",
+    "find_counter",
+    "green",
+    "j_levels",
+    "profile",
+    "strong_components",
+    "transition_monoid",
+]

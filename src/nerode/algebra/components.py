@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.languages.alphabet import Word
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa, Word
 
 Rows = list[list[int]]
 """`rows[q][a]` is the state after letter a in state q: a transition table as plain lists."""

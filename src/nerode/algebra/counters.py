@@ -12,10 +12,8 @@ from nerode.algebra.images import ImageOrbit
 from nerode.algebra.pair_order import MOST_EDGES, is_orderly, num_pair_edges, pair_labels, swapped_pair
 from nerode.algebra.paths import AccessTree, distinguishing_word, run, tuple_path
 from nerode.algebra.records import CounterWitness
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, InputError
+from nerode.languages import Dfa, Word
 
 _STAGES = ((64, 20_000), (4000, MOST_EDGES))
 """Images to look at before the pair graph is tried, if it has at most so many edges."""

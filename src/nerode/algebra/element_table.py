@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import Permutation, invert
-from nerode.core.errors import BudgetExceeded
-from nerode.core.rng import stream
+from nerode.core import BudgetExceeded, stream
 
 Indices = npt.NDArray[np.intp]
 

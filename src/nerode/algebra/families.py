@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.records import Membership, Profile
-from nerode.languages.language import Language
+from nerode.languages import Language
 
 _BOUNDED_DYCK = (
     "A word that can be read from a stack at all pops some brackets α and pushes others β. If it takes "

@@ -12,9 +12,8 @@ from nerode.algebra.images import ImageClass, ImageOrbit
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import Permutation
 from nerode.algebra.records import GroupInside
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa
 
 _WHOLE_WORK = 10_000_000
 """Points moved (images × states × letters) that the images of all states may cost before components are

@@ -15,8 +15,7 @@ from operator import itemgetter
 
 from nerode.algebra.components import OUTSIDE, PartialAction, strong_components
 from nerode.algebra.permutations import Permutation, compose
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 
 Points = tuple[int, ...]
 Edge = tuple[int, int, int]

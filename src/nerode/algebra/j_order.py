@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nerode.algebra.map_index import Numbers
-from nerode.core.budget import Budget
+from nerode.core import Budget
 
 Below = list[list[int]]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from nerode.algebra.map_index import MapIndex, Numbers, grown
 from nerode.algebra.map_rows import RowLayout
-from nerode.core.budget import Budget
+from nerode.core import Budget
 
 _CHUNK_BYTES = 1 << 21
 _LEAST_CHUNK = 16

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.rng import stream
+from nerode.core import stream
 
 Rows = npt.NDArray[np.unsignedinteger[Any]]
 Words = npt.NDArray[np.uint64]

@@ -14,10 +14,8 @@ import numpy.typing as npt
 from nerode.algebra.map_enumeration import enumerate_maps
 from nerode.algebra.map_index import MapIndex, Numbers
 from nerode.algebra.map_rows import Rows
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, InputError
+from nerode.languages import Dfa, Word
 
 _CHUNK_BYTES = 1 << 24
 _LEAST_CHUNK = 16

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nerode.algebra.components import Rows
-from nerode.languages.alphabet import Word
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa, Word
 
 
 class AccessTree:

@@ -20,8 +20,7 @@ from nerode.algebra.permutations import (
     random_elements,
 )
 from nerode.algebra.stabiliser_chain import StabiliserChain
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 
 Points = tuple[int, ...]
 

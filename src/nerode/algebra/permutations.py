@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from nerode.core.rng import stream
+from nerode.core import stream
 
 Permutation = tuple[int, ...]
 """The images of 0 … n-1. Words act from left to right, so gh means first g, then h."""

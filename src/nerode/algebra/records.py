@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.core.refs import Reference
-from nerode.languages.alphabet import Alphabet, Word
+from nerode.core import Reference
+from nerode.languages import Alphabet, Word
 
 COMPUTED = "computed"
 """The source of a profile that was computed from the automaton."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nerode.algebra.permutations import Permutation, compose, invert
-from nerode.core.budget import Budget
+from nerode.core import Budget
 
 _MOST_BYTE_POINTS = 256
 _STEPS_BETWEEN_CHECKS = 256

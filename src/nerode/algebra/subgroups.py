@@ -12,7 +12,7 @@ import numpy.typing as npt
 from nerode.algebra.element_table import element_table, prime_factors
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import Permutation
-from nerode.core.errors import BudgetExceeded
+from nerode.core import BudgetExceeded
 
 Numbers = npt.NDArray[np.intp]
 Members = npt.NDArray[np.bool_]

@@ -9,15 +9,10 @@ import numpy as np
 from nerode.analysis.extraction.comparison import acceptor
 from nerode.analysis.extraction.question import MooreTarget
 from nerode.analysis.extraction.task_questions import question_of
-from nerode.certificates.representation_files import read_proof
-from nerode.core.errors import InputError, UnknownName
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.description import language_hash
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language, RegularLanguage
-from nerode.languages.resolve import resolve_language
-from nerode.tasks.table import TaskConfig, find_task
-from nerode.tasks.task import Task
+from nerode.certificates import read_proof
+from nerode.core import InputError, UnknownName
+from nerode.languages import Alphabet, Dfa, Language, RegularLanguage, language_hash, resolve_language
+from nerode.tasks import Task, TaskConfig, find_task
 
 
 def language_of(name: str) -> Language:

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from nerode.analysis.probes import Probe
-from nerode.core.config import to_mapping
-from nerode.models.architectures.attention import Attention
-from nerode.models.model import Model
+from nerode.core import to_mapping
+from nerode.models import Model
+from nerode.models.architectures import Attention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,10 @@ from torch import nn
 
 from nerode.analysis.probes import Probe
 from nerode.analysis.subject import Subject
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.languages.language import Language
-from nerode.models.compiled.model import CompiledModel
-from nerode.models.model import Model
+from nerode.core import InputError, to_mapping
+from nerode.languages import Language
+from nerode.models import Model
+from nerode.models.compiled import CompiledModel
 
 Points = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]

@@ -17,9 +17,7 @@ from torch import Tensor
 from nerode.analysis.probes import Probe, plain
 from nerode.analysis.spectra import LayerSpectrum
 from nerode.analysis.subject import Subject
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
+from nerode.core import InputError, stream, to_mapping
 
 EPS = 0.01
 """What is below this share of the state, or this change of a probability, counts as forgotten."""

@@ -17,12 +17,9 @@ from nerode.analysis.probes import Probe, draw_probe, read_word, symbols_of
 from nerode.analysis.spectra import LayerSpectrum, spectra
 from nerode.analysis.subject import Subject
 from nerode.analysis.traces import WordTrace, trace_word
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.models.model import Model
-from nerode.tasks.flip_flop import FlipFlop
-from nerode.tasks.ngram_text import NgramText
+from nerode.core import Budget, InputError, to_mapping
+from nerode.models import Model
+from nerode.tasks import FlipFlop, NgramText
 
 FORMAT = "nerode-analysis-1"
 

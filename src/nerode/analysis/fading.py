@@ -16,9 +16,8 @@ import torch
 from torch import Tensor
 
 from nerode.analysis.probes import plain
-from nerode.models.model import Model, part_of
-from nerode.models.transitions import DiagonalTransition
-from nerode.tasks.flip_flop_streams import IGNORE, READ, ZERO
+from nerode.models import DiagonalTransition, Model, part_of
+from nerode.tasks import IGNORE, READ, ZERO
 
 FILLED = 8
 """Repetitions after which every convolution of the zoo has nothing else in its window."""

@@ -20,14 +20,10 @@ from torch import Tensor
 from nerode.analysis.fading import Fading, predict_fading
 from nerode.analysis.probes import plain
 from nerode.analysis.subject import Subject
-from nerode.certificates.floats.settling import settle
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.core.rng import stream
-from nerode.models.model import Model
-from nerode.tasks.flip_flop import FlipFlop
-from nerode.tasks.flip_flop_streams import IGNORE, READ, STREAMS, WRITE, ZERO, survey
+from nerode.certificates.floats import settle
+from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
+from nerode.models import Model
+from nerode.tasks import IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 
 EACH = 1_000
 """Up to so many ignored bits the bit is read after every one of them."""

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from nerode.analysis.probes import draw_probe, plain
 from nerode.analysis.subject import Subject
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.tasks.task import Batch, Task
+from nerode.core import InputError, to_mapping
+from nerode.tasks import Batch, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

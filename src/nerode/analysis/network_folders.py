@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nerode.analysis.about import polished_language, same_language, task_language
-from nerode.analysis.extraction.extract import names_in_theory
-from nerode.certificates.certificate import EXACT, TRACK, Claim
-from nerode.certificates.checker import CERTIFICATE_FILE, LANGUAGE_FILE, check_folder
-from nerode.certificates.folder import read_language, read_network
-from nerode.certificates.representation_checker import check_polished
-from nerode.certificates.representation_files import is_polished
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.language import Language
-from nerode.training.run_folder import RESULT, read_run
-from nerode.training.spec import TrainSpec
+from nerode.analysis.extraction.extraction import names_in_theory
+from nerode.certificates import (
+    CERTIFICATE_FILE,
+    EXACT,
+    LANGUAGE_FILE,
+    TRACK,
+    Claim,
+    check_folder,
+    check_polished,
+    is_polished,
+    read_language,
+    read_network,
+)
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Language
+from nerode.training import RESULT, TrainSpec, read_run
 
 POLISHED = "ids4"
 """Where polished networks stand: a linear recurrence with a dense matrix for each letter."""

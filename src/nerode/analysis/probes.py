@@ -10,11 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from nerode.analysis.subject import Subject
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
-from nerode.models.compiled.model import CompiledModel
-from nerode.models.model import Model
-from nerode.tasks.task import Batch, Task
+from nerode.core import InputError, stream
+from nerode.models import Model
+from nerode.models.compiled import CompiledModel
+from nerode.tasks import Batch, Task
 
 LONGEST = 64
 """Words of a task are no longer than this unless it has no shorter ones."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nerode.analysis.extraction.oracle import Machine
-from nerode.core.rng import stream
+from nerode.core import stream
 
 _STEPS_OF_NOISE = 10
 """Halvings of the exponent when the radius of noise is looked for; each costs a run."""

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from nerode.analysis.probes import Probe, plain
 from nerode.analysis.transition_maps import StepMaps, step_maps
-from nerode.core.config import to_mapping
-from nerode.models.architectures.elman import Elman
-from nerode.models.model import Model
+from nerode.core import to_mapping
+from nerode.models import Model
+from nerode.models.architectures import Elman
 
 Source = Literal["one matrix", "one for each letter", "sample"]
 

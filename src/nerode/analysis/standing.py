@@ -9,15 +9,10 @@ from typing import Any
 
 from nerode.analysis.about import language_of
 from nerode.analysis.network_folders import Certified, Trained, find_folders, read_folder
-from nerode.compiler.construction import Options
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.core.errors import BudgetExceeded, NotCompilable
-from nerode.languages.language import Language
-from nerode.verdict.architectures import find_architecture
-from nerode.verdict.decide import collect_facts, verdict_for
-from nerode.verdict.records import Sense, Task
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, NotCompilable, to_mapping
+from nerode.languages import Language
+from nerode.verdict import Sense, Task, collect_facts, find_architecture, verdict_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

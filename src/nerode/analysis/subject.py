@@ -8,19 +8,14 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from nerode.certificates.checker import LANGUAGE_FILE, NETWORK_FILE
-from nerode.certificates.folder import read_language, read_network
-from nerode.compiler.network import Network
-from nerode.core.errors import FormatError, InputError
-from nerode.languages.language import Language
-from nerode.models.folder import read_model
-from nerode.models.load import load_model
-from nerode.models.model import Model
-from nerode.models.weights_file import MAX_WEIGHTS_BYTES, fill_weights, read_bytes, read_tensors
-from nerode.tasks.task import Task
-from nerode.training.record import RunRecord
-from nerode.training.run_folder import MODEL, RESULT, WEIGHTS, read_run
-from nerode.training.spec import TrainSpec
+from nerode.certificates import LANGUAGE_FILE, NETWORK_FILE, read_language, read_network
+from nerode.core import FormatError, InputError
+from nerode.languages import Language
+from nerode.models import MAX_WEIGHTS_BYTES, Model, fill_weights, read_bytes, read_model, read_tensors
+from nerode.models.compiled import load_model
+from nerode.network import Network
+from nerode.tasks import Task
+from nerode.training import MODEL, RESULT, WEIGHTS, RunRecord, TrainSpec, read_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,14 +10,10 @@ from torch import Tensor
 
 from nerode.analysis.probes import Probe, plain
 from nerode.analysis.subject import Subject
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.models.architectures.gru import Gru
-from nerode.models.architectures.lstm import Lstm
-from nerode.models.base import Layer
-from nerode.models.compiled.model import CompiledModel
-from nerode.models.model import Model
-from nerode.models.transitions import DiagonalTransition, HouseholderTransition
+from nerode.core import InputError, to_mapping
+from nerode.models import DiagonalTransition, HouseholderTransition, Layer, Model
+from nerode.models.architectures import Gru, Lstm
+from nerode.models.compiled import CompiledModel
 
 _MOST_ROWS = 64
 """Coordinates that are kept, spread evenly over those that there are."""

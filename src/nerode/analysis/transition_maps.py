@@ -12,9 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from nerode.models.base import Layer, State
-from nerode.models.model import Model
-from nerode.models.transitions import DenseTransition, DiagonalTransition, HouseholderTransition
+from nerode.models import DenseTransition, DiagonalTransition, HouseholderTransition, Layer, Model, State
 
 MOST_STATES = 512
 """A derivative has as many rows as the state has numbers; more than this is not computed."""

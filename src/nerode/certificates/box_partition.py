@@ -17,10 +17,8 @@ import numpy.typing as npt
 
 from nerode.certificates.interval_network import IntervalNetwork
 from nerode.certificates.intervals import Floats, Intervals
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import CELL_STATES, GatedCell
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
+from nerode.network import CELL_STATES, GatedCell, Layer, Network
 
 Numbers = npt.NDArray[np.int64]
 Groups = tuple[tuple[int, ...], ...]

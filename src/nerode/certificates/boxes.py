@@ -38,14 +38,9 @@ from nerode.certificates.certificate import (
 )
 from nerode.certificates.interval_network import IntervalNetwork
 from nerode.certificates.intervals import Floats, Intervals
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_hash
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.alphabet import Word
-from nerode.languages.description import language_hash
-from nerode.languages.language import Language, Legal
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Language, Legal, Word, language_hash
+from nerode.network import Interpreter, Network, network_hash
 
 METHOD = "boxes"
 

@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from nerode.core.errors import InputError
-from nerode.core.exact import read_exact, write_exact
-from nerode.core.shown import Shown
+from nerode.core import InputError, Shown, read_exact, write_exact
 
 FORMAT = "nerode-certificate"
 VERSION = 1

@@ -22,32 +22,22 @@ from nerode.certificates.certificate import (
     certificate_from_json,
     content_hash,
 )
-from nerode.certificates.checker_boxes import METHOD as BOXES
-from nerode.certificates.checker_boxes import verify_boxes
-from nerode.certificates.checker_cells import METHODS as CELL_METHODS
-from nerode.certificates.checker_cells import verify_cells
-from nerode.certificates.checker_closure import METHOD as CLOSURE
-from nerode.certificates.checker_closure import find_failure, verify_closure
+from nerode.certificates.checker_boxes import METHOD as BOXES, verify_boxes
+from nerode.certificates.checker_cells import METHODS as CELL_METHODS, verify_cells
+from nerode.certificates.checker_closure import METHOD as CLOSURE, find_failure, verify_closure
 from nerode.certificates.checker_dtypes import METHOD as INTEGERS
 from nerode.certificates.checker_forms import Undecided
 from nerode.certificates.checker_integers import verify_integers
 from nerode.certificates.checker_network import read_network
-from nerode.certificates.checker_ngrams import METHOD as NGRAMS
-from nerode.certificates.checker_ngrams import verify_ngrams
-from nerode.certificates.checker_noise import METHOD as NOISE
-from nerode.certificates.checker_noise import verify_noise
+from nerode.certificates.checker_ngrams import METHOD as NGRAMS, verify_ngrams
+from nerode.certificates.checker_noise import METHOD as NOISE, verify_noise
 from nerode.certificates.checker_problem import LANGUAGE_TASKS, Failure, Problem, Verifier
 from nerode.certificates.checker_records import CheckedNetwork
-from nerode.certificates.checker_saturation import METHOD as SATURATION
-from nerode.certificates.checker_saturation import verify_saturation
-from nerode.certificates.checker_state_boxes import METHOD as STATE_BOXES
-from nerode.certificates.checker_state_boxes import verify_state_boxes
-from nerode.certificates.checker_windows import METHODS as WINDOW_METHODS
-from nerode.certificates.checker_windows import verify_window
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError
-from nerode.languages.description import language_from_description
-from nerode.languages.language import Language
+from nerode.certificates.checker_saturation import METHOD as SATURATION, verify_saturation
+from nerode.certificates.checker_state_boxes import METHOD as STATE_BOXES, verify_state_boxes
+from nerode.certificates.checker_windows import METHODS as WINDOW_METHODS, verify_window
+from nerode.core import Budget, FormatError, InputError
+from nerode.languages import Language, language_from_description
 
 Json = Any
 

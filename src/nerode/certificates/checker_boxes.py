@@ -35,9 +35,8 @@ from nerode.certificates.checker_problem import (
 from nerode.certificates.checker_records import Layer
 from nerode.certificates.checker_span_network import LayerState, SpanNetwork
 from nerode.certificates.checker_spans import ONE, Span, inner, outer, read_rational
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Legal
+from nerode.core import InputError
+from nerode.languages import Legal, Word
 
 METHOD = "boxes"
 

@@ -30,9 +30,8 @@ from nerode.certificates.checker_problem import (
 from nerode.certificates.checker_quotients import merge_layers
 from nerode.certificates.checker_records import all_numbers
 from nerode.certificates.checker_sides import Part, Side, side_of
-from nerode.core.errors import InputError
-from nerode.core.exact import Cyclotomic, Exact
-from nerode.languages.language import Legal
+from nerode.core import Cyclotomic, Exact, InputError
+from nerode.languages import Legal
 
 METHODS = ("counter-invariant", "stack-invariant", "interval-closure")
 

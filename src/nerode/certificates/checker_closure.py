@@ -26,9 +26,8 @@ from nerode.certificates.checker_problem import (
     refuse_unless_implied,
     refute,
 )
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language, Legal
+from nerode.core import BudgetExceeded
+from nerode.languages import Language, Legal, Word
 
 METHOD = "joint-closure"
 

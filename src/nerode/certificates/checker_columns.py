@@ -7,7 +7,7 @@ from typing import Protocol
 
 from nerode.certificates.checker_forms import Region, Value
 from nerode.certificates.checker_records import Row
-from nerode.core.exact import Exact
+from nerode.core import Exact
 
 Table = dict[str, Value]
 """Values by name; a name that is missing stands for zero."""

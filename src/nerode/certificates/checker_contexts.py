@@ -22,7 +22,7 @@ from nerode.certificates.checker_records import (
     now,
     seen_unit,
 )
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Terms = tuple[Fraction, list[tuple[str, Fraction]]]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.certificates.checker_records import CheckedNetwork, Logits, Weight
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 _MOST_EXPONENT = 4096
 

@@ -18,7 +18,7 @@ from nerode.certificates.checker_columns import State
 from nerode.certificates.checker_formats import bounded_powers, is_unit, moves_coordinates, size, weights_fit
 from nerode.certificates.checker_forms import Form, Rational, Region, Value, grid_of
 from nerode.certificates.checker_records import ByLetter, CheckedNetwork, Fixed, Gated, all_numbers
-from nerode.core.exact import Cyclotomic
+from nerode.core import Cyclotomic
 
 METHOD = "integer-exactness"
 

@@ -28,9 +28,8 @@ from nerode.certificates.checker_records import (
     seen_unit,
     unit,
 )
-from nerode.core.errors import InputError
-from nerode.core.exact import Cyclotomic, Exact, imaginary_part, real_part, root_of_unity, simplify
-from nerode.languages.language import Legal
+from nerode.core import Cyclotomic, Exact, InputError, imaginary_part, real_part, root_of_unity, simplify
+from nerode.languages import Legal
 
 States = tuple[State, ...]
 Outputs = tuple[tuple[str, Value], ...]

@@ -8,7 +8,7 @@ from fractions import Fraction
 from nerode.certificates.certificate import FloatFormat
 from nerode.certificates.checker_forms import Rational, grid_of
 from nerode.certificates.checker_records import ByLetter, Matrix
-from nerode.core.exact import Cyclotomic, Exact
+from nerode.core import Cyclotomic, Exact
 
 _MAX_POWERS = 64
 """Powers of a matrix that are multiplied out to see whether they repeat or vanish."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from nerode.certificates.checker_profiles import Profile
-from nerode.core.exact import Cyclotomic, Exact, sign
+from nerode.core import Cyclotomic, Exact, sign
 
 Rational = int | Fraction
 

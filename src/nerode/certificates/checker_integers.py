@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from nerode.certificates.certificate import Claim
 from nerode.certificates.checker_cells import METHODS, search_cells
-from nerode.certificates.checker_closure import METHOD as CLOSURE
-from nerode.certificates.checker_closure import verify_closure
+from nerode.certificates.checker_closure import METHOD as CLOSURE, verify_closure
 from nerode.certificates.checker_dtypes import Exactness
 from nerode.certificates.checker_problem import Evidence, Failure, Problem, refuse_unless_implied
 

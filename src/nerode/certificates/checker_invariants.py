@@ -20,8 +20,7 @@ from typing import Any
 from nerode.certificates.checker_forms import Range, Rational, grid_of
 from nerode.certificates.checker_problem import Evidence
 from nerode.certificates.checker_records import CheckedNetwork
-from nerode.core.errors import InputError
-from nerode.core.exact import read_exact
+from nerode.core import InputError, read_exact
 
 Place = tuple[int, int]
 """A layer and a coordinate of its state, both counting from 0."""

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from nerode.certificates.checker_records import CheckedNetwork, Fixed, Layer, now, seen_unit
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
+from nerode.core import Exact, InputError
 
 Window = tuple[int, ...]
 Active = dict[str, Fraction]

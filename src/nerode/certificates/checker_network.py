@@ -27,10 +27,8 @@ from nerode.certificates.checker_records import (
     seen_unit,
     unit,
 )
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact, inverse, read_exact, simplify
-from nerode.languages.alphabet import END, Alphabet
-from nerode.languages.language import Legal
+from nerode.core import Exact, InputError, inverse, read_exact, simplify
+from nerode.languages import END, Alphabet, Legal
 
 Json = Any
 FORMAT = "nerode-network"

@@ -18,8 +18,8 @@ from nerode.certificates.checker_contexts import lone_windows, outputs_after
 from nerode.certificates.checker_distributions import Distribution, OutputLayer
 from nerode.certificates.checker_problem import Evidence, Failure, Problem, refuse_unless_implied
 from nerode.certificates.checker_windows import nilpotent_window
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import END, Word
+from nerode.core import InputError
+from nerode.languages import END, Word
 from nerode.languages.ngrams import NgramLanguage, NgramModel
 
 METHOD = "n-gram-contexts"

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from nerode.certificates.checker_records import Matrix
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 MOST_COLUMNS = 512
 """Matrices with more columns that are not zero are not multiplied out."""

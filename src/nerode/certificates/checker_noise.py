@@ -11,9 +11,8 @@ from nerode.certificates.checker_columns import State
 from nerode.certificates.checker_evaluation import Evaluator, States
 from nerode.certificates.checker_problem import Evidence, Failure, Problem, refuse_unless_implied
 from nerode.certificates.checker_records import ByLetter, Fixed, Gated
-from nerode.core.errors import InputError
-from nerode.core.exact import Cyclotomic, Exact
-from nerode.languages.alphabet import Word
+from nerode.core import Cyclotomic, Exact, InputError
+from nerode.languages import Word
 
 METHOD = "identity-word"
 

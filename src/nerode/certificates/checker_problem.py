@@ -8,9 +8,8 @@ from typing import Any
 
 from nerode.certificates.certificate import PREDICT, RECOGNISE, VALID_PREFIXES, Claim, Refutation
 from nerode.certificates.checker_records import CheckedNetwork
-from nerode.core.budget import Budget
-from nerode.languages.alphabet import Alphabet, Word
-from nerode.languages.language import Language, Legal
+from nerode.core import Budget
+from nerode.languages import Alphabet, Language, Legal, Word
 
 Evidence = Mapping[str, Any]
 

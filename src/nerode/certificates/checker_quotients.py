@@ -10,8 +10,7 @@ from __future__ import annotations
 from nerode.certificates.checker_columns import State
 from nerode.certificates.checker_evaluation import Evaluator, States
 from nerode.certificates.checker_forms import Undecided, Value
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 
 _MAX_STATES = 50_000
 

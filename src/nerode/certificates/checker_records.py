@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nerode.core.exact import Exact
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.language import Legal
+from nerode.core import Exact
+from nerode.languages import Alphabet, Legal
 
 Row = tuple[Exact, tuple[tuple[str, Exact], ...]]
 """A bias and the coefficients by name."""

@@ -27,9 +27,8 @@ from nerode.certificates.checker_records import (
 from nerode.certificates.checker_span_network import LayerState
 from nerode.certificates.checker_spans import ONE, Span, rational
 from nerode.certificates.rounded_claims import TANH_ERROR
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
-from nerode.languages.language import Legal
+from nerode.core import Exact, InputError
+from nerode.languages import Legal
 
 _BITS = 24
 _UNDERFLOW = Fraction(1, 1 << 120)

@@ -31,8 +31,8 @@ from nerode.certificates.checker_problem import (
     refute,
 )
 from nerode.certificates.checker_records import Fixed, Gated, Layer, Row, before, now, seen_unit
-from nerode.core.errors import InputError
-from nerode.languages.language import Legal
+from nerode.core import InputError
+from nerode.languages import Legal
 
 METHOD = "saturating-closure"
 

@@ -11,10 +11,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 from nerode.certificates.checker_invariants import Invariant
-from nerode.core.errors import InputError
-from nerode.languages.brackets import Dyck
-from nerode.languages.counters import CounterLanguage, Counters
-from nerode.languages.language import Language, Legal
+from nerode.core import InputError
+from nerode.languages import CounterLanguage, Counters, Dyck, Language, Legal
 
 Part = Any
 """Hashable."""

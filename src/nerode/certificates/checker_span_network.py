@@ -23,9 +23,8 @@ from nerode.certificates.checker_records import (
     unit,
 )
 from nerode.certificates.checker_spans import ONE, Span, SpanRows, outer, rational
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
-from nerode.languages.language import Legal
+from nerode.core import Exact, InputError
+from nerode.languages import Legal
 
 Table = dict[str, Span]
 LayerState = tuple[Span, ...]

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from nerode.certificates.checker_records import Row
-from nerode.core.errors import InputError
-from nerode.core.exact import Cyclotomic, Exact, read_exact
+from nerode.core import Cyclotomic, Exact, InputError, read_exact
 
 Span = tuple[int, int]
 

@@ -35,9 +35,8 @@ from nerode.certificates.checker_rounding import refuse_rounding
 from nerode.certificates.checker_span_network import LayerState, SpanNetwork
 from nerode.certificates.checker_spans import inner, outer, read_rational
 from nerode.certificates.rounded_claims import rounded_claim
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Legal
+from nerode.core import InputError
+from nerode.languages import Legal, Word
 
 METHOD = "state-boxes"
 

@@ -21,8 +21,7 @@ from nerode.certificates.checker_records import (
     seen_unit,
     unit,
 )
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
+from nerode.core import Exact, InputError
 
 NILPOTENT = "nilpotent-window"
 CONTRACTION = "contraction-window"

@@ -7,13 +7,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from nerode.certificates.certificate import RECOGNISE, VALID_PREFIXES, Refutation
-from nerode.compiler.interpreter import Configuration, Interpreter
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.core.exact import Cyclotomic
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language, Legal
+from nerode.core import Budget, BudgetExceeded, Cyclotomic
+from nerode.languages import Language, Legal, Word
+from nerode.network import Configuration, Interpreter, Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

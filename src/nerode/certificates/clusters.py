@@ -12,11 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.certificates.certificate import VALID_PREFIXES
-from nerode.compiler.interpreter import Configuration, Interpreter
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Diagonal, TimeInvariant
-from nerode.core.exact import Exact, write_exact
-from nerode.languages.language import Language
+from nerode.core import Exact, write_exact
+from nerode.languages import Language
+from nerode.network import Configuration, Diagonal, Interpreter, Layer, Network, TimeInvariant
 
 Json = Any
 Place = tuple[int, int]

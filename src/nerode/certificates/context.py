@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.certificates.certificate import Claim, window_claim
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Diagonal, Elman, LetterMatrices, PermutationDiagonal, TimeInvariant
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
+from nerode.core import Budget, Exact, InputError
+from nerode.network import (
+    Affine,
+    Diagonal,
+    Elman,
+    Layer,
+    LetterMatrices,
+    Network,
+    PermutationDiagonal,
+    Row,
+    TimeInvariant,
+)
 
 NILPOTENT = "nilpotent-window"
 CONTRACTION = "contraction-window"

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Diagonal, LetterMatrices, TimeInvariant
-from nerode.core.budget import Budget
-from nerode.core.exact import Exact, write_exact
-from nerode.languages.counters import CounterLanguage
-from nerode.languages.language import Language
+from nerode.core import Budget, Exact, write_exact
+from nerode.languages import CounterLanguage, Language
+from nerode.network import Diagonal, Layer, LetterMatrices, Network, TimeInvariant
 
 Json = Any
 

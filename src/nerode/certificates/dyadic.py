@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from nerode.certificates.certificate import FloatFormat
-from nerode.core.exact import Cyclotomic, Exact, imaginary_part, real_part
+from nerode.core import Cyclotomic, Exact, imaginary_part, real_part
 
 
 class NotDyadicError(Exception):

@@ -26,19 +26,11 @@ from nerode.certificates.checker_problem import Problem
 from nerode.certificates.closure import JointClosure, close_jointly
 from nerode.certificates.clusters import interval_evidence
 from nerode.certificates.counters import counter_evidence, find_integrators
-from nerode.certificates.integers import METHOD as INTEGERS
-from nerode.certificates.integers import integer_claims
+from nerode.certificates.integers import METHOD as INTEGERS, integer_claims
 from nerode.certificates.stacks import slot_evidence
-from nerode.compiler.decoders import LogitDecoder
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_hash, network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.brackets import Dyck
-from nerode.languages.counters import CounterLanguage
-from nerode.languages.description import language_hash
-from nerode.languages.language import Language
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import CounterLanguage, Dyck, Language, language_hash
+from nerode.network import Interpreter, LogitDecoder, Network, network_hash, network_to_json
 
 Json = Any
 

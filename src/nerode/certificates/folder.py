@@ -13,14 +13,10 @@ from nerode.certificates.checker import (
     MAX_BYTES,
     NETWORK_FILE,
 )
-from nerode.compiler.json_form import network_from_json, network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError
-from nerode.core.files import write_atomically
-from nerode.languages.description import describe_language, language_from_description
-from nerode.languages.language import Language
-from nerode.verdict.records import DTYPES
+from nerode.core import Budget, FormatError, InputError, write_atomically
+from nerode.languages import Language, describe_language, language_from_description
+from nerode.network import Network, network_from_json, network_to_json
+from nerode.verdict import DTYPES
 
 
 def write_folder(

@@ -13,21 +13,23 @@ from fractions import Fraction
 
 from nerode.certificates.certificate import DTYPES, Claim, language_claim
 from nerode.certificates.closure import JointClosure
-from nerode.certificates.dyadic import NotDyadicError, holds, in_units, is_unit, parts, size
-from nerode.certificates.dyadic import grid as grid_of
+from nerode.certificates.dyadic import NotDyadicError, grid as grid_of, holds, in_units, is_unit, parts, size
 from nerode.certificates.transitions import factor_scale, groups_exactly, stored_numbers
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.decoders import PointDecoder, ScoreDecoder
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import (
+from nerode.core import Cyclotomic, Exact, imaginary_part, real_part, simplify
+from nerode.network import (
+    Affine,
     Diagonal,
     Elman,
     Householder,
+    Layer,
     LetterMatrices,
+    Network,
     PermutationDiagonal,
+    PointDecoder,
+    Row,
+    ScoreDecoder,
     TimeInvariant,
 )
-from nerode.core.exact import Cyclotomic, Exact, imaginary_part, real_part, simplify
 
 METHOD = "integer-exactness"
 

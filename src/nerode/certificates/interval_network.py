@@ -11,12 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.certificates.intervals import Floats, IntervalMap, Intervals, enclose, fill, stack
-from nerode.compiler.affine import Affine, Row, zero_map
-from nerode.compiler.decoders import Decoder, PointDecoder, ScoreDecoder
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import CELL_STATES, Diagonal, Elman, GatedCell, LetterMatrices, TimeInvariant
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
+from nerode.core import Exact, InputError
+from nerode.network import (
+    CELL_STATES,
+    Affine,
+    Decoder,
+    Diagonal,
+    Elman,
+    GatedCell,
+    Layer,
+    LetterMatrices,
+    Network,
+    PointDecoder,
+    Row,
+    ScoreDecoder,
+    TimeInvariant,
+    zero_map,
+)
 
 Boxes = tuple[Intervals, ...]
 """For each layer an array of shape (boxes, coordinates)."""

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.compiler.affine import Affine
-from nerode.core.errors import InputError
-from nerode.core.exact import Cyclotomic, Exact
+from nerode.core import Cyclotomic, Exact, InputError
+from nerode.network import Affine
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,13 +17,9 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.certificates.certificate import Claim, expected_readings, fragile_claim
-from nerode.compiler.interpreter import Configuration, Interpreter
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Elman, GatedCell
-from nerode.core.budget import Budget
-from nerode.core.exact import Cyclotomic, Exact
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language
+from nerode.core import Budget, Cyclotomic, Exact
+from nerode.languages import Language, Word
+from nerode.network import Configuration, Elman, GatedCell, Interpreter, Network
 
 METHOD = "identity-word"
 

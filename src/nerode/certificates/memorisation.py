@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.certificates.linear_programs import find_in_cone, separates
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 
 Generator = tuple[Fraction, ...]
 Neuron = tuple[Generator, ...]

@@ -24,12 +24,10 @@ from nerode.certificates.checker_ngrams import (
 )
 from nerode.certificates.checker_problem import Problem
 from nerode.certificates.checker_windows import nilpotent_window
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.description import language_hash
+from nerode.core import Budget, InputError
+from nerode.languages import language_hash
 from nerode.languages.ngrams import NgramLanguage
+from nerode.network import Network, network_to_json
 
 LARGEST_DISTANCE = Fraction(1)
 """Without a bound to claim, a network this far from its model is refuted; 2 is the farthest there is."""

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.cosine_bounds import cosine_bounds
-from nerode.core.exact import Cyclotomic, Exact
+from nerode.core import Cyclotomic, Exact, cosine_bounds
 
 Numbers = npt.NDArray[Any]
 """Python integers in a numpy array of objects."""

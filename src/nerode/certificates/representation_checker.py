@@ -50,8 +50,7 @@ from nerode.certificates.representation_files import (
     read_proof,
     read_weights,
 )
-from nerode.core.budget import Budget
-from nerode.core.exact import Exact, exact_sum
+from nerode.core import Budget, Exact, exact_sum
 from nerode.languages.groups import FiniteMonoid
 
 METHOD = "representation"

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError, NerodeError
-from nerode.core.exact import Exact, read_exact
+from nerode.core import Budget, Exact, FormatError, InputError, NerodeError, read_exact
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 
 CERTIFICATE = "polish.json"

@@ -17,15 +17,18 @@ from nerode.certificates.certificate import (
     language_claim,
 )
 from nerode.certificates.checker_saturation import METHOD
-from nerode.compiler.affine import Affine
-from nerode.compiler.interpreter import Configuration, Interpreter
-from nerode.compiler.json_form import network_hash
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Diagonal, TimeInvariant
-from nerode.core.budget import Budget
-from nerode.languages.alphabet import Word
-from nerode.languages.description import language_hash
-from nerode.languages.language import Language, Legal
+from nerode.core import Budget
+from nerode.languages import Language, Legal, Word, language_hash
+from nerode.network import (
+    Affine,
+    Configuration,
+    Diagonal,
+    Interpreter,
+    Layer,
+    Network,
+    TimeInvariant,
+    network_hash,
+)
 
 Caps = dict[tuple[int, int], int]
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.compiler.interpreter import Configuration, Interpreter
-from nerode.compiler.network import Network
-from nerode.core.exact import write_exact
-from nerode.languages.brackets import Dyck
+from nerode.core import write_exact
+from nerode.languages import Dyck
+from nerode.network import Configuration, Interpreter, Network
 
 Json = Any
 

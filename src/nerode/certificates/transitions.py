@@ -6,19 +6,21 @@ import functools
 from collections.abc import Iterable, Sequence
 
 from nerode.certificates.dyadic import NotDyadicError, is_unit
-from nerode.compiler.affine import Affine
-from nerode.compiler.decoders import PointDecoder, ScoreDecoder
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import (
+from nerode.core import Exact, inverse, simplify
+from nerode.network import (
+    Affine,
     Diagonal,
     Elman,
     Factor,
     Householder,
+    Layer,
     LetterMatrices,
+    Network,
     PermutationDiagonal,
+    PointDecoder,
+    ScoreDecoder,
     TimeInvariant,
 )
-from nerode.core.exact import Exact, inverse, simplify
 
 
 def groups_exactly(layer: Layer) -> bool:

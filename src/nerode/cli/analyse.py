@@ -9,11 +9,8 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, make_budget
-from nerode.core.errors import InputError
-from nerode.core.files import write_atomically
-from nerode.report.analysis_page import analysis_page
-from nerode.report.analysis_view import analysis_view
-from nerode.report.terminal import make_console
+from nerode.core import InputError, write_atomically
+from nerode.report import analysis_page, analysis_view, make_console
 
 JSON_FILE = "analysis.json"
 PAGE_FILE = "analysis.html"
@@ -52,9 +49,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
     nerode train flip-flop --arch mamba --out runs
     nerode analyse runs/9b7ef0cf02d1bbd9
     """
-    from nerode.analysis.examination import Options
-    from nerode.analysis.examination import analyse as look
-    from nerode.analysis.subject import load_subject
+    from nerode.analysis import Options, analyse as look, load_subject
 
     chosen = Options(
         length=options["length"],
@@ -67,7 +62,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
     subject = load_subject(folder)
     found = look(subject, chosen, budget=make_budget(options)).to_json()
     if options["metric"]:
-        from nerode.analysis.metric import metric
+        from nerode.analysis import metric
 
         try:
             found["metric"] = metric(subject).to_json()

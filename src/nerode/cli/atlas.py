@@ -16,19 +16,22 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, make_budget, sense_option, split_names
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.core.files import write_atomically
-from nerode.languages.bestiary import BESTIARY, find_language
-from nerode.languages.bestiary import suite as suite_rows
-from nerode.report.atlas import atlas_page
-from nerode.report.atlas_cache import AtlasCache
-from nerode.report.atlas_entry import AtlasEntry, AtlasRow, entry_of
-from nerode.report.highlights import read_highlights
-from nerode.report.notation import plural
-from nerode.report.study import study_language
-from nerode.report.trained import Trained, read_experiments, read_runs
-from nerode.verdict.records import Sense, Status
+from nerode.core import Budget, InputError, write_atomically
+from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
+from nerode.report import (
+    AtlasCache,
+    AtlasEntry,
+    AtlasRow,
+    Trained,
+    atlas_page,
+    entry_of,
+    plural,
+    read_experiments,
+    read_highlights,
+    read_runs,
+    study_language,
+)
+from nerode.verdict import Sense, Status
 
 _SECONDS_A_PROOF = 10.0
 """On the page of all languages a network that takes longer to certify is shown without a proof."""
@@ -202,7 +205,7 @@ def _progress(entries: Iterator[tuple[str, AtlasEntry]], total: int) -> Iterator
     if sys.stderr.isatty():
         from rich.progress import track
 
-        from nerode.report.terminal import make_console
+        from nerode.report import make_console
 
         yield from track(entries, total=total, description="atlas", console=make_console(stderr=True))
         return

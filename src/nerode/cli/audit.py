@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.core.errors import InputError
-from nerode.verdict.records import DTYPES
+from nerode.core import InputError
+from nerode.verdict import DTYPES
 
 if TYPE_CHECKING:
-    from nerode.models.audit import Audit, Peer
-    from nerode.models.audit.gap import Gap
+    from nerode.models.audit import Audit, Gap, Peer
 
 _DIGITS = 6
 """A peer keeps its whole sequence for the backward pass: longer ones fit no machine."""
@@ -126,7 +125,7 @@ def _list(peers: list[Peer], as_json: bool) -> None:
             item = {**_identity(peer), "obstacle": peer.obstacle()}
             click.echo(json.dumps(item, ensure_ascii=False))
         return
-    from nerode.report.terminal import make_console, name_table
+    from nerode.report import make_console, name_table
 
     rows = [
         (peer.name, peer.layer, peer.ours, peer.obstacle() or f"{peer.library} {peer.version}")
@@ -136,7 +135,7 @@ def _list(peers: list[Peer], as_json: bool) -> None:
 
 
 def _print(found: list[Audit], left: list[tuple[Peer, str]]) -> None:
-    from nerode.report.terminal import make_console, name_table
+    from nerode.report import make_console, name_table
 
     console = make_console()
     rows = [

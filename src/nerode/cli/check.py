@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from nerode.algebra.profile import profile as algebra_profile
+from nerode.algebra import profile as algebra_profile
 from nerode.cli.options import (
     budget_options,
     language_options,
@@ -19,10 +19,9 @@ from nerode.cli.options import (
     split_names,
     verdict_options,
 )
-from nerode.core.errors import NerodeError
-from nerode.report.check_object import check_object
-from nerode.verdict.decide import decide, select_architectures
-from nerode.verdict.records import Sense, Status
+from nerode.core import NerodeError
+from nerode.report import check_object
+from nerode.verdict import Sense, Status, decide, select_architectures
 
 
 @click.command()
@@ -77,7 +76,7 @@ def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: 
         if as_json:
             click.echo(json.dumps(check_object(language, found, table), ensure_ascii=False))
         else:
-            from nerode.report.terminal import check_view, make_console
+            from nerode.report import check_view, make_console
 
             asked = named_again(text, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
             view = check_view(language, found, table, sense=sense, details=details, asked=asked)

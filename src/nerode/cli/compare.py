@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, make_budget, split_names
-from nerode.core.errors import InputError
-from nerode.report.extraction import standing_table
-from nerode.report.terminal import make_console
+from nerode.core import InputError
+from nerode.report import make_console, standing_table
 
 
 @click.command()
@@ -32,7 +31,7 @@ def compare(name: str, folders: tuple[Path, ...], arch: str | None, as_json: boo
     nerode compare parity runs/ parity-compiled/ --arch mamba,mamba-signed
     nerode compare a5 polished/ --arch mamba
     """
-    from nerode.analysis.standing import compare_standing
+    from nerode.analysis import compare_standing
 
     named = split_names(arch) or []
     if not folders and not named:

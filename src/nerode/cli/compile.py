@@ -11,16 +11,12 @@ from typing import Any
 
 import click
 
-from nerode.certificates.certificate import Certificate, Refutation, Unproved
-from nerode.certificates.certify import certify
-from nerode.certificates.folder import write_folder
+from nerode.certificates import Certificate, Refutation, Unproved, certify, write_folder
 from nerode.cli.options import budget_options, language_options, make_budget, read_language
-from nerode.compiler.construction import Options
-from nerode.compiler.display import describe_network
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import BudgetExceeded, InputError, NotCompilable
-from nerode.report.claims import claim_line
+from nerode.compiler import Options, compile_language
+from nerode.core import BudgetExceeded, InputError, NotCompilable
+from nerode.network import Network, describe_network
+from nerode.report import claim_line
 
 
 @click.command(name="compile")

@@ -18,11 +18,9 @@ from nerode.cli.options import (
     split_names,
     verdict_options,
 )
-from nerode.core.files import write_atomically
-from nerode.report.explain import explain_page
-from nerode.report.study import study_language
-from nerode.report.terminal import quote
-from nerode.verdict.records import Sense
+from nerode.core import write_atomically
+from nerode.report import explain_page, quote, study_language
+from nerode.verdict import Sense
 
 
 @click.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 @click.command()
@@ -26,7 +26,7 @@ def explore(language: str, port: int, runs: Path | None, no_browser: bool, as_js
     """
     if runs is not None and not runs.is_dir():
         raise InputError(f"there is no folder {str(runs)!r}; --runs wants one that `nerode train` wrote")
-    from nerode.explorer.serve import serve
+    from nerode.explorer import serve
 
     def tell(address: str) -> None:
         if as_json:

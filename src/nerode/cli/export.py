@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from nerode.certificates.folder import read_network
-from nerode.core.errors import InputError
+from nerode.certificates import read_network
+from nerode.core import InputError
 
 
 @click.command()
@@ -26,7 +26,7 @@ def export(folder: Path, out: Path, dtype: str, carry_state: bool, as_json: bool
     """
     network = read_network(folder)
     try:
-        from nerode.models.onnx.export import write_onnx
+        from nerode.models.onnx import write_onnx
     except ModuleNotFoundError as error:
         raise InputError(
             f"the package {error.name} is missing; install it with `pip install nerode[onnx]`"

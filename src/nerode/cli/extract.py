@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.cli.options import budget_options, make_budget
-from nerode.core.errors import InputError
-from nerode.core.files import write_atomically
+from nerode.core import InputError, write_atomically
+from nerode.languages import resolve_language
 from nerode.languages.formats import write_automaton
-from nerode.languages.resolve import resolve_language
-from nerode.report.extraction import extraction_lines
+from nerode.report import extraction_lines
 
 if TYPE_CHECKING:
-    from nerode.analysis.extraction.extract import Extraction
+    from nerode.analysis.extraction import Extraction
 
 
 @click.command()
@@ -48,9 +47,8 @@ def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) ->
     nerode extract runs/0da03a78b0411ff5 --method lstar --black-box -o learned.dot
     nerode extract parity/ --method exact --json
     """
-    from nerode.analysis.extraction.extract import extract as extract_automaton
-    from nerode.analysis.extraction.probing import Probe
-    from nerode.analysis.subject import load_subject
+    from nerode.analysis import load_subject
+    from nerode.analysis.extraction import Probe, extract as extract_automaton
 
     budget = make_budget(options)
     target = None if options["target"] is None else resolve_language(options["target"])

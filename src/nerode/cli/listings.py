@@ -6,9 +6,8 @@ import json
 
 import click
 
-from nerode.languages.bestiary import BESTIARY, PATTERNS
-from nerode.languages.bestiary import suite as suite_rows
-from nerode.verdict.architectures import ALIASES, ARCHITECTURES
+from nerode.languages.bestiary import BESTIARY, PATTERNS, suite as suite_rows
+from nerode.verdict import ALIASES, ARCHITECTURES
 
 
 @click.command()
@@ -29,7 +28,7 @@ def languages(suite: str | None, as_json: bool) -> None:
             }
             click.echo(json.dumps(item, ensure_ascii=False))
         return
-    from nerode.report.terminal import make_console, name_table
+    from nerode.report import make_console, name_table
 
     console = make_console()
     console.print(
@@ -71,7 +70,7 @@ def architectures(to_train: bool, as_json: bool) -> None:
             }
             click.echo(json.dumps(item, ensure_ascii=False))
         return
-    from nerode.report.terminal import make_console, name_table
+    from nerode.report import make_console, name_table
 
     console = make_console()
     console.print(
@@ -88,7 +87,7 @@ def architectures(to_train: bool, as_json: bool) -> None:
 
 def _list_zoo(as_json: bool) -> None:
     """The names of the zoo, with what differs from the kind of layer, and whether theory has a row."""
-    from nerode.models.zoo import all_members
+    from nerode.models import all_members
 
     members = all_members()
     if as_json:
@@ -104,7 +103,7 @@ def _list_zoo(as_json: bool) -> None:
             }
             click.echo(json.dumps(item, ensure_ascii=False))
         return
-    from nerode.report.terminal import make_console, name_table
+    from nerode.report import make_console, name_table
 
     cells = []
     for member in members.values():

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from nerode.core.errors import NerodeError
+from nerode.core import NerodeError
 
 COMMANDS = {
     "check": "nerode.cli.check",

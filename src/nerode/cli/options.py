@@ -7,11 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.language import Language
-from nerode.languages.resolve import resolve_language
-from nerode.verdict.records import DTYPES, Sense, Task
+from nerode.core import Budget, InputError
+from nerode.languages import Language, resolve_language
+from nerode.verdict import DTYPES, Sense, Task
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,7 +107,7 @@ def read_language(text: str, *, ltl: bool, regex: bool, alphabet: str | None, bu
 
 def named_again(text: str, *, ltl: bool, regex: bool, alphabet: str | None) -> str:
     """Returns the words for a shell that name the same language to another command."""
-    from nerode.report.terminal import quote
+    from nerode.report import quote
 
     flags = ("--ltl",) * ltl + ("--regex",) * regex
     letters = ("--alphabet", quote(alphabet)) if alphabet is not None else ()

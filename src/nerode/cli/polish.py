@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nerode.core.errors import InputError
-from nerode.report.claims import polished_lines
-from nerode.report.terminal import make_console, name_table
+from nerode.core import InputError
+from nerode.report import make_console, name_table, polished_lines
 
 if TYPE_CHECKING:
-    from nerode.analysis.polish.pipeline import PolishRecord
+    from nerode.analysis.polish import PolishRecord
 
 
 @click.command()
@@ -67,8 +66,8 @@ def polish(
         return
     if out is None:
         raise InputError("give the folder for the polished model: nerode polish RUN -o DIR")
-    from nerode.analysis.polish.pipeline import polish as polish_subject
-    from nerode.analysis.subject import load_subject
+    from nerode.analysis import load_subject
+    from nerode.analysis.polish import polish as polish_subject
 
     record = polish_subject(
         load_subject(run), out, dtype=dtype, lengths=_lengths(lengths), sequences=sequences
@@ -83,7 +82,7 @@ def polish(
 def _check(folder: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from nerode.certificates.representation_checker import check_polished
+    from nerode.certificates import check_polished
 
     found = check_polished(folder)
     if as_json:

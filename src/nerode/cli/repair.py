@@ -11,7 +11,7 @@ import click
 from nerode.cli.options import budget_options, make_budget
 
 if TYPE_CHECKING:
-    from nerode.analysis.repair.search import FailureSearch
+    from nerode.analysis.repair import FailureSearch
 
 
 @click.command()
@@ -41,11 +41,9 @@ def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> Non
     nerode repair runs/9b7ef0cf02d1bbd9
     nerode repair runs/9b7ef0cf02d1bbd9 -o mended
     """
-    from nerode.analysis.repair.search import find_failing_word
-    from nerode.analysis.repair.training import RepairSettings
-    from nerode.analysis.repair.training import repair as mend
-    from nerode.analysis.subject import load_subject
-    from nerode.training.run_folder import write_model
+    from nerode.analysis import load_subject
+    from nerode.analysis.repair import RepairSettings, find_failing_word, repair as mend
+    from nerode.training import write_model
 
     subject, budget = load_subject(folder), make_budget(options)
     if out is None:

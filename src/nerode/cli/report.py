@@ -11,17 +11,23 @@ from pathlib import Path
 import click
 
 from nerode.cli.options import sense_option
-from nerode.core.errors import InputError, NerodeError
-from nerode.core.files import write_atomically
-from nerode.core.refs import Reference
-from nerode.report.notation import plural
-from nerode.report.paper_figures import Record, save_figure
-from nerode.report.report_page import report_page
-from nerode.report.run_files import RunFile, read_run_files
-from nerode.report.run_report import RunReport, make_report, report_json
-from nerode.report.run_tables import to_csv, to_latex, to_markdown
-from nerode.report.training_runs import MEASURES
-from nerode.verdict.records import Sense
+from nerode.core import InputError, NerodeError, Reference, write_atomically
+from nerode.report import (
+    MEASURES,
+    Record,
+    RunFile,
+    RunReport,
+    make_report,
+    plural,
+    read_run_files,
+    report_json,
+    report_page,
+    save_figure,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
+from nerode.verdict import Sense
 
 
 @click.command()
@@ -111,7 +117,7 @@ def _command(runs: tuple[Path, ...], output: Path, measure: str | None, sense: s
 def _task_works(runs: list[RunFile]) -> dict[str, Reference]:
     """Where the tasks were published; nothing without torch, which the table of tasks needs."""
     try:
-        from nerode.tasks.table import find_task
+        from nerode.tasks import find_task
     except ImportError:
         return {}
     found = {}

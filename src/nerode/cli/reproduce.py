@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.core.errors import InputError
-from nerode.core.files import write_atomically
+from nerode.core import InputError, write_atomically
 
 if TYPE_CHECKING:
-    from nerode.reproduce.records import Paper, Table
+    from nerode.reproduce import Paper, Table
 
 EXPERIMENTS = Path("experiments")
 
@@ -81,7 +80,7 @@ def reproduce(
 
 
 def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
-    from nerode.reproduce.papers import PAPERS, find_tables
+    from nerode.reproduce import PAPERS, find_tables
 
     if everything == bool(asked):
         raise InputError("name papers or tables (`nerode papers` lists them), or give --all; one of the two")
@@ -93,9 +92,8 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
 def _run(
     paper: Paper, table: Table, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
 ) -> None:
-    from nerode.report.reproductions import left_text, reproduction_table, table_markdown
-    from nerode.report.terminal import make_console
-    from nerode.reproduce.committed import write_result
+    from nerode.report import left_text, make_console, reproduction_table, table_markdown
+    from nerode.reproduce import write_result
     from nerode.reproduce.run import run_table
 
     result = run_table(
@@ -127,7 +125,7 @@ def _run(
 
 
 def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out: Path, as_json: bool) -> None:
-    from nerode.reproduce.sweep_files import sweep_text
+    from nerode.reproduce import sweep_text
 
     for paper, table in tables:
         if len(tables) > 1 and all(line.paper is None for line in table.lines):
@@ -141,8 +139,8 @@ def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out:
 
 
 def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: bool) -> None:
-    from nerode.report.claims_page import claims_page
-    from nerode.reproduce.committed import read_results
+    from nerode.report import claims_page
+    from nerode.reproduce import read_results
 
     asked = {(paper.name, table.name) for paper, table in tables}
     results = [r for r in read_results(folder / "reproduce") if (r["paper"], r["table"]) in asked]
@@ -161,14 +159,14 @@ def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: b
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a table and line.")
 def papers(as_json: bool) -> None:
     """List the papers and their tables that can be reproduced."""
-    from nerode.reproduce.papers import PAPERS
+    from nerode.reproduce import PAPERS
 
     rows = [(paper, table) for paper in PAPERS.values() for table in paper.tables]
     if as_json:
         for paper, table in rows:
             click.echo(json.dumps(_item(paper, table), ensure_ascii=False))
         return
-    from nerode.report.terminal import make_console, name_table
+    from nerode.report import make_console, name_table
 
     cells = [
         (

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from nerode.certificates.folder import read_network
+from nerode.certificates import read_network
 from nerode.cli.streams import run_stream
-from nerode.compiler.interpreter import Answer, Interpreter
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import END
+from nerode.core import InputError
+from nerode.languages import END
+from nerode.network import Answer, Interpreter
 
 
 @click.command()

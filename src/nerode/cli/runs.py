@@ -7,19 +7,33 @@ from pathlib import Path
 
 import click
 
-from nerode.core.errors import InputError
-from nerode.core.files import write_atomically
-from nerode.report.run_files import read_run_files
-from nerode.report.run_groups import group_runs
-from nerode.report.run_lists import LIST_HEADINGS, list_row, plain_columns, run_item
-from nerode.report.terminal import make_console, name_table
-from nerode.report.training_runs import MEASURES, axes_table, results_table
-from nerode.sweeps.export import flat_rows, flatten, to_csv, to_json_lines
-from nerode.sweeps.index import Outline, list_runs
-from nerode.sweeps.pruning import prune as prune_store
-from nerode.sweeps.pruning import removable
-from nerode.sweeps.store import RunStore, read_result
-from nerode.sweeps.trackers import TRACKERS
+from nerode.core import InputError, write_atomically
+from nerode.report import (
+    LIST_HEADINGS,
+    MEASURES,
+    axes_table,
+    group_runs,
+    list_row,
+    make_console,
+    name_table,
+    plain_columns,
+    read_run_files,
+    results_table,
+    run_item,
+)
+from nerode.sweeps import (
+    TRACKERS,
+    Outline,
+    RunStore,
+    flat_rows,
+    flatten,
+    list_runs,
+    prune as prune_store,
+    read_result,
+    removable,
+    to_csv,
+    to_json_lines,
+)
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
@@ -146,9 +160,9 @@ def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
 
 
 def _keys(files: tuple[Path, ...]) -> set[str]:
-    from nerode.sweeps.sweep_file import read_sweep
+    from nerode.sweeps import read_sweep
     from nerode.sweeps.training_runs import TRAINING
-    from nerode.training.defaults import with_small_defaults
+    from nerode.training import with_small_defaults
 
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 

@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 import click
 
-from nerode.compiler.network import Network
-from nerode.core.errors import InputError
-from nerode.models.compiled.streaming import Stream, TextReader
+from nerode.core import InputError
+from nerode.models.compiled import Stream, TextReader
+from nerode.network import Network
 
 _PART = 1 << 20
 _SECONDS_BETWEEN_LINES = 5.0

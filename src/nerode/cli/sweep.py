@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.core.errors import InputError
-from nerode.report.run_lists import RESULT_KEYS, run_item
-from nerode.report.terminal import make_console
-from nerode.report.training_runs import MEASURES, results_table
-from nerode.sweeps.store import RunStore, read_result
-from nerode.sweeps.sweep_file import read_sweep
+from nerode.core import InputError
+from nerode.report import MEASURES, RESULT_KEYS, make_console, results_table, run_item
+from nerode.sweeps import RunStore, read_result, read_sweep
 
 if TYPE_CHECKING:
-    from nerode.sweeps.driver import SweepReport
-    from nerode.sweeps.runner import Executor, Job, Outcome
+    from nerode.sweeps import Executor, Job, Outcome, SweepReport
 
 EXECUTORS = ("local", "ray", "slurm")
 
@@ -73,9 +69,9 @@ def sweep(
     model.layers = ["mamba", "mamba-signed", "lstm"]
     run.seed = [0, 1, 2]
     """
-    from nerode.sweeps.driver import run_sweep
+    from nerode.sweeps import run_sweep
     from nerode.sweeps.training_runs import NAME, TRAINING
-    from nerode.training.defaults import with_small_defaults
+    from nerode.training import with_small_defaults
 
     root = out or Path("runs") / file.stem
     wanted = read_sweep(file).jobs(TRAINING, with_small_defaults)
@@ -106,15 +102,15 @@ def make_executor(
     if slurm and name != "slurm":
         raise InputError("--slurm belongs to Slurm; add --executor slurm")
     if name == "ray":
-        from nerode.sweeps.ray_cluster import RayExecutor
+        from nerode.sweeps import RayExecutor
 
         return RayExecutor(address=address, processes=jobs, retries=retries)
     if name == "slurm":
-        from nerode.sweeps.slurm import SlurmExecutor
-        from nerode.training.spec_sources import parse_assignments
+        from nerode.sweeps import SlurmExecutor
+        from nerode.training import parse_assignments
 
         return SlurmExecutor(processes=jobs, settings=parse_assignments(slurm))
-    from nerode.sweeps.local import LocalExecutor
+    from nerode.sweeps import LocalExecutor
 
     return LocalExecutor(processes=jobs, retries=retries)
 

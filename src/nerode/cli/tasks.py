@@ -12,7 +12,7 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a task and line.")
 def tasks(as_json: bool) -> None:
     """List the tasks: memory that each asks for, lengths of training, source."""
-    from nerode.tasks.table import TaskConfig, all_tasks
+    from nerode.tasks import TaskConfig, all_tasks
 
     kinds, presets = all_tasks()
     rows = []
@@ -34,7 +34,7 @@ def tasks(as_json: bool) -> None:
             }
             click.echo(json.dumps(item, ensure_ascii=False))
         return
-    from nerode.report.terminal import make_console, name_table
+    from nerode.report import make_console, name_table
 
     cells = [
         (name, memory, _range(*lengths), _title(name, kind.name, kind.title, preset), str(kind.reference))

@@ -13,16 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.cli.options import split_names
-from nerode.core.errors import InputError
-from nerode.report.run_lists import run_item
-from nerode.report.terminal import make_console
-from nerode.report.training_runs import MEASURES, RunRow, axes_table, live_table, results_table
+from nerode.core import InputError
+from nerode.report import MEASURES, RunRow, axes_table, live_table, make_console, results_table, run_item
 
 if TYPE_CHECKING:
-    from nerode.analysis.proofs.certifying import Attempt
-    from nerode.training.loop import Sight
-    from nerode.training.record import RunRecord
-    from nerode.training.spec import TrainSpec
+    from nerode.analysis.proofs import Attempt
+    from nerode.training import RunRecord, Sight, TrainSpec
 
 
 @click.command()
@@ -77,8 +73,7 @@ def train(
     nerode train predict-tomita-5 --arch elman --certify
     nerode train --spec experiment.toml
     """
-    from nerode.training.pool import run_all
-    from nerode.training.run_folder import folder_name
+    from nerode.training import folder_name, run_all
 
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
@@ -120,13 +115,13 @@ def _how_to_go_on(done: int, wanted: int, *, together: bool) -> str:
 
 
 def _together(specs: list[TrainSpec], board: Board) -> Iterator[tuple[int, RunRecord]]:
-    from nerode.training.together import train_groups
+    from nerode.training import train_groups
 
     return train_groups(specs, watch=board.see)
 
 
 def _certify(folder: Path) -> Attempt:
-    from nerode.analysis.proofs.run_proofs import certify_run
+    from nerode.analysis.proofs import certify_run
 
     return certify_run(folder)
 
@@ -134,7 +129,7 @@ def _certify(folder: Path) -> Attempt:
 def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> None:
     if all(attempt is None for attempt in attempts):
         return
-    from nerode.analysis.proofs.run_proofs import attempt_lines
+    from nerode.analysis.proofs import attempt_lines
 
     for spec, attempt in zip(specs, attempts, strict=True):
         if attempt is not None:
@@ -144,7 +139,7 @@ def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> No
 
 def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     """The settings of the file, under those of the other options."""
-    from nerode.training.spec_sources import merge, parse_assignments, read_toml
+    from nerode.training import merge, parse_assignments, read_toml
 
     run: dict[str, Any] = {}
     if options["steps"] is not None:
@@ -174,8 +169,7 @@ def _specs(
     certify: bool = False,
 ) -> list[TrainSpec]:
     """A spec for each architecture and seed; the seeds go on from that of the file."""
-    from nerode.training.defaults import make_specs, specs_of_seeds
-    from nerode.training.spec_sources import merge
+    from nerode.training import make_specs, merge, specs_of_seeds
 
     model = tables.get("model", {})
     if own is not None and arch is not None:
@@ -200,7 +194,7 @@ def _specs(
     if names is None:
         raise InputError("name what to train: --arch mamba,lstm (`nerode architectures --train` lists more)")
     if certify:
-        from nerode.analysis.proofs.run_proofs import certify_tables
+        from nerode.analysis.proofs import certify_tables
 
         under = [merge(certify_tables(tables["task"], layers), tables) for layers in names]
         return [

@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from nerode.certificates.certificate import claim_to_json
-from nerode.certificates.checker import CERTIFICATE_FILE, CheckResult, check_folder
-from nerode.certificates.checker_problem import Failure
-from nerode.certificates.representation_checker import check_polished
-from nerode.certificates.representation_files import CERTIFICATE as POLISH_FILE
-from nerode.certificates.representation_files import is_polished
+from nerode.certificates import (
+    CERTIFICATE as POLISH_FILE,
+    CERTIFICATE_FILE,
+    CheckResult,
+    Failure,
+    check_folder,
+    check_polished,
+    claim_to_json,
+    is_polished,
+)
 from nerode.cli.options import budget_options, make_budget
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError, UnknownName
-from nerode.report.claims import claim_line, language_line, polished_lines
-from nerode.verdict.records import DTYPES
+from nerode.core import Budget, InputError, UnknownName
+from nerode.report import claim_line, language_line, polished_lines
+from nerode.verdict import DTYPES
 
 if TYPE_CHECKING:
-    from nerode.certificates.floats.examination import Examination
+    from nerode.certificates.floats import Examination
 
 
 @click.command()
@@ -108,8 +111,8 @@ def _examine(
     folder: Path, result: CheckResult, dtypes: list[str], *, save: bool, budget: Budget
 ) -> list[Examination]:
     """What is found in each format; this is where torch is loaded."""
-    from nerode.certificates.floats.examination import examine, recheck_stored, store
-    from nerode.certificates.folder import read_language, read_network
+    from nerode.certificates import read_language, read_network
+    from nerode.certificates.floats import examine, recheck_stored, store
 
     network, language = read_network(folder), read_language(folder)
     found = []

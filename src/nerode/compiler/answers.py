@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from nerode.compiler.assembly import legal_sets
 from nerode.compiler.construction import Request
-from nerode.compiler.decoders import PointDecoder, ScoreDecoder
 from nerode.compiler.forms import direction
 from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact
-from nerode.languages.dfa import Dfa
+from nerode.core import Exact, NotCompilable
+from nerode.languages import Dfa
+from nerode.network import PointDecoder, ScoreDecoder
 
 
 def automaton_of(request: Request) -> Dfa:

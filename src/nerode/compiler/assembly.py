@@ -6,17 +6,14 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
 from nerode.compiler.construction import Request
-from nerode.compiler.decoders import Decoder
 from nerode.compiler.forms import Form, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder, Relu
-from nerode.compiler.network import Embedding, Layer, Network
 from nerode.compiler.piecewise import conjunction, is_positive, old_value, top_digit
 from nerode.compiler.pruning import drop_unread
 from nerode.compiler.tables import DecisionTable
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Legal
+from nerode.core import Exact, Reference
+from nerode.languages import Dfa, Legal
+from nerode.network import Decoder, Embedding, Layer, Network
 
 DEAD = "dead"
 """The direction that is 1 from the first letter on after which no word of the language goes on."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.algebra.components import strong_components
+from nerode.algebra import strong_components
 from nerode.compiler.assembly import DEAD, legal_sets
 from nerode.compiler.forms import Form, direction
 from nerode.compiler.suffixes import Question, settling_length
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Legal
+from nerode.languages import Dfa, Legal
 
 
 @dataclass(frozen=True, kw_only=True)

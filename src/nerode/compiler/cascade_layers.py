@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nerode.algebra.cascades.commands import Reset
-from nerode.algebra.cascades.lookups import Lookup, Source
-from nerode.algebra.cascades.records import Cascade, Level
+from nerode.algebra.cascades import Cascade, Level, Lookup, Reset, Source
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.forms import Form, constant, total
 from nerode.compiler.layer_builder import LayerBuilder, Relu
 from nerode.compiler.piecewise import conjunction, old_value, top_digit
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
+from nerode.core import Exact, InputError
 
 Labels = dict[tuple[str, int], list[Form]]
 """The bits of the labels ("old" or "new", level), lowest first, as far as they are known."""

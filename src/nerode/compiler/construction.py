@@ -7,15 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar, cast
 
-from nerode.compiler.network import Network, Origin
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.core.refs import Reference
-from nerode.core.registry import Registry
-from nerode.languages.description import language_hash
-from nerode.verdict.architectures import Architecture
-from nerode.verdict.classes import ClassCondition
-from nerode.verdict.facts import Facts, LanguageCondition
+from nerode.core import Budget, BudgetExceeded, InputError, Reference, Registry
+from nerode.languages import language_hash
+from nerode.network import Network, Origin
+from nerode.verdict import Architecture, ClassCondition, Facts, LanguageCondition
 
 T = TypeVar("T")
 

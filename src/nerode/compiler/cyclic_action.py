@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nerode.core.exact import Exact
+from nerode.core import Exact
 
 
 class Form:

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nerode.core.budget import Budget
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget
+from nerode.languages import Dfa, distinct_subtrees
 from nerode.languages.pastltl import (
     And,
     Atom,
@@ -25,7 +25,6 @@ from nerode.languages.pastltl import (
     WeakYesterday,
     Yesterday,
 )
-from nerode.languages.trees import distinct_subtrees
 
 Memory = tuple[bool, ...]
 

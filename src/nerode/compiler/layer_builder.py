@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from nerode.compiler.affine import Affine, AffineBuilder, Row
-from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.forms import Form, constant, direction, reduce_one_hot
-from nerode.compiler.network import Layer
-from nerode.compiler.recurrences import Diagonal, Factor, Householder, Recurrence, TimeInvariant
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact
-from nerode.languages.language import Legal
+from nerode.core import Exact, InputError
+from nerode.languages import Legal
+from nerode.network import (
+    Affine,
+    AffineBuilder,
+    Diagonal,
+    Factor,
+    Householder,
+    Layer,
+    Recurrence,
+    Row,
+    ScoreDecoder,
+    TimeInvariant,
+)
 
 Relu = Callable[[Form], Form]
 """Makes a ReLU unit of a form and returns its value as a form."""

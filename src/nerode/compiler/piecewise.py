@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from nerode.compiler.forms import Form, constant, total
 from nerode.compiler.layer_builder import Relu
-from nerode.core.exact import Exact
+from nerode.core import Exact
 
 RETAIN = Fraction(1, 4)
 """The usual gate of a retentive overwrite; a smaller one forgets sooner, which floats may need."""

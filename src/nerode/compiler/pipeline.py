@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from nerode.compiler.construction import CONSTRUCTIONS, Construction, Options, Request
 from nerode.compiler.constructions import TABLE
-from nerode.compiler.network import Network
-from nerode.core.errors import BudgetExceeded, NotCompilable
-from nerode.languages.language import Language
-from nerode.verdict.architectures import find_architecture
-from nerode.verdict.decide import collect_facts, verdict_for
-from nerode.verdict.facts import Facts
-from nerode.verdict.records import Sense, Status, Task, Verdict
+from nerode.core import BudgetExceeded, NotCompilable
+from nerode.languages import Language
+from nerode.network import Network
+from nerode.verdict import Facts, Sense, Status, Task, Verdict, collect_facts, find_architecture, verdict_for
 
 assert CONSTRUCTIONS is TABLE
 

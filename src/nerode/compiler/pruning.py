@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.decoders import Decoder
-from nerode.compiler.network import Layer
-from nerode.compiler.recurrences import Diagonal, TimeInvariant
+from nerode.network import Affine, Decoder, Diagonal, Layer, TimeInvariant
 
 
 def drop_unread(layers: Sequence[Layer], decoder: Decoder) -> list[Layer]:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nerode.compiler.affine import Affine, zero_map
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Request
-from nerode.compiler.decoders import Decoder
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Recurrence
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
+from nerode.core import Exact, Reference
+from nerode.network import Affine, Decoder, Layer, Network, Recurrence, zero_map
 
 
 def state_layer(

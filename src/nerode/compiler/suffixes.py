@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.compiler.tables import ANY, DecisionTable, decision_table
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa
 
 LONGEST_WINDOW = 64
 """Letters back from which nothing is looked for any more."""

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 
 ANY = -1
 """Stands for every value of a variable."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 
 _MANY_UNITS = 128
 """Above this number of chains, pairs of units are preferred where they are fewer."""

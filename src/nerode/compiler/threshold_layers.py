@@ -6,14 +6,13 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from nerode.compiler.affine import Affine, AffineBuilder
 from nerode.compiler.assembly import legal_sets
-from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.threshold_coding import ThresholdCoding, ThresholdUnit
-from nerode.core.exact import Exact, simplify
-from nerode.languages.dfa import Dfa
+from nerode.core import Exact, simplify
+from nerode.languages import Dfa
+from nerode.network import Affine, AffineBuilder, ScoreDecoder
 
 _GROWTH = Fraction(321, 250)
 """A number below e^(1/4)."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nerode.compiler.affine import Row
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.forms import Form, direction
 from nerode.compiler.piecewise import second_digit
-from nerode.compiler.recurrences import PermutationDiagonal
-from nerode.verdict.classes import Transition
+from nerode.network import PermutationDiagonal, Row
+from nerode.verdict import Transition
 
 Chains = Mapping[int, int]
 """For each letter that is looked for, how many positions back from the current one (0), that one included."""

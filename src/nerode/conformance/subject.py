@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 State = dict[str, Tensor]
 

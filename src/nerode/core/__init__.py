@@ -1,1 +1,76 @@
 """What every stage stands on: errors, budgets, references, registries, named random streams."""
+
+from nerode.core.budget import Budget
+from nerode.core.config import from_mapping, to_mapping
+from nerode.core.cosines import cosine_bounds
+from nerode.core.errors import (
+    BudgetExceeded,
+    FormatError,
+    InputError,
+    NerodeError,
+    NotCompilable,
+    PatternError,
+    UnknownName,
+)
+from nerode.core.exact import (
+    Cyclotomic,
+    Exact,
+    cosine,
+    exact_sum,
+    imaginary_part,
+    inverse,
+    is_rational,
+    read_exact,
+    real_part,
+    root_of_unity,
+    sign,
+    simplify,
+    sine,
+    square_root,
+    to_complex,
+    to_float,
+    write_exact,
+)
+from nerode.core.files import write_atomically
+from nerode.core.refs import Reference, Work, work
+from nerode.core.registry import Registry
+from nerode.core.rng import stream
+from nerode.core.shown import Shown
+
+__all__ = [
+    "Budget",
+    "BudgetExceeded",
+    "Cyclotomic",
+    "Exact",
+    "FormatError",
+    "InputError",
+    "NerodeError",
+    "NotCompilable",
+    "PatternError",
+    "Reference",
+    "Registry",
+    "Shown",
+    "UnknownName",
+    "Work",
+    "cosine",
+    "cosine_bounds",
+    "exact_sum",
+    "from_mapping",
+    "imaginary_part",
+    "inverse",
+    "is_rational",
+    "read_exact",
+    "real_part",
+    "root_of_unity",
+    "sign",
+    "simplify",
+    "sine",
+    "square_root",
+    "stream",
+    "to_complex",
+    "to_float",
+    "to_mapping",
+    "work",
+    "write_atomically",
+    "write_exact",
+]

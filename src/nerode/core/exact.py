@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from nerode.core.cosine_bounds import cosine_bounds
+from nerode.core.cosines import cosine_bounds
 from nerode.core.cyclotomic_polynomials import float_roots, prime_factors, reduce_modulo
 from nerode.core.errors import InputError
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nerode.algebra.green import Green, green
-from nerode.algebra.j_order import j_levels
-from nerode.algebra.monoid import transition_monoid
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.dfa import Dfa
-from nerode.report.eggbox import Box
-from nerode.report.lettering import shorten
-from nerode.report.notation import group_name, visible
+from nerode.algebra import Green, green, j_levels, transition_monoid
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa
+from nerode.report import Box, group_name, shorten, visible
 
 _MOST_ELEMENTS = 5_000
 _LONGEST_WORD = 40

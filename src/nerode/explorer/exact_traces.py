@@ -6,13 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import CELL_GATES, CELL_STATES, Diagonal, Elman, GatedCell
-from nerode.core.exact import to_complex
+from nerode.core import to_complex
 from nerode.explorer.steps import Number, Step, plain_number, plain_numbers
-from nerode.languages.alphabet import Word
+from nerode.languages import Word
+from nerode.network import (
+    CELL_GATES,
+    CELL_STATES,
+    Affine,
+    Diagonal,
+    Elman,
+    GatedCell,
+    Interpreter,
+    Layer,
+    Network,
+)
 
 
 def exact_steps(network: Network, word: Word) -> list[Step]:

@@ -7,17 +7,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import CELL_GATES
 from nerode.explorer.steps import Number, Step, plain_numbers
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Legal
-from nerode.models.compiled.layer import CompiledLayer
-from nerode.models.compiled.linear import DiagonalRecurrence, FixedMatrix
-from nerode.models.compiled.nonlinear import ElmanRecurrence, GatedRecurrence
-from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
-from nerode.models.load import load_model
-from nerode.models.weights_file import DTYPES
+from nerode.languages import Legal, Word
+from nerode.models import DTYPES
+from nerode.models.compiled import (
+    CompiledLayer,
+    CompiledRecurrence,
+    DiagonalRecurrence,
+    Drive,
+    ElmanRecurrence,
+    FixedMatrix,
+    GatedRecurrence,
+    load_model,
+)
+from nerode.network import CELL_GATES, Network
 
 
 class Probe(CompiledRecurrence):

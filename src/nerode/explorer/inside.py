@@ -6,18 +6,24 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
-from nerode.analysis.examination import Options, analyse
-from nerode.analysis.extraction.extract import extract, question_about
-from nerode.analysis.extraction.moore import Moore
-from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, Question, is_member
-from nerode.analysis.subject import Subject, load_subject
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.analysis import Options, Subject, analyse, load_subject
+from nerode.analysis.extraction import (
+    OUTSIDE,
+    UNASKED,
+    Kind,
+    Moore,
+    Question,
+    extract,
+    is_member,
+    question_about,
+)
+from nerode.core import BudgetExceeded, InputError
 from nerode.explorer.orders import RunOrder
 from nerode.explorer.reading import request_budget
 from nerode.explorer.runs import run_folder
-from nerode.languages.minimise import minimise
-from nerode.report.automaton_svg import automaton_figure
-from nerode.sweeps.store import read_result
+from nerode.languages import minimise
+from nerode.report import automaton_figure
+from nerode.sweeps import read_result
 
 _MOST_CONFIGURATIONS = 400
 """Configurations of a target that is drawn."""

@@ -7,8 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from nerode.core.config import from_mapping
-from nerode.core.errors import BudgetExceeded, FormatError, NerodeError, PatternError, UnknownName
+from nerode.core import BudgetExceeded, FormatError, NerodeError, PatternError, UnknownName, from_mapping
 from nerode.explorer import languages, networks, runs, standalone, traces, words
 from nerode.explorer.orders import (
     LanguageOrder,
@@ -19,7 +18,7 @@ from nerode.explorer.orders import (
     TraceOrder,
     WordOrder,
 )
-from nerode.report.notation import visible
+from nerode.report import visible
 
 
 def _look(order: RunOrder) -> dict[str, Any]:

@@ -8,17 +8,21 @@ from nerode.explorer.eggs import eggs_to_json
 from nerode.explorer.orders import LanguageOrder
 from nerode.explorer.reading import read_language, request_budget
 from nerode.explorer.words import example_word
-from nerode.languages.dfa import Dfa
-from nerode.report.bibliography import Bibliography
-from nerode.report.diagram import Diagram
-from nerode.report.language_view import view_language
-from nerode.report.notation import sentence, visible
-from nerode.report.pages import environment
-from nerode.report.study import Study, study_language
-from nerode.report.verdict_rows import families, family_title, sense_title
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.classes import State
-from nerode.verdict.records import Sense
+from nerode.languages import Dfa
+from nerode.report import (
+    Bibliography,
+    Diagram,
+    Study,
+    environment,
+    families,
+    family_title,
+    sense_title,
+    sentence,
+    study_language,
+    view_language,
+    visible,
+)
+from nerode.verdict import ARCHITECTURES, Sense, State
 
 
 def describe(order: LanguageOrder) -> dict[str, Any]:

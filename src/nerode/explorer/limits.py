@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 DONE = b"\n"
 """The last byte of a whole answer, which JSON on one line does not have; without it the answer was cut."""

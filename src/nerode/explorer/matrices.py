@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.network import Layer
-from nerode.compiler.recurrences import (
+from nerode.core import Exact, inverse, simplify, write_exact
+from nerode.languages import Alphabet
+from nerode.network import (
     CELL_GATES,
     CELL_STATES,
+    Affine,
     Diagonal,
     Elman,
     GatedCell,
     Householder,
+    Layer,
     LetterMatrices,
     PermutationDiagonal,
+    Row,
     TimeInvariant,
 )
-from nerode.core.exact import Exact, inverse, simplify, write_exact
-from nerode.languages.alphabet import Alphabet
 
 _MOST_ROWS = 16
 _MOST_COLUMNS = 24

@@ -9,24 +9,26 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from nerode.certificates.certificate import Certificate, Refutation, Unproved
-from nerode.certificates.certify import certify
-from nerode.certificates.folder import write_folder
-from nerode.compiler.construction import Options
-from nerode.compiler.decoders import LogitDecoder, PointDecoder, ScoreDecoder
-from nerode.compiler.display import describe_network
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import CELL_GATES, Elman, GatedCell
-from nerode.core.config import to_mapping
-from nerode.core.errors import BudgetExceeded, NotCompilable
-from nerode.core.exact import Exact, to_complex
+from nerode.certificates import Certificate, Refutation, Unproved, certify, write_folder
+from nerode.compiler import Options, compile_language
+from nerode.core import BudgetExceeded, Exact, NotCompilable, to_complex, to_mapping
 from nerode.explorer.matrices import layer_matrices
 from nerode.explorer.orders import LanguageText, NetworkOrder
 from nerode.explorer.reading import read_language, request_budget
-from nerode.languages.alphabet import Alphabet
-from nerode.report.networks import summarise
-from nerode.verdict.architectures import find_architecture
+from nerode.languages import Alphabet
+from nerode.network import (
+    CELL_GATES,
+    Elman,
+    GatedCell,
+    Layer,
+    LogitDecoder,
+    Network,
+    PointDecoder,
+    ScoreDecoder,
+    describe_network,
+)
+from nerode.report import summarise
+from nerode.verdict import find_architecture
 
 _MOST_EMBEDDED = 10_000
 """Numbers of an embedding that are sent to the page."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Arithmetic = Literal["exact", "float64", "float32", "bfloat16", "float16"]
 

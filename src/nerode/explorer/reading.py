@@ -7,11 +7,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError
+from nerode.core import Budget, FormatError, InputError
 from nerode.explorer.orders import LanguageText
-from nerode.languages.language import Language
-from nerode.languages.resolve import resolve_language
+from nerode.languages import Language, resolve_language
 
 
 def request_budget() -> Budget:

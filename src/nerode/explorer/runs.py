@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.explorer.orders import RunOrder, RunsOrder
-from nerode.report.run_groups import task_title
-from nerode.report.run_lists import name_run, run_item
-from nerode.sweeps.index import list_runs
-from nerode.sweeps.lock import LOCK, read_owner
-from nerode.sweeps.store import RunStore, read_metrics, read_result
+from nerode.report import name_run, run_item, task_title
+from nerode.sweeps import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
 
 _NAME = re.compile(r"[0-9a-f]{16}\Z")
 _MAX_ANALYSIS_BYTES = 16_000_000

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.languages.language import Legal
+from nerode.languages import Legal
 
 Number = float | str | list[float]
 """A real number, one of "∞", "-∞" and "nan", or the two parts of a complex number."""

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.compiler.network import Network
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import BudgetExceeded, InputError
 from nerode.explorer.eggs import ElementPlaces
 from nerode.explorer.exact_traces import exact_steps
 from nerode.explorer.networks import make_network
 from nerode.explorer.orders import LONGEST_WORD, TraceOrder
 from nerode.explorer.reading import read_language, request_budget
 from nerode.explorer.steps import Step
-from nerode.languages.alphabet import Word
-from nerode.languages.counters import Counters
-from nerode.languages.language import Language, Legal
-from nerode.report.notation import visible
+from nerode.languages import Counters, Language, Legal, Word
+from nerode.network import Network
+from nerode.report import visible
 
 _MOST_NUMBERS = 600_000
 """Coordinates times positions of one answer."""

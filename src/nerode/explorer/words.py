@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.explorer.orders import WordOrder
 from nerode.explorer.reading import read_language
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language
+from nerode.languages import Language, Word
 
 _HANDY = 12
 """Letters of the word that the page begins with."""

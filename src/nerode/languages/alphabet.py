@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Word = tuple[int, ...]
 WordLike = str | Sequence[str] | Sequence[int]

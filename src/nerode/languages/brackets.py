@@ -9,14 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.counter_machine import CounterMachine, CounterRule
 from nerode.languages.counters import CounterLanguage
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.sampling.brackets import sample_dyck, sample_shuffle
 
 Pairs = tuple[tuple[str, str], ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.alphabet import Alphabet
 
 START = -1

@@ -12,8 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.counter_machine import START, CounterMachine, CounterRule
 from nerode.languages.dfa import Dfa

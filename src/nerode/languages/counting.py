@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import trim
+from nerode.languages.minimisation import trim
 
 BigIntegers = npt.NDArray[np.object_]
 """An array of Python integers, which have no upper limit."""

@@ -11,8 +11,7 @@ import hashlib
 import json
 from typing import Any
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError, NerodeError
+from nerode.core import Budget, InputError, NerodeError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import lookup_language
 from nerode.languages.brackets import Dyck

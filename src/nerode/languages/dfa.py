@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.core.shown import Shown
+from nerode.core import Budget, InputError, Shown
 from nerode.languages.alphabet import Alphabet, Word, WordLike
 
 IntArray = npt.NDArray[np.int32]

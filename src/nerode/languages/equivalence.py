@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.alphabet import Word
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import Labels, equivalence_classes
+from nerode.languages.minimisation import Labels, equivalence_classes
 from nerode.languages.operations import over_one_alphabet
 
 

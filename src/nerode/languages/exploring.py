@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.dfa import IntArray
 
 K = TypeVar("K", bound=Hashable)

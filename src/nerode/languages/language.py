@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.shown import Shown
+from nerode.core import Budget, Shown
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.sampling import sample_accepted
 
 

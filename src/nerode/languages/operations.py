@@ -12,13 +12,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, WordLike
 from nerode.languages.determinise import Edge, Nfa, determinise
 from nerode.languages.dfa import BoolArray, Dfa, IntArray
 from nerode.languages.exploring import explore
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 
 _BATCH = 4096
 """Pairs of states whose successors are looked up at a time."""

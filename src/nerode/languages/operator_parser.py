@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
-from nerode.core.errors import PatternError
+from nerode.core import PatternError
 
 T = TypeVar("T")
 

@@ -6,19 +6,16 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError, UnknownName
+from nerode.core import Budget, FormatError, InputError, UnknownName
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import BESTIARY, lookup_language
-from nerode.languages.description import FORMAT as DESCRIPTION
-from nerode.languages.description import language_from_description
+from nerode.languages.description import FORMAT as DESCRIPTION, language_from_description
 from nerode.languages.formats import FORMATS, read_language
 from nerode.languages.formats.source import read_text
 from nerode.languages.groups.word_problems import GENERATORS_SUFFIX, is_monoid_name
 from nerode.languages.language import Language
 from nerode.languages.ngrams import read_ngram_language
-from nerode.languages.ngrams.json_form import FORMAT as NGRAM_MODEL
-from nerode.languages.ngrams.json_form import MAX_BYTES
+from nerode.languages.ngrams.json_form import FORMAT as NGRAM_MODEL, MAX_BYTES
 from nerode.languages.pastltl import formula_language
 from nerode.languages.regex import regular_language
 

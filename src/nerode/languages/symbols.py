@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from nerode.core.errors import PatternError
+from nerode.core import PatternError
 from nerode.languages.alphabet import END
 
 

@@ -1,1 +1,46 @@
 """Networks that run: kernels with their plain references. torch starts here."""
+
+from nerode.models.base import Layer, State
+from nerode.models.configurations import configuration, model_config
+from nerode.models.ensembles import Ensemble
+from nerode.models.folder import read_model, save_model
+from nerode.models.model import Model, ModelConfig, build_model, part_of
+from nerode.models.surroundings import Norm, Surroundings
+from nerode.models.transitions import DenseTransition, DiagonalTransition, HouseholderTransition
+from nerode.models.weights_file import (
+    DTYPES,
+    MAX_WEIGHTS_BYTES,
+    WEIGHTS_FILE,
+    fill_weights,
+    read_bytes,
+    read_tensors,
+)
+from nerode.models.zoo import LayerConfig, all_members, find_member
+
+__all__ = [
+    "DTYPES",
+    "MAX_WEIGHTS_BYTES",
+    "WEIGHTS_FILE",
+    "DenseTransition",
+    "DiagonalTransition",
+    "Ensemble",
+    "HouseholderTransition",
+    "Layer",
+    "LayerConfig",
+    "Model",
+    "ModelConfig",
+    "Norm",
+    "State",
+    "Surroundings",
+    "all_members",
+    "build_model",
+    "configuration",
+    "fill_weights",
+    "find_member",
+    "model_config",
+    "part_of",
+    "read_bytes",
+    "read_model",
+    "read_tensors",
+    "save_model",
+]

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.transitions import Transition
 
 State = dict[str, Tensor]

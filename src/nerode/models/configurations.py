@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
-from nerode.core.registry import Registry
+from nerode.core import InputError, Reference, Registry
 from nerode.models.model import ModelConfig
 from nerode.models.surroundings import Norm, Surroundings
 from nerode.models.zoo import LayerConfig, find_member

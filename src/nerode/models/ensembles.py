@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.elman import Elman
 from nerode.models.architectures.gru import Gru
 from nerode.models.architectures.lstm import Lstm

@@ -10,9 +10,7 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import FormatError, InputError
-from nerode.core.files import write_atomically
+from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
 from nerode.models.model import Model, ModelConfig
 from nerode.models.weights_file import (
     DTYPES,

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.base import Layer, State, Trace, require_state
 from nerode.models.surroundings import Block, Norm, Surroundings, make_norm
 from nerode.models.zoo import LayerConfig

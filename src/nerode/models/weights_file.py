@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor, nn
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 
 WEIGHTS_FILE = "model.safetensors"
 MAX_WEIGHTS_BYTES = 20_000_000_000

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.refs import Reference
-from nerode.core.registry import Registry
+from nerode.core import Reference, Registry, from_mapping, to_mapping
 from nerode.models.base import Layer
 from nerode.models.surroundings import Surroundings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nerode.report.analysis_view import number
+from nerode.report.analysis_views import number
 from nerode.report.figures.heat_map import HeatMap, heat_figure
 from nerode.report.figures.line_chart import Line, LineChart, Mark, line_figure
 from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot, scatter_figure, spectrum_figure

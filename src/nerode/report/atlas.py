@@ -15,8 +15,7 @@ from nerode.report.highlights import Highlight
 from nerode.report.pages import render
 from nerode.report.trained import Trained
 from nerode.report.verdict_rows import FAMILY_ORDER, SENSE_TITLES, family_title, sense_title
-from nerode.verdict.architectures import ARCHITECTURES, Architecture
-from nerode.verdict.records import Sense
+from nerode.verdict import ARCHITECTURES, Architecture, Sense
 
 __all__ = ["AtlasEntry", "AtlasRow", "atlas_page"]
 

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nerode.core.files import write_atomically
+from nerode.core import write_atomically
 from nerode.report.atlas_entry import AtlasEntry
 
 _CODE = (".py", ".j2", ".bib")

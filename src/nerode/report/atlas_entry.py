@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.algebra.records import Profile
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from nerode.algebra import Profile
+from nerode.languages import Dfa, Language
 from nerode.report.bibliography import Bibliography
 from nerode.report.eggbox import Box
 from nerode.report.language_view import view_language
@@ -16,7 +15,7 @@ from nerode.report.network_drawing import draw_network
 from nerode.report.networks import NetworkStudy
 from nerode.report.pages import environment
 from nerode.report.verdict_rows import SENSE_TITLES, Answer, answer, families
-from nerode.verdict.records import Sense, Verdict
+from nerode.verdict import Sense, Verdict
 
 _MOST_DRAWN = 24
 """A network with more lines than this is not drawn: one would not read it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 from nerode.report.curves import Floats
 from nerode.report.diagram import Diagram
 from nerode.report.drawing import Drawing, draw_diagram

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from nerode.core.refs import Reference, Work, work
+from nerode.core import Reference, Work, work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

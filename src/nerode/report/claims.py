@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from nerode.certificates.certificate import (
-    FRAGILE,
-    RECOGNISE,
-    TESTED,
-    UNDER_NOISE,
-    VALID_PREFIXES,
-    WINDOW,
-    Claim,
-)
-from nerode.core.errors import NerodeError
+from nerode.certificates import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
+from nerode.core import NerodeError
+from nerode.languages import Language, language_hash
 from nerode.languages.bestiary import lookup_language
-from nerode.languages.description import language_hash
-from nerode.languages.language import Language
 
 
 def claim_line(claim: Claim) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 from nerode.report.diagram import Diagram
 from nerode.report.labelling import Label, place_labels, states_under
 from nerode.report.layout import place

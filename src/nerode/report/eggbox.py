@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.algebra.eggbox import EggBox, EggBoxCell, eggbox
-from nerode.algebra.green import Green
-from nerode.algebra.j_order import j_levels
-from nerode.languages.alphabet import Alphabet
+from nerode.algebra import EggBox, EggBoxCell, Green, eggbox, j_levels
+from nerode.languages import Alphabet
 from nerode.report.lettering import shorten
 
 MAX_ROWS = 7

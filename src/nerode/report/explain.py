@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nerode.algebra.records import Profile
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from nerode.algebra import Profile
+from nerode.languages import Dfa, Language
 from nerode.report.bibliography import Bibliography
 from nerode.report.eggbox import Box
 from nerode.report.language_view import view_language
@@ -14,7 +13,7 @@ from nerode.report.lettering import shorten
 from nerode.report.networks import NetworkStudy
 from nerode.report.pages import render
 from nerode.report.verdict_rows import families, sense_title
-from nerode.verdict.records import Sense, Verdict, VerdictTable
+from nerode.verdict import Sense, Verdict, VerdictTable
 
 
 def explain_page(

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nerode.algebra.classes.table import CLASSES
-from nerode.algebra.records import CounterWitness, Membership, Profile
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from nerode.algebra import CounterWitness, Membership, Profile
+from nerode.algebra.classes import CLASSES
+from nerode.languages import Alphabet, Dfa, Language
 from nerode.report.automaton_svg import Figure, automaton_figure
 from nerode.report.bibliography import Bibliography, Citation
 from nerode.report.eggbox import Box

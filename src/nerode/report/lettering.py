@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection
 
-from nerode.languages.alphabet import Alphabet
+from nerode.languages import Alphabet
 
 FONT_SIZE = 13.0
 LINE_HEIGHT = 16.0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.compiler.display import network_parts
-from nerode.compiler.network import Network
+from nerode.network import Network, network_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from nerode.algebra.records import Profile
-from nerode.certificates.certificate import (
+from nerode.algebra import Profile
+from nerode.certificates import (
     ANY_ORDER,
     DTYPES,
     EXACT,
@@ -21,18 +21,13 @@ from nerode.certificates.certificate import (
     Claim,
     Refutation,
     Unproved,
+    certify,
 )
-from nerode.certificates.certify import certify
-from nerode.compiler.construction import Options
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, NotCompilable
-from nerode.languages.language import Language
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.classes import State
-from nerode.verdict.decide import collect_facts
-from nerode.verdict.records import Task
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, NotCompilable
+from nerode.languages import Language
+from nerode.network import Network
+from nerode.verdict import ARCHITECTURES, State, Task, collect_facts
 
 TARGETS = (
     "diagonal",

@@ -7,12 +7,11 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from nerode.algebra.profile import profile
-from nerode.certificates.certificate import Certificate
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from nerode.algebra import profile
+from nerode.certificates import Certificate
+from nerode.core import Budget
+from nerode.languages import Dfa, Language
+from nerode.network import Network
 from nerode.report.automaton_svg import automaton_figure
 from nerode.report.bibliography import Bibliography
 from nerode.report.claims import claim_line
@@ -20,7 +19,7 @@ from nerode.report.network_drawing import draw_network
 from nerode.report.pages import environment
 from nerode.report.training_runs import share
 from nerode.report.verdict_rows import SENSE_TITLES, families
-from nerode.verdict.records import Sense, Verdict, VerdictTable
+from nerode.verdict import Sense, Verdict, VerdictTable
 
 RUN = "nerode-run"
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nerode.core.errors import InputError
-from nerode.core.files import write_atomically
+from nerode.core import InputError, write_atomically
 from nerode.report.figures.bars import BarChart
 from nerode.report.figures.heat_map import HeatMap
 from nerode.report.figures.length_curves import LengthCurves

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.report.figures.length_curves import Published
 from nerode.report.run_groups import ModelGroup, TaskGroup
 from nerode.report.run_theory import architectures_of
-from nerode.reproduce.papers import PAPERS
-from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
+from nerode.reproduce import PAPERS, Cell, Lengths, Line, Paper, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

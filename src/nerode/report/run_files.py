@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.report.training_runs import MEASURES
-from nerode.sweeps.store import RESULT, RunStore, read_metrics, read_result
+from nerode.sweeps import RESULT, RunStore, read_metrics, read_result
 
 RUN_FORMAT = "nerode-run"
 ANALYSIS_FORMAT = "nerode-analysis-1"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.report.bibliography import Bibliography
 from nerode.report.figures.bars import Bar, BarChart
 from nerode.report.figures.dynamics import dynamics_charts
@@ -20,7 +20,7 @@ from nerode.report.run_theory import TheoryOfRuns, works_of
 from nerode.report.stream_margins import stream_chart
 from nerode.report.training_runs import MEASURES
 from nerode.report.verdict_rows import sense_title
-from nerode.verdict.records import Sense
+from nerode.verdict import Sense
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

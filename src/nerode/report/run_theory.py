@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nerode.core.budget import Budget
-from nerode.core.errors import NerodeError, UnknownName
-from nerode.core.refs import Reference
+from nerode.core import Budget, NerodeError, Reference, UnknownName
+from nerode.languages import Language, resolve_language
 from nerode.languages.groups import finite_monoid
-from nerode.languages.language import Language
-from nerode.languages.resolve import resolve_language
 from nerode.report.figures.length_curves import Theory
 from nerode.report.run_groups import ModelGroup, TaskGroup
-from nerode.verdict.architectures import Architecture, find_architecture
-from nerode.verdict.decide import decide
-from nerode.verdict.records import Sense, Status, Task, Verdict
+from nerode.verdict import Architecture, Sense, Status, Task, Verdict, decide, find_architecture
 
 _LANGUAGES = {
     "parity": ("parity", Task.RECOGNISE),

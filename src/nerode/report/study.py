@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nerode.algebra.green import green
-from nerode.algebra.monoid import transition_monoid
-from nerode.algebra.profile import profile as algebra_profile
-from nerode.algebra.records import Profile
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from nerode.algebra import Profile, green, profile as algebra_profile, transition_monoid
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa, Language
 from nerode.report.eggbox import Box, eggboxes_of
 from nerode.report.networks import NetworkStudy, study_networks
-from nerode.verdict.decide import decide
-from nerode.verdict.records import Task, VerdictTable
+from nerode.verdict import Task, VerdictTable, decide
 
 _EGGBOX_ELEMENTS = 5_000
 """Monoids above this size are not drawn; their D-classes would not be readable."""

@@ -11,10 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from nerode.algebra.records import Profile
-from nerode.languages.language import Language
+from nerode.algebra import Profile
+from nerode.languages import Language
 from nerode.report.notation import visible
-from nerode.verdict.records import Sense, Status, Verdict, VerdictTable
+from nerode.verdict import Sense, Status, Verdict, VerdictTable
 
 _MARKS = {Status.YES: ("✓", "green"), Status.NO: ("✗", "red"), Status.OPEN: ("?", "yellow")}
 

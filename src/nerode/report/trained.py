@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core.errors import FormatError, UnknownName
-from nerode.verdict.architectures import find_architecture
+from nerode.core import FormatError, UnknownName
+from nerode.verdict import find_architecture
 
 REPRODUCTION = "nerode-reproduction"
 RUN = "nerode-run"

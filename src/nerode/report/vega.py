@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report.pages import environment
 
 Json = dict[str, Any]

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nerode.report.bibliography import Bibliography, Citation
-from nerode.verdict.architectures import ARCHITECTURES, Architecture
-from nerode.verdict.classes import Gates, Recurrence, Transition
-from nerode.verdict.records import Sense, Status, Verdict
+from nerode.verdict import ARCHITECTURES, Architecture, Gates, Recurrence, Sense, Status, Transition, Verdict
 
 SENSE_TITLES: Mapping[Sense, str] = {
     Sense.FINITE_PRECISION: "finite precision",

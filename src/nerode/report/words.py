@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language, Legal
+from nerode.languages import Language, Legal, Word
 
 _MAX_CONFIGURATIONS = 3_000
 _MAX_STEPS = 20_000

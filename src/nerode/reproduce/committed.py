@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import FormatError
-from nerode.core.files import write_atomically
+from nerode.core import FormatError, write_atomically
 from nerode.reproduce.results import FORMAT, VERSION, TableResult
 
 

@@ -9,24 +9,17 @@ from typing import Any
 
 import torch
 
-from nerode.certificates.certificate import UNDER_NOISE, Certificate, Claim, Refutation, Unproved
-from nerode.certificates.certify import certify
-from nerode.compiler.construction import Options
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.core.errors import BudgetExceeded, NotCompilable
-from nerode.languages.language import Language
-from nerode.languages.resolve import resolve_language
-from nerode.models.compiled.model import CompiledModel
-from nerode.models.load import load_model
+from nerode.certificates import UNDER_NOISE, Certificate, Claim, Refutation, Unproved, certify
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, NotCompilable, to_mapping
+from nerode.languages import Language, resolve_language
+from nerode.models.compiled import CompiledModel, load_model
+from nerode.network import Network
 from nerode.reproduce.readings import lengths_to_test
 from nerode.reproduce.records import Lengths, Line, Noise, Reading
-from nerode.tasks.formal.language_task import LanguageSettings
-from nerode.tasks.prediction import Prediction
-from nerode.tasks.task import Task
-from nerode.training.evaluation import draw_tests
+from nerode.tasks import Prediction, Task
+from nerode.tasks.formal import LanguageSettings
+from nerode.training import draw_tests
 
 _WORDS = 100
 """Words of each length."""

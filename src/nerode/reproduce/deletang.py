@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
 from nerode.reproduce.small_models import small_model, spec
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.reproduce.memory_copying import FIGURE_1, TABLE_3
 from nerode.reproduce.memory_counting import FIGURE_2, FIGURE_3, TABLE_4, TABLE_5
 from nerode.reproduce.memory_tracking import TABLE_1, TABLE_2

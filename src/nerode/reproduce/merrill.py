@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.reproduce.memory_tracking import ARCHITECTURES
 from nerode.reproduce.printed import TICKS
 from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.reproduce.records import Cell, Finding, Line, Paper, Table
 
 _SGD = {"name": "sgd", "rate": 1e-3, "decay": 0.0}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.core.errors import UnknownName
-from nerode.core.registry import Registry
+from nerode.core import Registry, UnknownName
 from nerode.reproduce.deletang import DELETANG
 from nerode.reproduce.grazzi import GRAZZI
 from nerode.reproduce.memory import MEMORY

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.reproduce.results import CellResult, LineResult
 from nerode.reproduce.theory import theory_of
 

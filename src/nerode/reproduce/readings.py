@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.reproduce.records import AxisValue, Finding, Lengths, Line, Measure, Noise, Reading
-from nerode.tasks.task import Task
-from nerode.training.evaluation import require_tests
-from nerode.training.record import RunRecord
+from nerode.tasks import Task
+from nerode.training import RunRecord, require_tests
 
 _LENGTHS_OF_A_RANGE = 4
 """Lengths that stand for a range, its ends among them."""

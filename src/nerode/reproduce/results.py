@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from nerode.core.config import to_mapping
+from nerode.core import to_mapping
 from nerode.reproduce.theory import Theory
 
 FORMAT = "nerode-reproduction"

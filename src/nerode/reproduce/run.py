@@ -15,16 +15,9 @@ from nerode.reproduce.readings import lengths_to_test, read_value, readings_of
 from nerode.reproduce.records import Cell, Finding, Lengths, Line, Paper, Table
 from nerode.reproduce.results import CellResult, LineResult, TableResult
 from nerode.reproduce.theory import theory_of
-from nerode.sweeps.driver import run_sweep
-from nerode.sweeps.local import LocalExecutor
-from nerode.sweeps.runner import Job, Outcome
-from nerode.sweeps.store import RunStore
+from nerode.sweeps import Job, LocalExecutor, Outcome, RunStore, run_sweep
 from nerode.sweeps.training_runs import NAME
-from nerode.training.environment import describe_environment
-from nerode.training.record import RunRecord
-from nerode.training.run_folder import read_run
-from nerode.training.spec import TrainSpec
-from nerode.training.spec_sources import merge
+from nerode.training import RunRecord, TrainSpec, describe_environment, merge, read_run
 
 Watch = Callable[[str], None]
 """Is told in one line what has ended."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.reproduce.printed import percent_cells
 from nerode.reproduce.records import AxisValue, Cell, Lengths, Line, Paper, Reading, Table
 from nerode.reproduce.small_models import small_model, spec

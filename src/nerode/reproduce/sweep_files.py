@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.reproduce.records import Line, Paper, Table
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from nerode.core.budget import Budget
-from nerode.languages.resolve import resolve_language
-from nerode.verdict.decide import decide
-from nerode.verdict.records import Sense, Task, VerdictTable
+from nerode.core import Budget
+from nerode.languages import resolve_language
+from nerode.verdict import Sense, Task, VerdictTable, decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

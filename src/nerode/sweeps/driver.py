@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.sweeps.index import list_runs
 from nerode.sweeps.lock import locked
 from nerode.sweeps.runner import Executor, Job, Outcome, Watch

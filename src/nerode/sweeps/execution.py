@@ -7,7 +7,7 @@ import time
 import traceback
 from contextlib import suppress
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.sweeps.runner import Job, Outcome, Runner
 from nerode.sweeps.store import RunStore
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.sweeps.store import RESULT, SPEC, RunStore, read_result, read_spec
 
 INDEX = ".index.jsonl"

@@ -13,8 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import InputError
+from nerode.core import InputError, from_mapping, to_mapping
 from nerode.sweeps.runner import Job, Outcome, Watch
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import InputError
+from nerode.core import InputError, from_mapping, to_mapping
 from nerode.sweeps.disk import Disk
 from nerode.sweeps.owner import Owner, current_owner
 

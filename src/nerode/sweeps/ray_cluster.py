@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import InputError
+from nerode.core import InputError, from_mapping, to_mapping
 from nerode.sweeps.execution import execute
 from nerode.sweeps.runner import Job, Outcome, Watch, load_runner
 from nerode.sweeps.store import RunStore

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.sweeps.store import RunOutput
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import FormatError, InputError, UnknownName
+from nerode.core import FormatError, InputError, UnknownName
 from nerode.sweeps.runner import Job, Runner
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.sweeps.export import flatten
 from nerode.sweeps.index import Outline
 from nerode.sweeps.store import RunStore, read_metrics

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.sweeps.store import RunOutput
-from nerode.training.loop import train
-from nerode.training.run_folder import CHECKPOINT, MODEL, write_model
-from nerode.training.spec import TrainSpec
+from nerode.training import CHECKPOINT, MODEL, TrainSpec, train, write_model
 
 NAME = "nerode.sweeps.training_runs:TRAINING"
 

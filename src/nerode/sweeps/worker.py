@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 from typing import TextIO
 
-from nerode.core.config import from_mapping, to_mapping
+from nerode.core import from_mapping, to_mapping
 from nerode.sweeps.execution import execute
 from nerode.sweeps.runner import Job, load_runner
 from nerode.sweeps.store import RunStore

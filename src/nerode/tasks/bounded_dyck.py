@@ -12,9 +12,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core.errors import InputError, UnknownName
-from nerode.core.refs import Reference
-from nerode.languages.sampling.counters import even_half
+from nerode.core import InputError, Reference, UnknownName
+from nerode.languages.sampling import even_half
 from nerode.tasks.formal.balanced import Bools, last_open, with_kinds
 from nerode.tasks.lengths import require_range
 from nerode.tasks.table import TaskKind, register_task

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.tasks.patterns import PatternSettings, PatternTask
 from nerode.tasks.table import TaskKind, register_task
 

@@ -16,8 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core.errors import InputError, UnknownName
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference, UnknownName
 from nerode.tasks.phase_alignment import phase_alignment
 from nerode.tasks.table import TaskKind, register_task
 from nerode.tasks.task import Answer, Axis, Batch, Memory, Task

@@ -8,11 +8,8 @@ from typing import Literal
 import numpy as np
 import torch
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
-from nerode.languages.language import Language, RegularLanguage
-from nerode.languages.operations import prefix_closure
-from nerode.languages.resolve import resolve_language
+from nerode.core import InputError, Reference
+from nerode.languages import Language, RegularLanguage, prefix_closure, resolve_language
 from nerode.languages.sampling import sample_prefix_batch
 from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, presets
 from nerode.tasks.formal.source import MOST_STATES, AutomatonWords

@@ -13,10 +13,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.core.files import write_atomically
-from nerode.core.rng import stream
+from nerode.core import InputError, stream, to_mapping, write_atomically
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS, Batch, Split, Task
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.core.errors import InputError, UnknownName
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference, UnknownName
 from nerode.tasks.flip_flop_streams import IGNORE, READ, WRITE, ZERO, survey
 from nerode.tasks.lengths import require_range
 from nerode.tasks.table import TaskKind, register_task

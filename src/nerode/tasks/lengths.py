@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Labels = Literal["all", "last"]
 """An answer at each position where one is defined, or one at the end."""

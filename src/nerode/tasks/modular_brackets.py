@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.tasks.lengths import counted, require_range
 from nerode.tasks.modular_arithmetic import OPERATORS, require_modulus, symbols
 from nerode.tasks.regular import TEST_LENGTHS

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, all_positions, presets
 from nerode.tasks.table import TaskKind, register_task
 from nerode.tasks.task import Batch

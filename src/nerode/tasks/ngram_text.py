@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.tasks.formal.language_task import LanguageSettings
 from nerode.tasks.formal.source import AutomatonWords
 from nerode.tasks.next_token import NextToken

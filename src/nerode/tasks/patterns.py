@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.tasks.task import Axis, Batch, Memory, Task
 
 _MULTIPLES = (1, 2, 5, 10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, all_positions, presets
 from nerode.tasks.table import TaskKind, register_task
 from nerode.tasks.task import Batch

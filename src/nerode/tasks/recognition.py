@@ -7,12 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
-from nerode.core.rng import stream
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language, RegularLanguage
-from nerode.languages.resolve import resolve_language
+from nerode.core import InputError, Reference, stream
+from nerode.languages import Dfa, Language, RegularLanguage, resolve_language
 from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, presets
 from nerode.tasks.formal.near_misses import near_misses
 from nerode.tasks.lengths import Labels, counted

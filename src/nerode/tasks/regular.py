@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.tasks.lengths import Labels, counted, require_range
 from nerode.tasks.table import TaskKind, register_task
 from nerode.tasks.task import Batch, Memory, Task

@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 from nerode.tasks.lengths import require_range
 from nerode.tasks.table import TaskKind, register_task

@@ -8,11 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import UnknownName
-from nerode.core.refs import Reference
-from nerode.core.registry import Registry
-from nerode.languages.resolve import looks_like_a_file
+from nerode.core import Reference, Registry, UnknownName, from_mapping, to_mapping
+from nerode.languages import looks_like_a_file
 from nerode.tasks.task import Task
 
 
@@ -87,7 +84,7 @@ def register_task(kind: TaskKind, **presets: Mapping[str, Any]) -> TaskKind:
 
 def find_task(name: str) -> tuple[TaskKind, Mapping[str, Any]]:
     """Returns the kind that a name stands for and the settings that the name fixes."""
-    import nerode.tasks.all_tasks  # noqa: F401  (fills the table)
+    import nerode.tasks.rows  # noqa: F401  (fills the table)
 
     name = name.lower()
     if name in PRESETS:
@@ -100,6 +97,6 @@ def find_task(name: str) -> tuple[TaskKind, Mapping[str, Any]]:
 
 def all_tasks() -> tuple[Registry[TaskKind], dict[str, tuple[str, Mapping[str, Any]]]]:
     """Returns the kinds and the presets."""
-    import nerode.tasks.all_tasks  # noqa: F401  (fills the table)
+    import nerode.tasks.rows  # noqa: F401  (fills the table)
 
     return KINDS, PRESETS

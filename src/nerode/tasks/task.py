@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 
 Answer = Callable[[Tensor, Any], tuple[Tensor, Any]]
 """What a model does: scores and the next state from inputs and a state, None for the first."""

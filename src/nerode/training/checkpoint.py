@@ -16,9 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import FormatError, InputError
-from nerode.core.files import write_atomically
+from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
 from nerode.training.record import Divergence, HistoryRow
 
 _HEADER = "nerode-checkpoint"

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
-from nerode.tasks.task import Batch, Split, Task
+from nerode.core import InputError, stream
+from nerode.tasks import Batch, Split, Task
 from nerode.training.spec import RunSpec
 
 _VALIDATION_LENGTHS = 8

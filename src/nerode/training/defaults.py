@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.core.errors import InputError
-from nerode.models.configurations import model_config
+from nerode.core import InputError
+from nerode.models import model_config
 from nerode.training.spec import TrainSpec
 from nerode.training.spec_sources import merge
 

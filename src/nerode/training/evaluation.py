@@ -13,9 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
-from nerode.tasks.task import Batch, Task
+from nerode.core import InputError, stream
+from nerode.tasks import Batch, Task
 from nerode.training.scores import AxisScore, LengthScore, Tally
 
 PART = 2048

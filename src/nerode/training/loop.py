@@ -18,9 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.core.rng import stream
-from nerode.models.weights_file import DTYPES
-from nerode.tasks.task import Batch
+from nerode.core import stream
+from nerode.models import DTYPES
+from nerode.tasks import Batch
 from nerode.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from nerode.training.data import curriculum_batches, training_data, validation_batches
 from nerode.training.environment import describe_environment

@@ -9,14 +9,17 @@ from typing import Any, Literal
 
 from torch import nn
 
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
-from nerode.models.configurations import configuration, model_config
-from nerode.models.model import ModelConfig, build_model
-from nerode.models.surroundings import Norm, Surroundings
-from nerode.models.zoo import LayerConfig
-from nerode.tasks.task import Task
+from nerode.core import InputError, stream, to_mapping
+from nerode.models import (
+    LayerConfig,
+    ModelConfig,
+    Norm,
+    Surroundings,
+    build_model,
+    configuration,
+    model_config,
+)
+from nerode.tasks import Task
 from nerode.training.own_models import build_seeded, builder_file, import_builder
 
 Build = Callable[[Task], nn.Module]

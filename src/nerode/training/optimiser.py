@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.training.spec import OptimiserSpec
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
-from nerode.tasks.task import Task
+from nerode.core import InputError
+from nerode.tasks import Task
 
 
 def import_builder(name: str) -> Callable[[Task], nn.Module]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import FormatError, InputError
-from nerode.core.shown import Shown
+from nerode.core import FormatError, InputError, Shown, from_mapping, to_mapping
 from nerode.training.scores import AxisScore, LengthScore
 from nerode.training.spec import Measure
 

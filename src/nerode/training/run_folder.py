@@ -22,10 +22,8 @@ from typing import Any
 from safetensors.torch import save
 from torch import nn
 
-from nerode.core.errors import FormatError, InputError
-from nerode.core.files import write_atomically
-from nerode.models.folder import save_model
-from nerode.models.model import Model
+from nerode.core import FormatError, InputError, write_atomically
+from nerode.models import Model, save_model
 from nerode.training.loop import Watch, train
 from nerode.training.model_spec import Build
 from nerode.training.record import RunRecord

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
-from nerode.tasks.task import Batch, Task
+from nerode.core import InputError
+from nerode.tasks import Batch, Task
 from nerode.training.spec import Measure
 
 

@@ -8,9 +8,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import InputError
-from nerode.tasks.table import TaskConfig
+from nerode.core import InputError, from_mapping, to_mapping
+from nerode.tasks import TaskConfig
 from nerode.training.model_spec import ModelSpec
 
 Measure = Literal["token", "sequence", "final", "scaled"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
-from nerode.models.ensembles import Ensemble
-from nerode.models.model import Model
+from nerode.core import InputError
+from nerode.models import Ensemble, Model
 from nerode.training.evaluation import run
 from nerode.training.loop import Trainer, Watch, torch_threads
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates

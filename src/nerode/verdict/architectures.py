@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.core.refs import Reference
-from nerode.core.registry import Registry
+from nerode.core import Reference, Registry
 from nerode.verdict.classes import (
     ArchitectureClass,
     Gates,

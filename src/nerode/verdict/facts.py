@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nerode.algebra.records import COMPUTED, GroupInside, GroupStructure, Profile
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.counters import CounterLanguage
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
+from nerode.algebra import COMPUTED, GroupInside, GroupStructure, Profile
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import CounterLanguage, Dfa, Language
 from nerode.verdict.conditions import Condition
 from nerode.verdict.records import DTYPES, Task
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from nerode.core.errors import InputError, UnknownName
-from nerode.core.refs import Reference
-from nerode.core.shown import Shown
+from nerode.core import InputError, Reference, Shown, UnknownName
 
 
 class Sense(StrEnum):

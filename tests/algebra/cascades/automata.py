@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from nerode.algebra.counters import find_counter
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.languages import Alphabet, Dfa, minimise
 
 LETTERS = "abcdefgh"
 

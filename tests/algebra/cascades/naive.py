@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from nerode.algebra.cascades.commands import Add, Permute, Reset
 from nerode.algebra.cascades.lookups import Lookup
 from nerode.algebra.cascades.records import Cascade
-from nerode.languages.alphabet import Word
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa, Word
 
 
 def lookup_value(cascade: Cascade, number: int, world: dict[str, Sequence[int]]) -> int:

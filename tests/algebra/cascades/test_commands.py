@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nerode.algebra.cascades.commands import HOLD, Add, Command, Permute, Reset
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 @pytest.mark.parametrize(

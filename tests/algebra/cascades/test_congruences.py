@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.algebra.cascades.congruences import generated_congruence, separating_congruences
 from nerode.algebra.components import Rows
+from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
 from tests.strategies import dfas
 
 

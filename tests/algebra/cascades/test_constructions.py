@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.algebra.cascades.by_components import component_cascade
 from nerode.algebra.cascades.holonomy import holonomy_cascade
@@ -16,12 +15,9 @@ from nerode.algebra.cascades.quotients import quotient_cascade
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.serial_quotients import tower_cascade
 from nerode.algebra.cascades.verification import verify_cascade
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Alphabet, Dfa, minimise
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
 from tests.algebra.cascades.automata import COUNTER_FREE, partially_ordered, with_group
 from tests.algebra.cascades.naive import assert_runs
 from tests.strategies import dfas

@@ -10,8 +10,7 @@ import pytest
 from nerode.algebra.cascades.group_coordinates import AbelianFactor, GroupCoordinates
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import Permutation, compose
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 
 
 def cycle(*points: int, n: int) -> Permutation:

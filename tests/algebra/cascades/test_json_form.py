@@ -10,7 +10,7 @@ import pytest
 from nerode.algebra.cascades.json_form import cascade_from_json, cascade_to_json
 from nerode.algebra.cascades.portfolio import decompose
 from nerode.algebra.cascades.solvable import decompose_general, decompose_solvable
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.test_records import ab_star
 

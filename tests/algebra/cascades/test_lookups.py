@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nerode.algebra.cascades.lookups import Lookup, Row, letter, old
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 def table(**changes: Any) -> Lookup:

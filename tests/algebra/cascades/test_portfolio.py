@@ -13,11 +13,9 @@ from nerode.algebra.cascades.skeleton import Skeleton
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import whole_action
 from nerode.algebra.counters import is_counter
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Dfa, minimise
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
 from tests.algebra.cascades.automata import COUNTER_FREE, planted_cascade
 from tests.algebra.cascades.naive import assert_runs
 

@@ -12,7 +12,7 @@ from nerode.algebra.cascades.commands import HOLD, Add, Permute, Reset
 from nerode.algebra.cascades.lookups import Lookup, Row, Source, letter, lookup, new, old
 from nerode.algebra.cascades.records import Cascade, Configuration, Level
 from nerode.algebra.cascades.solvable import decompose_general
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.naive import naive_trace
 

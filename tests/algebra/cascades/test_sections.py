@@ -6,8 +6,7 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.cascades.sections import Levels, join_sections, largest_matching
 from nerode.algebra.cascades.skeleton import NOWHERE, Skeleton

@@ -11,11 +11,9 @@ from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import NOWHERE, Skeleton
 from nerode.algebra.components import component_actions, whole_action
 from nerode.algebra.counters import find_counter
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa, minimise
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
 from tests.algebra.semigroups import semigroup
 from tests.strategies import dfas
 

@@ -13,12 +13,9 @@ from nerode.algebra.cascades.refusals import NotSolvable
 from nerode.algebra.cascades.solvable import decompose_general, decompose_solvable
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.groups_inside import groups_inside
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Alphabet, Dfa, minimise
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
 from tests.algebra.cascades.automata import COUNTER_FREE, uniform, with_group
 from tests.algebra.cascades.naive import assert_runs
 

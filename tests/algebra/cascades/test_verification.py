@@ -15,10 +15,9 @@ from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.solvable import decompose_general
 from nerode.algebra.cascades.sweep import LevelSweep
 from nerode.algebra.cascades.verification import CascadeMismatch, verify_cascade
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, NerodeError
+from nerode.core import Budget, BudgetExceeded, NerodeError
+from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
 from tests.algebra.cascades.automata import COUNTER_FREE
 from tests.algebra.cascades.naive import naive_trace
 

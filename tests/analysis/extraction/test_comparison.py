@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import nerode as nr
 from nerode.analysis.extraction.comparison import acceptor, find_difference, theory_of
@@ -16,9 +15,8 @@ from nerode.analysis.extraction.question import (
     class_question,
     language_question,
 )
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.alphabet import Alphabet
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Alphabet
 from nerode.languages.equivalence import distinguishing_word
 
 AB = Alphabet(("a", "b"))

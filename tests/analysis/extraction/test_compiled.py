@@ -6,14 +6,13 @@ import pytest
 
 import nerode as nr
 from nerode.analysis.extraction.exact import close_network
-from nerode.analysis.extraction.extract import extract
+from nerode.analysis.extraction.extraction import extract
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.probing import Probe
 from nerode.analysis.extraction.question import language_question
 from nerode.analysis.subject import Subject
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.models.load import load_model
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.models.compiled import load_model
 
 LANGUAGES = [f"tomita-{i}" for i in range(1, 8)]
 METHODS = [("exact", False), ("cluster", False), ("lstar", False), ("lstar", True), ("kv", True)]

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.analysis.extraction.moore import Moore
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.minimise import minimise
+from nerode.core import InputError
+from nerode.languages import Alphabet, minimise
 
 AB = Alphabet(("a", "b"))
 

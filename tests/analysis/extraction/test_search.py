@@ -10,7 +10,7 @@ from torch import nn
 
 import nerode as nr
 from nerode.analysis.extraction.clustering import ClusterSettings, extract_by_clusters
-from nerode.analysis.extraction.extract import extract
+from nerode.analysis.extraction.extraction import extract
 from nerode.analysis.extraction.learning import extract_by_queries
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine
@@ -18,10 +18,9 @@ from nerode.analysis.extraction.probing import Probe, find_failures, systematic_
 from nerode.analysis.extraction.product_search import ProductSettings, find_counterexample
 from nerode.analysis.extraction.question import LanguageTarget, language_question
 from nerode.analysis.subject import Subject
-from nerode.core.errors import InputError, UnknownName
-from nerode.models.configurations import model_config
-from nerode.models.load import load_model
-from nerode.models.model import build_model
+from nerode.core import InputError, UnknownName
+from nerode.models import build_model, model_config
+from nerode.models.compiled import load_model
 
 from .test_comparison import machine_of
 from .trained import trained

@@ -7,8 +7,8 @@ import pytest
 
 from nerode.analysis.extraction.question import OUTSIDE, UNASKED, bits_text
 from nerode.analysis.extraction.task_questions import question_of
-from nerode.core.errors import InputError
-from nerode.tasks.table import TaskConfig
+from nerode.core import InputError
+from nerode.tasks import TaskConfig
 
 TASKS = {
     "parity": 9,

@@ -7,13 +7,13 @@ import copy
 import pytest
 
 import nerode as nr
-from nerode.analysis.extraction.extract import extract
+from nerode.analysis.extraction.extraction import extract
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.probing import Probe
 from nerode.analysis.extraction.question import language_question
 from nerode.analysis.extraction.task_questions import question_of
 from nerode.analysis.subject import Subject
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.equivalence import distinguishing_word
 
 from .trained import trained

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 
 from nerode.analysis.subject import Subject
-from nerode.training.loop import train
-from nerode.training.spec import TrainSpec
+from nerode.training import TrainSpec, train
 
 
 @functools.cache

@@ -7,10 +7,10 @@ import torch
 
 from nerode.analysis.subject import Subject
 from nerode.languages.groups import finite_monoid
-from nerode.models.architectures.orthogonal import Orthogonal
-from nerode.models.model import Model, ModelConfig
-from nerode.models.zoo import LayerConfig
-from nerode.tasks.state_tracking import StateTracking, StateTrackingSettings
+from nerode.models import LayerConfig, Model, ModelConfig
+from nerode.models.architectures import Orthogonal
+from nerode.tasks import StateTracking
+from nerode.tasks.state_tracking import StateTrackingSettings
 
 
 def regular(name: str) -> np.ndarray:

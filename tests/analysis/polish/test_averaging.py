@@ -5,7 +5,7 @@ import pytest
 
 from nerode.analysis.polish.averaging import average, block_defects, complete_table, nearest_orthogonal
 from nerode.analysis.polish.learned import read_learned
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from tests.analysis.polish.planted import planted, points, regular, turned, turns
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from nerode.analysis.polish.exact_parts import NoExactForm, exact_parts, invert, multiply
 from nerode.analysis.polish.learned import LetteredGroup
-from nerode.core.exact import root_of_unity, square_root, to_complex
+from nerode.core import root_of_unity, square_root, to_complex
 from nerode.languages.groups import finite_monoid
 from tests.analysis.polish.planted import points, regular, turned, turns
 

@@ -10,14 +10,12 @@ import torch
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.pipeline import polish
 from nerode.analysis.subject import Subject, load_subject
-from nerode.certificates.representation_checker import check_polished
-from nerode.certificates.representation_files import CERTIFICATE
-from nerode.core.errors import InputError
-from nerode.models.architectures.orthogonal import Orthogonal
-from nerode.models.configurations import model_config
-from nerode.models.model import Model, build_model
-from nerode.tasks.state_tracking import StateTracking, StateTrackingSettings
-from nerode.tasks.table import TaskConfig
+from nerode.certificates import CERTIFICATE, check_polished
+from nerode.core import InputError
+from nerode.models import Model, build_model, model_config
+from nerode.models.architectures import Orthogonal
+from nerode.tasks import StateTracking, TaskConfig
+from nerode.tasks.state_tracking import StateTrackingSettings
 from tests.analysis.polish.planted import planted, points, regular, turned, turns
 
 

@@ -18,15 +18,12 @@ from nerode.analysis.proofs.certifying import CertifySettings, prove_model
 from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, draw_words, fine_tune
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.proofs.trained_network import trained_network
-from nerode.certificates.certificate import UNDER_NOISE, Unproved, certificate_to_json
-from nerode.certificates.checker import check
-from nerode.certificates.state_boxes import certify_state_boxes
-from nerode.compiler.json_form import network_hash, network_to_json
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.core.rng import stream
+from nerode.certificates import UNDER_NOISE, Unproved, certificate_to_json, certify_state_boxes, check
+from nerode.core import BudgetExceeded, InputError, stream
+from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import describe_language, language_hash
-from nerode.tasks.table import TaskConfig
+from nerode.network import network_hash, network_to_json
+from nerode.tasks import TaskConfig
 from tests.analysis.proofs.test_trained_network import make_model
 
 QUICK = CertifySettings(
@@ -101,7 +98,7 @@ def changed_weight(proof):
 
 
 def test_a_network_that_was_trained_on_another_language_is_not_certified(proof):
-    from nerode.languages.language import RegularLanguage
+    from nerode.languages import RegularLanguage
     from nerode.languages.operations import complement
 
     other = RegularLanguage(

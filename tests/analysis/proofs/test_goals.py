@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from nerode.analysis.proofs.goals import Goal, goal_of
-from nerode.certificates.certificate import PREDICT, RECOGNISE
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
-from nerode.languages.language import Legal
-from nerode.tasks.table import TaskConfig
+from nerode.certificates import PREDICT, RECOGNISE
+from nerode.core import InputError, stream
+from nerode.languages import Legal
+from nerode.tasks import TaskConfig
 
 
 @pytest.mark.parametrize(

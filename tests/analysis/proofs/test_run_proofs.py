@@ -7,9 +7,9 @@ import json
 import pytest
 
 from nerode.analysis.proofs.run_proofs import ATTEMPT, PROOF, attempt_lines, certify_run, certify_tables
-from nerode.core.errors import FormatError, InputError
-from nerode.models.folder import read_model
-from nerode.training.run_folder import folder_name
+from nerode.core import FormatError, InputError
+from nerode.models import read_model
+from nerode.training import folder_name
 from tests.cli.runner import run
 
 SMALL = (

@@ -15,13 +15,10 @@ from nerode.certificates.checker_network import read_network
 from nerode.certificates.checker_span_network import SpanNetwork
 from nerode.certificates.checker_spans import ONE
 from nerode.certificates.interval_network import IntervalNetwork
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_from_json, network_to_json
-from nerode.core.errors import InputError
-from nerode.models.configurations import model_config
-from nerode.models.model import Model, build_model
-from nerode.models.surroundings import Surroundings
-from nerode.tasks.table import TaskConfig
+from nerode.core import InputError
+from nerode.models import Model, Surroundings, build_model, model_config
+from nerode.network import Interpreter, network_from_json, network_to_json
+from nerode.tasks import TaskConfig
 
 CELLS = ("elman-tanh", "gru-reset-first", "lstm", "slstm")
 

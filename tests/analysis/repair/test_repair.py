@@ -11,13 +11,11 @@ from nerode.analysis.extraction.task_questions import question_of
 from nerode.analysis.repair.search import SearchSettings, find_failing_word
 from nerode.analysis.repair.training import RepairSettings, batch_of, continue_words, repair
 from nerode.analysis.subject import Subject
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
-from nerode.models.architectures.orthogonal import Orthogonal
-from nerode.models.load import load_architecture
-from nerode.models.model import Model
-from nerode.tasks.table import TaskConfig
+from nerode.core import Budget, InputError, stream
+from nerode.models import Model
+from nerode.models.architectures import Orthogonal
+from nerode.models.compiled import load_architecture
+from nerode.tasks import TaskConfig
 from tests.analysis.polish.planted import planted, turns
 
 

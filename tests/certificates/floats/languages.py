@@ -6,11 +6,8 @@ import math
 
 import torch
 
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Legal, RegularLanguage
-from nerode.models.model import Model, ModelConfig, build_model
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import LayerConfig
+from nerode.languages import Dfa, Legal, RegularLanguage
+from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, build_model
 
 LOW, HIGH, HOLD = 0, 1, 2
 NOTHING_YET = Legal(frozenset({LOW, HIGH, HOLD}), False)

@@ -7,9 +7,9 @@ import nerode as nr
 from nerode.certificates.certificate import TESTED
 from nerode.certificates.floats.agreement import agreement_claim, compare_forward, random_words
 from nerode.certificates.floats.runner import make_runner
-from nerode.core.errors import InputError
-from nerode.languages.resolve import resolve_language
-from nerode.models.load import load_model
+from nerode.core import InputError
+from nerode.languages import resolve_language
+from nerode.models.compiled import load_model
 from tests.certificates.floats.languages import register_language
 from tests.certificates.floats.modules import Register
 

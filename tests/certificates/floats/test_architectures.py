@@ -6,11 +6,10 @@ import pytest
 import torch
 
 from nerode.certificates.floats.certify import certify_module
-from nerode.core.budget import Budget
-from nerode.core.errors import NotCompilable
+from nerode.core import Budget, NotCompilable
 from nerode.languages.bestiary import find_language
-from nerode.models.load import load_architecture
-from nerode.models.zoo import find_member
+from nerode.models import find_member
+from nerode.models.compiled import load_architecture
 
 
 def certified_length(name: str, architecture: str, dtype: str) -> int | str:

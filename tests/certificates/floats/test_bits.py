@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from nerode.certificates.floats.bits import TYPES, from_rows, layout_of, nan_rows, to_rows
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 def state_of_all_types(batch):

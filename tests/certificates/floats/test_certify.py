@@ -18,12 +18,11 @@ from nerode.certificates.closure import close_jointly
 from nerode.certificates.floats.certify import certify_floats, certify_module
 from nerode.certificates.floats.recheck import METHOD
 from nerode.certificates.floats.runner import make_runner
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError, NotCompilable, UnknownName
+from nerode.core import Budget, InputError, NotCompilable, UnknownName
+from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
-from nerode.languages.resolve import resolve_language
+from nerode.models.compiled import load_model
 from nerode.models.compiled.carriers.carry import carry
-from nerode.models.load import load_model
 from tests.certificates.floats.languages import HOLD, NOTHING_YET, mamba_register, register_language
 from tests.certificates.floats.modules import BatchDependent, Register, TanhRegister
 

@@ -11,10 +11,8 @@ from nerode.certificates.floats.bits import to_rows
 from nerode.certificates.floats.closure import explore
 from nerode.certificates.floats.configurations import Configurations
 from nerode.certificates.floats.runner import as_answers, make_runner
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.language import Legal
-from nerode.languages.resolve import resolve_language
+from nerode.core import Budget, InputError
+from nerode.languages import Legal, resolve_language
 from tests.certificates.floats.languages import NOTHING_YET, register_language
 from tests.certificates.floats.modules import DyckCounter, Growing, Register, SignOfZero, TanhRegister
 

@@ -12,10 +12,9 @@ from nerode.certificates.floats.loop_search import search_loops
 from nerode.certificates.floats.loop_words import LoopWord, read_word
 from nerode.certificates.floats.prediction import predict_repetitions
 from nerode.certificates.floats.runner import make_runner
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.resolve import resolve_language
-from nerode.models.load import load_model
+from nerode.core import Budget, InputError
+from nerode.languages import resolve_language
+from nerode.models.compiled import load_model
 from tests.certificates.floats.languages import HIGH, HOLD, mamba_register, register_language
 from tests.certificates.floats.modules import DyckCounter, Register, TanhRegister
 

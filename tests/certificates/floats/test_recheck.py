@@ -5,16 +5,14 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.certificate import certificate_from_json, certificate_to_json, language_claim
 from nerode.certificates.floats.arithmetic import fingerprint
 from nerode.certificates.floats.certify import certify_module
 from nerode.certificates.floats.recheck import METHOD, recheck
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.resolve import resolve_language
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import resolve_language
 from tests.certificates.floats.languages import NOTHING_YET, register_language
 from tests.certificates.floats.modules import BatchDependent, Register, TanhRegister
 

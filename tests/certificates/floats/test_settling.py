@@ -2,14 +2,13 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.certificates.floats.runner import make_runner
 from nerode.certificates.floats.settling import Settled, settle, settle_letters
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.models.architectures.gru import Gru, GruSettings
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.models.architectures import Gru
+from nerode.models.architectures.gru import GruSettings
 from tests.certificates.floats.languages import HIGH, register_language
 from tests.certificates.floats.modules import Register, TanhRegister
 

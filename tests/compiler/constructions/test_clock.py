@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import cosine, root_of_unity
+from nerode.core import NotCompilable, cosine, root_of_unity
 from nerode.languages.regex.compile import regular_language
 from tests.compiler.agreement import assert_does, assert_points_apart, build, first_disagreement, named
 

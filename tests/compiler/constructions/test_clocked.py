@@ -3,14 +3,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given, settings
 
-from nerode.algebra.counters import find_counter
+from nerode.algebra import find_counter
 from nerode.compiler.constructions.clocked import LONGEST_CLOCK, compile_clocked, mark_positions
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Diagonal, TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.languages.language import RegularLanguage
+from nerode.core import NotCompilable
+from nerode.languages import RegularLanguage
 from nerode.languages.regex.compile import regular_language
-from nerode.verdict.facts import quasi_aperiodic
+from nerode.network import Diagonal, TimeInvariant
+from nerode.verdict import quasi_aperiodic
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import all_words, dfas
 

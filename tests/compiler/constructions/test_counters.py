@@ -1,16 +1,13 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.compiler.constructions.counters import compile_counters
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.languages.alphabet import Alphabet
+from nerode.core import NotCompilable
+from nerode.languages import START, Alphabet, CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.bestiary import find_language
-from nerode.languages.counter_machine import START, CounterMachine, CounterRule
-from nerode.languages.counters import CounterLanguage
+from nerode.network import TimeInvariant
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
 from tests.compiler.requests import build_named, counter_names, request_named
 from tests.compiler.walks import assert_follows, assert_follows_long_words, assert_predicts

@@ -2,18 +2,16 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.constructions.cyclic import circle, compile_rotation
 from nerode.compiler.cyclic_action import cyclic_action
-from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import cosine, root_of_unity
+from nerode.core import NotCompilable, cosine, root_of_unity
+from nerode.languages import RegularLanguage
 from nerode.languages.groups import word_problem
-from nerode.languages.language import RegularLanguage
 from nerode.languages.regex.compile import regular_language
+from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import (
     assert_does,
     assert_points_apart,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from nerode.compiler.pipeline import compile_language
-from nerode.languages.language import RegularLanguage
+from nerode.languages import RegularLanguage
 from tests.compiler.agreement import assert_does, build, first_disagreement, named
 from tests.strategies import dfas
 

@@ -2,7 +2,7 @@ import pytest
 
 from nerode.compiler.constructions.flip_flop import compile_flip_flop
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import NotCompilable
+from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
 from tests.compiler.agreement import assert_does, first_disagreement
 from tests.compiler.requests import build_named, request_named

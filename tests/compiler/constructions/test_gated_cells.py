@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import NotCompilable
-from nerode.languages.language import RegularLanguage
+from nerode.core import NotCompilable
+from nerode.languages import RegularLanguage
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.compiler.constructions.test_elman import SMALL
 from tests.strategies import dfas

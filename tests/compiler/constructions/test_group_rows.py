@@ -4,8 +4,7 @@ import pytest
 
 from nerode.compiler.construction import CONSTRUCTIONS
 from nerode.compiler.constructions import TABLE
-from nerode.verdict.architectures import ARCHITECTURES
-from nerode.verdict.records import Sense, Status
+from nerode.verdict import ARCHITECTURES, Sense, Status
 from nerode.verdict.theorems import THEOREMS
 from tests.compiler.agreement import request_for
 

@@ -3,17 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Factor
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import RegularLanguage
+from nerode.core import NotCompilable, to_float
+from nerode.languages import Alphabet, Dfa, RegularLanguage
+from nerode.network import Factor
+from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import (
     assert_does,
     assert_points_apart,

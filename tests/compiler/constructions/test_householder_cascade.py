@@ -5,12 +5,10 @@ import pytest
 from hypothesis import assume, given, settings
 
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Diagonal, Householder
-from nerode.core.errors import NotCompilable
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import RegularLanguage
-from nerode.verdict.facts import solvable
+from nerode.core import NotCompilable
+from nerode.languages import Alphabet, Dfa, RegularLanguage
+from nerode.network import Diagonal, Householder
+from nerode.verdict import solvable
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import dfas
 

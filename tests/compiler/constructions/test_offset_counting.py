@@ -5,12 +5,12 @@ import pytest
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.offset_counting import burst_length
-from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
-from nerode.core.exact import root_of_unity
+from nerode.core import root_of_unity
+from nerode.languages import Legal
 from nerode.languages.bestiary import lookup_language
-from nerode.languages.language import Legal
 from nerode.languages.regex.compile import regular_language
+from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import build, named
 from tests.strategies import all_words
 

@@ -3,11 +3,9 @@ from hypothesis import given, settings
 
 from nerode.compiler.construction import CONSTRUCTIONS, Options
 from nerode.compiler.constructions.past_ltl import compile_past_ltl
-from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.languages.alphabet import Alphabet
+from nerode.core import NotCompilable
+from nerode.languages import Alphabet, resolve_language
 from nerode.languages.pastltl import (
     FormulaLanguage,
     PastFormula,
@@ -19,7 +17,8 @@ from nerode.languages.pastltl import (
     temporal_subformulas,
 )
 from nerode.languages.pastltl.evaluate import truth_along
-from nerode.languages.resolve import resolve_language
+from nerode.network import TimeInvariant
+from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
 from tests.compiler.requests import star_free_request
 from tests.compiler.walks import assert_follows_long_words

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import NotCompilable
-from nerode.languages.language import RegularLanguage
+from nerode.core import NotCompilable
+from nerode.languages import RegularLanguage
 from tests.compiler.agreement import assert_does, assert_points_apart, build, first_disagreement, named
 from tests.strategies import dfas
 

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from nerode.compiler.constructions.plane_reflections import dihedral_group
-from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
-from nerode.core.exact import cosine
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
+from nerode.core import cosine
+from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.groups import word_problem
-from nerode.languages.language import RegularLanguage
+from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import (
     assert_does,
     assert_points_apart,

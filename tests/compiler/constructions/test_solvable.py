@@ -3,21 +3,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.solvable import compile_solvable, compile_two_groups
 from nerode.compiler.forms import direction
-from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.levels.codings import nearness
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Diagonal
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import cosine, root_of_unity, sine
+from nerode.core import NotCompilable, cosine, root_of_unity, sine
+from nerode.languages import RegularLanguage
 from nerode.languages.groups import word_problem
-from nerode.languages.language import RegularLanguage
-from nerode.verdict.facts import solvable
+from nerode.network import Diagonal
+from nerode.network.interpreter import Interpreter
+from nerode.verdict import solvable
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import dfas
 

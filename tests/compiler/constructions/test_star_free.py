@@ -2,15 +2,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from nerode.algebra.counters import find_counter
+from nerode.algebra import find_counter
 from nerode.compiler.constructions.star_free import compile_star_free
-from nerode.compiler.interpreter import Interpreter
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import NotCompilable
-from nerode.languages.alphabet import Alphabet
+from nerode.core import NotCompilable
+from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import RegularLanguage
+from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import assert_does, first_disagreement
 from tests.compiler.requests import build_named, request_named, star_free_names, star_free_request
 from tests.compiler.walks import assert_follows_long_words

@@ -1,13 +1,13 @@
 import pytest
 from hypothesis import given, settings
 
-from nerode.algebra.counters import find_counter
+from nerode.algebra import find_counter
 from nerode.compiler.automaton_parts import partitions
 from nerode.compiler.constructions.window_parts import compile_window_parts
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.errors import NotCompilable
+from nerode.core import NotCompilable
+from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
-from nerode.languages.language import RegularLanguage
+from nerode.network import TimeInvariant
 from tests.compiler.agreement import assert_does, first_disagreement
 from tests.compiler.requests import (
     build_named,

@@ -3,11 +3,11 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.windows import compile_window
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.recurrences import PermutationDiagonal, TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.languages.language import RegularLanguage
+from nerode.core import NotCompilable
+from nerode.languages import RegularLanguage
 from nerode.languages.regex import regular_language
+from nerode.network import PermutationDiagonal, TimeInvariant
+from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import assert_does, build
 from tests.compiler.requests import build_named, facts_of, request_named, star_free_names
 from tests.strategies import all_words, dfas

@@ -1,11 +1,9 @@
 import functools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.algebra.cascades.commands import HOLD, Add, Reset
-from nerode.algebra.cascades.solvable import decompose_solvable
+from nerode.algebra.cascades import HOLD, Add, Reset, decompose_solvable
 from nerode.compiler.levels.machine import (
     LevelMachine,
     TabledLevel,
@@ -13,10 +11,9 @@ from nerode.compiler.levels.machine import (
     tabulate,
     without_counter_resets,
 )
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
-from nerode.languages.language import RegularLanguage
 from tests.strategies import dfas, words
 
 NAMES = ["t3", "s4", "q8", "modular-arithmetic", "cycle-navigation-announced", "aaaa-star", "tomita-3"]

@@ -1,8 +1,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.representations.choice import fewest_dimensions, fewest_reflections
 from nerode.compiler.representations.matrices import apply, identity, multiply

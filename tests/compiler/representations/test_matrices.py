@@ -1,10 +1,8 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.compiler.recurrences import Factor
 from nerode.compiler.representations.matrices import (
     apply,
     block_diagonal,
@@ -13,8 +11,8 @@ from nerode.compiler.representations.matrices import (
     reflection_factors,
 )
 from nerode.compiler.representations.rotations import icosahedral_generators, reflection, rotation
-from nerode.core.errors import InputError
-from nerode.core.exact import exact_sum, inverse
+from nerode.core import InputError, exact_sum, inverse
+from nerode.network import Factor
 
 
 def product_of(factors: tuple[Factor, ...], size: int):

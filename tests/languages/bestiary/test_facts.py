@@ -15,12 +15,11 @@ from sympy.combinatorics.named_groups import (
     SymmetricGroup,
 )
 
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
+from nerode.core import InputError, stream
 from nerode.languages.bestiary import BESTIARY, find_language, suite
 from nerode.languages.bestiary.facts import FACTS, _bounded_dyck
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from tests.languages.bestiary.transition_monoid import (
     GroupProfile,
     is_aperiodic,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError, UnknownName
+from nerode.core import Budget, BudgetExceeded, InputError, UnknownName
 from nerode.languages.bestiary import BESTIARY, find_language, lookup_language, suite
 from nerode.languages.bestiary.patterns import PATTERNS, NamePattern
 from nerode.languages.language import Language

@@ -8,15 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.budget import Budget
-from nerode.core.rng import stream
+from nerode.core import Budget, stream
 from nerode.languages.bestiary import BESTIARY, find_language, lookup_language, suite
 from nerode.languages.bestiary.facts import FACTS
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from tests.languages.bestiary.transition_monoid import (
     is_aperiodic,
     monoid_elements,

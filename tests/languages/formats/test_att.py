@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError, InputError
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.att import dfa_from_att, dfa_to_att
 from nerode.languages.formats.symbol_table import table_from_text

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError
+from nerode.core import Budget, BudgetExceeded, FormatError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.dot import dfa_from_dot, dfa_to_dot
 from nerode.languages.formats.table import read_automaton

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError
+from nerode.core import Budget, BudgetExceeded, FormatError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff
 from nerode.languages.formats.table import read_automaton

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError
+from nerode.core import Budget, BudgetExceeded, FormatError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.json_format import dfa_from_json, dfa_to_json
 from nerode.languages.formats.table import read_automaton

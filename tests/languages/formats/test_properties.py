@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from automata.fa.nfa import NFA
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from nerode.core.budget import Budget
-from nerode.core.errors import NerodeError
+from nerode.core import Budget, NerodeError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import FORMATS, read_automaton, write_automaton

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.languages.formats.source import MAX_BYTES, read_text, write_text
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.formats.symbol_table import table_from_text, table_to_text
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import FORMATS, format_of, read_automaton, read_language, write_automaton
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 
 DATA = Path(__file__).parent / "data"
 SUFFIXES = [suffix for row in FORMATS.values() for suffix in row.suffixes]

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sympy.combinatorics import Permutation, PermutationGroup
 from sympy.combinatorics.named_groups import (
     AbelianGroup,
@@ -19,8 +18,7 @@ from sympy.combinatorics.named_groups import (
     SymmetricGroup,
 )
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError, UnknownName
+from nerode.core import Budget, BudgetExceeded, InputError, UnknownName
 from nerode.languages import groups
 from nerode.languages.groups import canonical_name, direct_product, is_monoid_name, monoid_order
 from nerode.languages.groups.monoid import FiniteMonoid

@@ -5,10 +5,9 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from nerode.core.errors import FormatError, NerodeError
+from nerode.core import FormatError, NerodeError
 from nerode.languages.ngrams import check_normalisation, format_arpa, parse_arpa, read_arpa, write_arpa
 from tests.languages.ngrams.arpa_texts import GOOD, arpa_texts
 

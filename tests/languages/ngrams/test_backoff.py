@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.ngrams import BOS, BackoffModel, parse_arpa
 from tests.languages.ngrams.arpa_texts import GOOD, Reference, arpa_texts

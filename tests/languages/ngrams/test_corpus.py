@@ -5,11 +5,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError, InputError
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError
 from nerode.languages.ngrams import BOS, model_from_sentences, read_corpus, seed_ngram_model, seed_templates
 
 TEXT = [("a", "b"), ("a", "a", "b"), ("b",)]

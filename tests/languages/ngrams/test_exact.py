@@ -3,10 +3,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.ngrams.exact import parse_probability
 
 

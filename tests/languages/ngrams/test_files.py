@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.languages.ngrams import read_ngram_language, seed_ngram_language, seed_ngram_model, write_model
 from tests.languages.ngrams.arpa_texts import GOOD
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.languages.ngrams import (
     model_from_json,
     model_from_sentences,

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import BudgetExceeded, InputError
 from nerode.languages.ngrams import NgramLanguage, ngram_language, parse_rules
 from nerode.languages.ngrams.lengths import LengthSampler
 

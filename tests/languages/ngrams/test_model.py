@@ -5,10 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import BudgetExceeded, InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.ngrams import BOS, NgramModel
 from nerode.languages.ngrams.model import equally_likely

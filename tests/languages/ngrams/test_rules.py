@@ -4,10 +4,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.languages.ngrams import BOS, parse_rules, read_rules, seed_ngram_model
 
 

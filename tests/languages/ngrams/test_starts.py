@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.ngrams import BOS, parse_rules, seed_ngram_model, with_starts
 
 RULES = """

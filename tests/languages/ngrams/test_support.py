@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages.ngrams import BOS, parse_rules, seed_ngram_model
 from nerode.languages.ngrams.support import support_graph
 

@@ -6,10 +6,9 @@ import time
 import pytest
 from hypothesis import given, settings
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.pastltl import Formula, PastFormula, formula_language, formula_to_dfa, holds, parse
 from nerode.languages.regex import regex_to_dfa
 from tests.languages.pastltl.strategies import formulas

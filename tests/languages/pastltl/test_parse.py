@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError, PatternError
+from nerode.core import InputError, PatternError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.pastltl import (
     Atom,

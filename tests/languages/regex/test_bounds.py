@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.regex import Expression, Regex, parse, regex_to_dfa
 from nerode.languages.regex.bounds import least_states

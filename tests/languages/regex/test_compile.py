@@ -7,11 +7,10 @@ from automata.fa.dfa import DFA
 from automata.fa.nfa import NFA
 from hypothesis import given, settings
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, PatternError
+from nerode.core import Budget, BudgetExceeded, PatternError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.regex import Expression, Regex, matches, regex_to_dfa, regular_language
 from tests.languages.automata_lib import to_automata_lib as as_automata_lib
 from tests.languages.regex.oracles import to_automata_lib

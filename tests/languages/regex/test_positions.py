@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages.regex import Complement, concat, parse, regex_to_dfa
 from nerode.languages.regex.positions import PositionAutomaton, position_automaton
 from nerode.languages.regex.simplify import simplify

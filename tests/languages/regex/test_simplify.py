@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.regex import EmptySet, Epsilon, Expression, Regex, matches, parse, to_text
 from nerode.languages.regex.simplify import simplify

@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.regex import Expression, Regex, parse, regex_to_dfa, subsets
 from nerode.languages.regex.positions import PositionAutomaton, position_automaton
 from nerode.languages.regex.simplify import simplify

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.regex import (
     MAX_REPEAT,

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.regex import Expression, Letters, Regex, concat, parse, to_text

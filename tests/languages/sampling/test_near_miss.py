@@ -4,11 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages.alphabet import Word
 from nerode.languages.dfa import Dfa
 from nerode.languages.sampling import near_miss as module

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.sampling import (

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.attention import QUERIES_AT_ONCE, Attention, AttentionSettings
 from nerode.models.parts.relative_positions import alibi_slopes, rotate
 from nerode.models.surroundings import Block, Surroundings

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.complex_diagonal import ComplexDiagonal, ComplexDiagonalSettings
 from tests.models.architectures.peers import features
 

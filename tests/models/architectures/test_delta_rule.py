@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.deltanet import DeltaNet, DeltaNetSettings
 from nerode.models.architectures.deltaproduct import DeltaProduct, DeltaProductSettings
 from nerode.models.architectures.gated_deltanet import GatedDeltaNet, GatedDeltaNetSettings

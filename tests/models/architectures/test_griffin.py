@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.griffin import BlockLinear, Griffin, GriffinSettings
 from nerode.models.base import count_numbers
 from nerode.models.zoo import find_member

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.gru import Gru, GruSettings
 from tests.models.architectures.peers import assert_same_as_peer, features
 

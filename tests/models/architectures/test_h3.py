@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.h3 import H3, H3Settings
 from tests.models.architectures.peers import features
 

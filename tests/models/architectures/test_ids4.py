@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.ids4 import Ids4, Ids4Settings
 
 # a and b generate the symmetric group on three points: a swaps the first two, b is a cycle.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.gla import Gla, GlaSettings
 from nerode.models.architectures.hgrn2 import Hgrn2, Hgrn2Settings
 from nerode.models.zoo import find_member

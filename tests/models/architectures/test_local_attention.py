@@ -11,7 +11,7 @@ import transformers
 from torch import Tensor
 from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaAttention
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.local_attention import LocalAttention, LocalAttentionSettings
 from nerode.models.audit import Pair, give_weights, keep_float64, match_weights
 from nerode.models.model import ModelConfig, build_model

@@ -9,7 +9,7 @@ import pytest
 import scipy.signal
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.lssl import Lssl, LsslSettings
 from nerode.models.architectures.s4 import S4, S4Settings
 from nerode.models.parts.hippo import legendre_matrices, legendre_normal_form

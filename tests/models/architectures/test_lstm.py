@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.lstm import Lstm, LstmSettings
 from nerode.models.audit import all_peers
 from tests.models.architectures.peers import assert_same_as_peer, features

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.mamba import Mamba, MambaSettings
 from nerode.models.base import count_numbers
 from nerode.models.parts.step_sizes import StepSizes

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.mamba2 import Mamba2, Mamba2Settings
 from nerode.models.base import count_numbers
 from tests.models.architectures.peers import assert_same_as_peer, features

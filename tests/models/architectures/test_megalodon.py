@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm, silu
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.megalodon import Megalodon, MegalodonSettings
 from nerode.models.parts.relative_positions import rotate
 from tests.models.architectures.peers import features

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.mingru import MinGru, MinGruSettings
 from tests.models.architectures.peers import features
 

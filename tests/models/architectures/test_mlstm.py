@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.mlstm import MLstmBlock, MLstmCell, MLstmSettings, build_mlstm
 from nerode.models.architectures.mlstm_cell import stabilisers
 from nerode.models.audit import all_peers

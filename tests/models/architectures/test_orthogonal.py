@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.orthogonal import Orthogonal, OrthogonalSettings, rotation
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.pd_ssm import PdSsm, PdSsmSettings
 
 # Three letters on three states: a cycle, a reset to the last state, and nothing.

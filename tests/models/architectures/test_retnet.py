@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.retnet import RetNet, RetNetSettings
 from tests.models.architectures.peers import features
 from tests.models.architectures.weights import shaken

@@ -11,7 +11,7 @@ import transformers
 from torch.nn import functional
 from transformers.models.rwkv import modeling_rwkv
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
 from nerode.models.architectures.rwkv6 import MIXTURES, Rwkv6, Rwkv6Settings
 from nerode.models.architectures.rwkv_channel_mix import RwkvChannelMix, RwkvChannelMixSettings

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.rwkv7 import Rwkv7, Rwkv7Settings, published_rank
 
 BARE: dict[str, Any] = {

@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.s4d import S4d, S4dSettings
 from nerode.models.model import ModelConfig, build_model
 from nerode.models.parts.hippo import legendre_matrices

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.slstm import Slstm, SlstmSettings, forget_biases
 from nerode.models.audit.peers.xlstm import pair_slstm
 from tests.models.architectures.peers import assert_same_pair, features

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.architectures.ttt_linear import TttLinear, TttSettings, turned
 from nerode.models.kernels.delta_scan import delta_scan
 

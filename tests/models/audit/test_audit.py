@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.models.audit import Pair, Peer, all_peers, audit_layer, audit_peer, compare, match_weights
 from nerode.models.audit.matching import give_weights
 from nerode.models.zoo import all_members

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.audit import Match, give_weights, match_weights
 from nerode.models.audit.matching import shake
 

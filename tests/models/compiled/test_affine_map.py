@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.compiler.affine import Affine
-from nerode.core.exact import root_of_unity, to_complex
+from nerode.core import root_of_unity, to_complex
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
+from nerode.network import Affine
 
 
 def random_map(rows: int, columns: int, entries: int, seed: int = 0) -> Affine:

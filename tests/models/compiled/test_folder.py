@@ -9,9 +9,9 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.models.compiled.folder import load_compiled, save_compiled
-from nerode.models.load import load_model
+from nerode.models.compiled.load import load_model
 from tests.models.compiled.walks import network_for, random_words
 
 

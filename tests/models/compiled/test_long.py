@@ -8,8 +8,8 @@ import torch
 from benchmarks.long_words import survey
 from nerode.languages.bestiary import BESTIARY
 from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.load import load_model
 from nerode.models.compiled.model import CompiledModel
-from nerode.models.load import load_model
 from nerode.models.model import Model
 from tests.models.compiled.walks import facts_of, network_for
 

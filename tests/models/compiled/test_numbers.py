@@ -6,10 +6,9 @@ from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.compiled.numbers import DTYPES, Converter
 
 

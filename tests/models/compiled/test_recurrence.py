@@ -7,14 +7,13 @@ from fractions import Fraction
 import pytest
 import torch
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.recurrences import Elman, LetterMatrices, PermutationDiagonal, TimeInvariant
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.compiled.layer import make_recurrence
 from nerode.models.compiled.linear import FixedMatrix
 from nerode.models.compiled.nonlinear import ElmanRecurrence
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, longest_path
+from nerode.network import Affine, Elman, LetterMatrices, PermutationDiagonal, TimeInvariant
 
 
 @pytest.mark.parametrize(

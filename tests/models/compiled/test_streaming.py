@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
+from nerode.compiler import compile_language
+from nerode.core import InputError
+from nerode.languages import Alphabet
 from nerode.languages.bestiary import find_language
 from nerode.models.compiled.streaming import Stream, TextReader
+from nerode.network import Interpreter
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ from fractions import Fraction
 import pytest
 import torch
 
-from nerode.compiler.construction import Options
-from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import NotCompilable
+from nerode.compiler import Options, compile_language
+from nerode.core import NotCompilable
 from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.load import load_architecture
 from nerode.models.compiled.trial import first_error
-from nerode.models.load import load_architecture
 from tests.models.compiled.walks import facts_of, legal_table, random_words
 
 

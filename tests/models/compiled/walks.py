@@ -9,15 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.compiler.construction import Options
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.core.budget import Budget
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget
+from nerode.languages import Language
 from nerode.languages.bestiary import find_language
-from nerode.languages.language import Language
-from nerode.verdict.decide import collect_facts
-from nerode.verdict.facts import Facts
-from nerode.verdict.records import Task
+from nerode.network import Network
+from nerode.verdict import Facts, Task, collect_facts
 
 
 @functools.cache

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.models.kernels import cells, cells_reference
 from tests.models.kernels.agreement import (
     LENGTHS,

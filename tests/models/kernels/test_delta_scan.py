@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.kernels import matrix_scan_reference
 from nerode.models.kernels.delta_scan import delta_scan
 from tests.models.kernels.agreement import (

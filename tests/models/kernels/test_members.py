@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from tests.models.kernels.agreement import (
     assert_gradients_are_derivatives,
     assert_same_bits,

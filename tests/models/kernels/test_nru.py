@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.kernels import nru_reference
 from nerode.models.kernels.nru import nru
 from nerode.models.kernels.nru_reference import Heads

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.kernels import scan_reference
 from nerode.models.kernels.scan import diagonal_scan
 from tests.models.kernels.agreement import (

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.kernels import selective_scan_reference
 from nerode.models.kernels.selective_scan import selective_scan
 from tests.models.kernels.agreement import (

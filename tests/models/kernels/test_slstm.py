@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.kernels import slstm_reference
 from nerode.models.kernels.slstm import slstm
 from tests.models.kernels.agreement import (

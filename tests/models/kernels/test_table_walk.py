@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
+from nerode.core import InputError
+from nerode.languages import Alphabet, Dfa
 from nerode.models.kernels.table_walk import TableWalk
 
 

@@ -12,14 +12,12 @@ import onnx
 import onnxruntime
 import pytest
 
-from nerode.compiler.construction import Options
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import InputError, NotCompilable
-from nerode.core.exact import to_float
+from nerode.compiler import Options, compile_language
+from nerode.core import InputError, NotCompilable, to_float
 from nerode.languages.bestiary import find_language
 from nerode.languages.ngrams import seed_ngram_language
 from nerode.models.onnx.export import to_onnx, write_onnx
+from nerode.network import Interpreter
 
 NAMES = ["parity", "flip-flop", "dyck-1", "dyck-2-5", "s3", "tomita-3", "z6", "t3", "anbn", "ab-star"]
 LINEAR = [

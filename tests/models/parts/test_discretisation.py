@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.signal
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.parts.discretisation import bilinear_matrix, discretise, draw_log_steps, require_steps
 
 

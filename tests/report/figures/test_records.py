@@ -7,10 +7,9 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report.figures.bars import Bar, BarChart
 from nerode.report.figures.dynamics import dynamics_charts
 from nerode.report.figures.heat_map import MOST_CELLS, HeatMap

@@ -6,10 +6,9 @@ import collections
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.tasks.formal.balanced import balanced_words, last_open, stack_tops
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.tasks.formal.bins import LengthBin, draw_bin, length_bins
 from nerode.tasks.table import TaskConfig
 

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from nerode.core.errors import InputError
-from nerode.languages.resolve import resolve_language
+from nerode.core import InputError
+from nerode.languages import resolve_language
 from nerode.tasks.formal.few_words import FewWords, list_words
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS

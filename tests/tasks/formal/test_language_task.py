@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.core.errors import InputError
-from nerode.languages.resolve import resolve_language
+from nerode.core import InputError
+from nerode.languages import resolve_language
 from nerode.tasks.formal.near_misses import near_misses
 from nerode.tasks.formal.source import word_source
 from tests.tasks.formal.membership import MEMBER

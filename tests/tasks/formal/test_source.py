@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.languages.resolve import resolve_language
+from nerode.languages import resolve_language
 from nerode.tasks.formal.source import AutomatonWords, BracketWords, CounterWords, word_source
 
 

@@ -13,7 +13,7 @@ from nerode.algebra.cascades.refusals import NotSolvable
 from nerode.algebra.cascades.split_labels import Literals, SplitLabel, make_lookup, replace_literals
 from nerode.algebra.group_structure import describe_group
 from nerode.algebra.permutation_groups import PermutationGroup
-from nerode.core.budget import Budget
+from nerode.core import Budget
 
 
 def abelian_levels(cascade: Cascade, budget: Budget | None = None, *, keep_others: bool = False) -> Cascade:

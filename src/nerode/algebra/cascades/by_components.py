@@ -30,8 +30,8 @@ from nerode.algebra.cascades.stages import (
     Stage,
 )
 from nerode.algebra.components import OUTSIDE, PartialAction, Rows, strong_components
-from nerode.core.budget import Budget
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget
+from nerode.languages import Dfa
 
 Literals = tuple[tuple[Source, int], ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nerode.algebra.permutations import Permutation
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from nerode.algebra.components import Rows, strong_components
-from nerode.core.budget import Budget
+from nerode.core import Budget
 
 Labels = tuple[int, ...]
 """The class of each state, numbered in the order of their first states."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nerode.algebra.cascades.lookups import Lookup
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Cases = dict[int, list[tuple[tuple[tuple[int, int], ...], int]]]
 """First value → the literals of its rows (position among all values, wanted value) and their results."""

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import Permutation, compose, invert
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError
 
 Vector = tuple[int, ...]
 

@@ -11,7 +11,7 @@ from typing import Any
 from nerode.algebra.cascades.commands import HOLD, Add, Command, Permute, Reset
 from nerode.algebra.cascades.lookups import Lookup, Row, Source
 from nerode.algebra.cascades.records import Cascade, Level
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 def cascade_to_json(cascade: Cascade) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 class Source(NamedTuple):

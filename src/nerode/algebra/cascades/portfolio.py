@@ -14,10 +14,8 @@ from nerode.algebra.cascades.serial_quotients import tower_cascade
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Dfa, minimise
 
 Construction = Callable[[Budget], Cascade | None]
 

@@ -16,8 +16,8 @@ from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Skeleton
 from nerode.algebra.cascades.window_front import describe_window
 from nerode.algebra.components import whole_action
-from nerode.core.budget import Budget
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget
+from nerode.languages import Dfa
 
 
 def quotient_cascade(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade | None:

@@ -34,7 +34,7 @@ from typing import NamedTuple
 from nerode.algebra.cascades.commands import Add, Command, Permute
 from nerode.algebra.cascades.execution import Evaluation
 from nerode.algebra.cascades.lookups import Lookup, Source
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

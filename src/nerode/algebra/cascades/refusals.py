@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nerode.algebra.records import CounterWitness, GroupStructure
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
+from nerode.core import InputError
+from nerode.languages import Alphabet
 
 
 class NotCounterFree(InputError):

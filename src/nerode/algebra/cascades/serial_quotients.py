@@ -10,8 +10,8 @@ from nerode.algebra.cascades.skeleton import Skeleton
 from nerode.algebra.cascades.towers import Tower, is_finer, principal_congruences
 from nerode.algebra.cascades.window_front import describe_window
 from nerode.algebra.components import whole_action
-from nerode.core.budget import Budget
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget
+from nerode.languages import Dfa
 
 MOST_STATES = 32
 """Above this no tower is looked for."""

@@ -10,7 +10,7 @@ import numpy as np
 from nerode.algebra.cascades.towers import Tower
 from nerode.algebra.components import OUTSIDE, PartialAction, strong_components
 from nerode.algebra.permutations import Permutation
-from nerode.core.budget import Budget
+from nerode.core import Budget
 
 NOWHERE = -1
 """The image of a set whose points a letter takes outside."""

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from nerode.algebra.cascades.abelian import abelian_levels
 from nerode.algebra.cascades.portfolio import best_verified
 from nerode.algebra.cascades.records import Cascade
-from nerode.core.budget import Budget
-from nerode.languages.dfa import Dfa
-from nerode.languages.minimise import minimise
+from nerode.core import Budget
+from nerode.languages import Dfa, minimise
 
 
 def decompose_solvable(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade:

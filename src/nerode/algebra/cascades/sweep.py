@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 from nerode.algebra.cascades.partial_evaluation import PartialEvaluation
 from nerode.algebra.cascades.records import Cascade
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, InputError
+from nerode.languages import Dfa
 
 _TIME_CHECK = 4096
 

@@ -7,10 +7,8 @@ from collections.abc import Hashable
 from nerode.algebra.cascades.lookups import letter
 from nerode.algebra.cascades.records import Cascade, Configuration
 from nerode.algebra.cascades.sweep import LevelSweep
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, NerodeError
-from nerode.languages.alphabet import Word
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded, NerodeError
+from nerode.languages import Dfa, Word
 
 FEW_CONFIGURATIONS = 1_000
 """Configurations to look at before the proof by levels is tried."""

@@ -10,7 +10,7 @@ from nerode.algebra.cascades.assembly import Carrier, CascadeBuilder
 from nerode.algebra.cascades.lookups import Lookup, Row, letter
 from nerode.algebra.cascades.skeleton import Skeleton
 from nerode.algebra.cascades.stages import Context
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 
 Look = tuple[int, ...]
 """The last letters of a word, latest first."""

@@ -1,1 +1,5 @@
 """Classes of regular languages: one test each, with words that show a "no"."""
+
+from nerode.algebra.classes.table import CLASSES
+
+__all__ = ["CLASSES"]

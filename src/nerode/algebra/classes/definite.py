@@ -9,7 +9,7 @@ from nerode.algebra.classes.merging import Numbers, joined_fixed_states, row_cla
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.identities import omega_power
 from nerode.algebra.paths import loop_word, run, word_with_answer
-from nerode.languages.alphabet import Word
+from nerode.languages import Word
 
 DEFINITE = "y x^ω = x^ω"
 REVERSE_DEFINITE = "x^ω y = x^ω"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from nerode.algebra.components import Numbers, edge_labels
 from nerode.algebra.monoid import TransitionMonoid
-from nerode.languages.alphabet import Word
+from nerode.languages import Word
 
 
 class Elements:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.identities import evaluate, parse_identity
 from nerode.algebra.paths import distinguishing_word, run
-from nerode.languages.alphabet import Word
+from nerode.languages import Word
 
 AUTOMATON = "automaton"
 SEMIGROUP = "semigroup"

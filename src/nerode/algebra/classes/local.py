@@ -17,7 +17,7 @@ from nerode.algebra.classes.subject import Subject, remembered
 from nerode.algebra.components import PartialAction
 from nerode.algebra.pair_order import pair_labels
 from nerode.algebra.paths import distinguishing_word, loop_word, run, tuple_path, word_with_answer
-from nerode.languages.alphabet import Word
+from nerode.languages import Word
 
 STRICTLY_LOCAL = "if u x^ω v and u' x^ω v' are in L, so is u x^ω v'"
 LOCALLY_TESTABLE = "x^ω y x^ω y x^ω = x^ω y x^ω, x^ω y x^ω z x^ω = x^ω z x^ω y x^ω"

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from nerode.algebra.classes.subject import Subject, remembered
 from nerode.algebra.paths import loop_word, tuple_path
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Word
+from nerode.core import BudgetExceeded
+from nerode.languages import Word
 
 MOST_PAIR_EDGES = 8_000_000
 """Edges (pairs × letters) above which the graph of pairs is not built."""

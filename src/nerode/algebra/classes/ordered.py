@@ -8,8 +8,8 @@ from nerode.algebra.classes.evidence import Evidence, member, violation
 from nerode.algebra.classes.merging import joining_word
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.components import component_labels
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Word
+from nerode.core import BudgetExceeded
+from nerode.languages import Word
 
 R_TRIVIAL = "(xy)^ω x = (xy)^ω"
 L_TRIVIAL = "y (xy)^ω = (xy)^ω"

@@ -12,7 +12,7 @@ from nerode.algebra.classes.merging import check_pairs
 from nerode.algebra.classes.ordered import joined_states
 from nerode.algebra.classes.subject import Subject, remembered
 from nerode.algebra.paths import tuple_path
-from nerode.languages.alphabet import Word
+from nerode.languages import Word
 
 PIECEWISE_TESTABLE = "(xy)^ω x = (xy)^ω = y (xy)^ω, x (xy)^ω = (xy)^ω"
 STRICTLY_PIECEWISE = "if u y v is in L, so is u v"

@@ -15,8 +15,8 @@ from nerode.algebra.classes.ordered import APERIODIC
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.components import Numbers
 from nerode.algebra.paths import run
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Word
+from nerode.core import BudgetExceeded
+from nerode.languages import Word
 
 LOCALLY_THRESHOLD_TESTABLE = f"{APERIODIC}, x^ω p y^ω u x^ω q y^ω = x^ω q y^ω u x^ω p y^ω"
 DA = "(xy)^ω x (xy)^ω = (xy)^ω"

@@ -17,10 +17,8 @@ from nerode.algebra.identities import Map
 from nerode.algebra.monoid import transition_monoid
 from nerode.algebra.paths import AccessTree
 from nerode.algebra.records import CounterWitness
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Word
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa, Word
 
 T = TypeVar("T")
 

@@ -9,11 +9,8 @@ from nerode.algebra.classes import definite, groups, local, ordered, piecewise, 
 from nerode.algebra.classes.evidence import Evidence
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.records import Membership
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.core.refs import Reference
-from nerode.core.registry import Registry
-from nerode.languages.dfa import Dfa
+from nerode.core import Budget, BudgetExceeded, Reference, Registry
+from nerode.languages import Dfa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
 from nerode.analysis.extraction.probing import Probe, find_failures
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
+from nerode.core import Budget, InputError
+from nerode.languages import Word
 
 _FIRST_ROUNDS = 4
 """Rounds in which an automaton may be large."""

@@ -6,18 +6,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.algebra.profile import profile
-from nerode.algebra.records import Profile
+from nerode.algebra import Profile, profile
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, Question, Target, is_member
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import RegularLanguage
-from nerode.languages.minimise import minimise
-from nerode.verdict.architectures import find_architecture
-from nerode.verdict.decide import collect_facts, verdict_for
-from nerode.verdict.records import Sense, Status, Task
+from nerode.core import Budget, InputError
+from nerode.languages import Dfa, RegularLanguage, minimise
+from nerode.verdict import Sense, Status, Task, collect_facts, find_architecture, verdict_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

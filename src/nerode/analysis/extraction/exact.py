@@ -11,9 +11,8 @@ import numpy as np
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine, States, joined
 from nerode.analysis.extraction.question import NOTHING, legal_text
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
+from nerode.core import Budget
+from nerode.network import Interpreter, Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,8 @@ from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.probing import Probe, find_failures
 from nerode.analysis.extraction.product_search import ProductSettings, find_counterexample
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
+from nerode.core import Budget, InputError
+from nerode.languages import Word
 
 Algorithm = Literal["lstar", "kv"]
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet, Word
-from nerode.languages.dfa import Dfa
+from nerode.core import InputError
+from nerode.languages import Alphabet, Dfa, Word
 
 IntArray = npt.NDArray[np.int32]
 

@@ -12,11 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, Question, check_scores
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
-from nerode.models.base import State
-from nerode.models.compiled.model import CompiledModel
-from nerode.models.model import Model
+from nerode.core import InputError
+from nerode.languages import Word
+from nerode.models import Model, State
+from nerode.models.compiled import CompiledModel
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
+from nerode.core import InputError
+from nerode.languages import Word
 
 _MOST_STATES = 64
 """States up to which all are reached, left by all short words, and told apart."""

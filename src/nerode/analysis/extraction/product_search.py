@@ -10,8 +10,8 @@ import numpy.typing as npt
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
 from nerode.analysis.extraction.probing import first_difference
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
+from nerode.core import InputError
+from nerode.languages import Word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,8 @@ from typing import Any, Literal
 from torch import Tensor
 
 from nerode.analysis.extraction.moore import Moore
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import END, Alphabet
-from nerode.languages.language import Language, Legal
+from nerode.core import InputError
+from nerode.languages import END, Alphabet, Language, Legal
 
 Kind = Literal["acceptance", "prediction", "class"]
 

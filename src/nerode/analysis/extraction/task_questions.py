@@ -13,19 +13,25 @@ from nerode.analysis.extraction.question import (
     class_question,
     language_question,
 )
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
+from nerode.core import InputError
+from nerode.languages import Alphabet
 from nerode.languages.groups import finite_monoid
-from nerode.tasks.dfa_states import DfaStates, DfaStatesSettings
-from nerode.tasks.flip_flop import ALPHABET as FLIP_FLOP_ALPHABET
-from nerode.tasks.flip_flop import FlipFlop
-from nerode.tasks.flip_flop_streams import READ, WRITE, ZERO
-from nerode.tasks.parity import Parity
-from nerode.tasks.prediction import Prediction
-from nerode.tasks.recognition import Recognition
-from nerode.tasks.regular import CycleNavigation, EvenPairs
-from nerode.tasks.state_tracking import StateTracking
-from nerode.tasks.task import Task
+from nerode.tasks import (
+    ALPHABET as FLIP_FLOP_ALPHABET,
+    READ,
+    WRITE,
+    ZERO,
+    CycleNavigation,
+    DfaStates,
+    DfaStatesSettings,
+    EvenPairs,
+    FlipFlop,
+    Parity,
+    Prediction,
+    Recognition,
+    StateTracking,
+    Task,
+)
 
 
 def question_of(task: Task) -> Question:

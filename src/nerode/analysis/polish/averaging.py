@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nerode.analysis.polish.learned import Floats, Learned, LetteredGroup
-from nerode.core.budget import Budget
+from nerode.core import Budget
 
 MAX_ROUNDS = 60
 STILL = 1e-14

@@ -15,13 +15,10 @@ import torch
 
 from nerode.analysis.polish.exact_parts import ExactPart
 from nerode.analysis.polish.network import PolishedNetwork
-from nerode.certificates.representation_files import CERTIFICATE, CLAIM, FORMAT, VERSION
-from nerode.core.exact import to_complex, write_exact
-from nerode.core.files import write_atomically
-from nerode.models.architectures.orthogonal import Orthogonal
-from nerode.models.folder import save_model
-from nerode.models.model import Model
-from nerode.models.weights_file import WEIGHTS_FILE
+from nerode.certificates import CERTIFICATE, CLAIM, FORMAT, VERSION
+from nerode.core import to_complex, write_atomically, write_exact
+from nerode.models import WEIGHTS_FILE, Model, save_model
+from nerode.models.architectures import Orthogonal
 
 BASIS_BITS = 64
 """A basis is written in multiples of 2^-64."""

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.analysis.polish.learned import Floats, LetteredGroup
-from nerode.core.errors import NerodeError
-from nerode.core.exact import Exact, exact_sum, inverse, root_of_unity
+from nerode.core import Exact, NerodeError, exact_sum, inverse, root_of_unity
 
 Complexes = npt.NDArray[np.complex128]
 ExactMatrix = tuple[tuple[Exact, ...], ...]

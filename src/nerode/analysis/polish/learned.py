@@ -18,12 +18,11 @@ import torch
 from torch import nn
 
 from nerode.analysis.subject import Subject
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.groups import FiniteMonoid, finite_monoid
-from nerode.models.architectures.orthogonal import Orthogonal
-from nerode.models.model import Model
-from nerode.models.surroundings import Surroundings
-from nerode.tasks.state_tracking import StateTracking
+from nerode.models import Model, Surroundings
+from nerode.models.architectures import Orthogonal
+from nerode.tasks import StateTracking
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -10,9 +10,8 @@ import torch
 from nerode.analysis.polish.averaging import Averaged
 from nerode.analysis.polish.exact_parts import ExactPart, NoExactForm, exact_parts
 from nerode.analysis.polish.learned import Floats, Learned, LetteredGroup
-from nerode.models.architectures.orthogonal import Orthogonal
-from nerode.models.model import Model, ModelConfig
-from nerode.models.zoo import LayerConfig
+from nerode.models import LayerConfig, Model, ModelConfig
+from nerode.models.architectures import Orthogonal
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

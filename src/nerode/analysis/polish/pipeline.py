@@ -17,13 +17,10 @@ from nerode.analysis.polish.exact_parts import NoExactForm
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.network import PolishedNetwork, polished_network, to_model
 from nerode.analysis.subject import Subject
-from nerode.certificates.representation_checker import check_polished
-from nerode.certificates.representation_files import CERTIFICATE
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.models.weights_file import DTYPES
-from nerode.training.evaluation import evaluate
-from nerode.training.scores import LengthScore
+from nerode.certificates import CERTIFICATE, check_polished
+from nerode.core import Budget, to_mapping
+from nerode.models import DTYPES
+from nerode.training import LengthScore, evaluate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,13 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
-from nerode.models.architectures.elman import Elman
-from nerode.models.architectures.gru import Gru
-from nerode.models.architectures.lstm import Lstm
-from nerode.models.architectures.slstm import Slstm
-from nerode.models.base import Layer, State
-from nerode.models.model import Model
+from nerode.core import InputError
+from nerode.models import Layer, Model, State
+from nerode.models.architectures import Elman, Gru, Lstm, Slstm
 
 _LARGEST = 10.0
 """Exponents of an input gate above this are cut in training."""

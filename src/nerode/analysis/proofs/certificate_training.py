@@ -19,9 +19,9 @@ from torch.nn import functional
 from nerode.analysis.proofs.box_steps import Spans, flat_state, step_boxes
 from nerode.analysis.proofs.fine_tuning import draw_words, run_states
 from nerode.analysis.proofs.goals import Goal
-from nerode.core.errors import InputError
-from nerode.models.architectures.elman import Elman
-from nerode.models.model import Model
+from nerode.core import InputError
+from nerode.models import Model
+from nerode.models.architectures import Elman
 
 _WORDS, _LENGTH, _STRAY = 256, 40, 0.1
 """Words that show where the states of each pair are before training."""

@@ -27,18 +27,20 @@ from nerode.analysis.proofs.trained_network import (
     require_plain,
     trained_network,
 )
-from nerode.certificates.certificate import Certificate, certificate_to_json
-from nerode.certificates.checker import check
-from nerode.certificates.state_boxes import METHOD, SMALLEST_NOISE, certify_state_boxes, with_float32
-from nerode.compiler.json_form import network_to_json
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.core.rng import stream
-from nerode.languages.description import describe_language
-from nerode.models.model import Model
-from nerode.tasks.task import Task
+from nerode.certificates import (
+    METHOD,
+    SMALLEST_NOISE,
+    Certificate,
+    certificate_to_json,
+    certify_state_boxes,
+    check,
+    with_float32,
+)
+from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
+from nerode.languages import describe_language
+from nerode.models import Model
+from nerode.network import Network, network_to_json
+from nerode.tasks import Task
 
 WANTED_NOISE = 2.0**-10
 """What is looked for while there is still something to train; far above the roundings of float32."""

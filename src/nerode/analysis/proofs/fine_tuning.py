@@ -15,10 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nerode.analysis.proofs.goals import Goal
-from nerode.core.errors import InputError
-from nerode.models.architectures.elman import Elman
-from nerode.models.base import State
-from nerode.models.model import Model
+from nerode.core import InputError
+from nerode.models import Model, State
+from nerode.models.architectures import Elman
 
 Integers = npt.NDArray[np.int64]
 

@@ -16,18 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.certificates.certificate import PREDICT, RECOGNISE
-from nerode.core.errors import InputError
+from nerode.certificates import PREDICT, RECOGNISE
+from nerode.core import InputError
+from nerode.languages import Dfa, Language, Legal
 from nerode.languages.bestiary import find_language
-from nerode.languages.dfa import Dfa
 from nerode.languages.groups import finite_monoid
-from nerode.languages.language import Language, Legal
-from nerode.tasks.dfa_states import DfaStates
-from nerode.tasks.parity import Parity
-from nerode.tasks.prediction import Prediction
-from nerode.tasks.recognition import Recognition
-from nerode.tasks.state_tracking import StateTracking
-from nerode.tasks.task import Task
+from nerode.tasks import DfaStates, Parity, Prediction, Recognition, StateTracking, Task
 
 MOST_STATES = 200
 """States of an automaton for which boxes are trained."""

@@ -21,13 +21,10 @@ from typing import Any
 from nerode.analysis.proofs.certifying import Attempt, CertifySettings, prove_model
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.subject import load_subject
-from nerode.certificates.folder import write_folder
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.errors import FormatError, InputError
-from nerode.core.files import write_atomically
-from nerode.models.configurations import model_config
-from nerode.models.folder import save_model
-from nerode.tasks.table import TaskConfig
+from nerode.certificates import write_folder
+from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
+from nerode.models import model_config, save_model
+from nerode.tasks import TaskConfig
 
 PROOF = "proof"
 ATTEMPT = "attempt.json"

@@ -15,21 +15,24 @@ from fractions import Fraction
 from torch import Tensor
 
 from nerode.analysis.proofs.goals import Goal
-from nerode.compiler.affine import Affine, zero_map
-from nerode.compiler.decoders import Decoder, PointDecoder, ScoreDecoder
-from nerode.compiler.network import Embedding, Layer, Network, Origin
-from nerode.compiler.recurrences import Elman as ElmanRecurrence
-from nerode.compiler.recurrences import GatedCell, Recurrence
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
-from nerode.languages.description import language_hash
-from nerode.languages.language import Legal
-from nerode.models.architectures.elman import Elman
-from nerode.models.architectures.gru import Gru
-from nerode.models.architectures.lstm import Lstm
-from nerode.models.architectures.slstm import Slstm
-from nerode.models.model import Model
-from nerode.models.surroundings import Surroundings
+from nerode.core import InputError, Reference
+from nerode.languages import Legal, language_hash
+from nerode.models import Model, Surroundings
+from nerode.models.architectures import Elman, Gru, Lstm, Slstm
+from nerode.network import (
+    Affine,
+    Decoder,
+    Elman as ElmanRecurrence,
+    Embedding,
+    GatedCell,
+    Layer,
+    Network,
+    Origin,
+    PointDecoder,
+    Recurrence,
+    ScoreDecoder,
+    zero_map,
+)
 
 ONE = "one"
 """The direction that is always 1."""

@@ -22,10 +22,8 @@ from nerode.analysis.extraction.oracle import Machine, States, joined
 from nerode.analysis.extraction.question import Question
 from nerode.analysis.extraction.task_questions import question_of
 from nerode.analysis.subject import Subject
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.alphabet import Word
+from nerode.core import Budget, BudgetExceeded, InputError, to_mapping
+from nerode.languages import Word
 
 Marks = Callable[[States], list[Hashable]]
 

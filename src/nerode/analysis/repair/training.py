@@ -19,15 +19,10 @@ from nerode.analysis.extraction.question import IN, NOTHING, OUTSIDE, UNASKED, Q
 from nerode.analysis.extraction.task_questions import question_of
 from nerode.analysis.repair.search import FailureSearch, SearchSettings, find_failing_word
 from nerode.analysis.subject import Subject
-from nerode.core.budget import Budget
-from nerode.core.config import to_mapping
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
-from nerode.languages.alphabet import END, Word
-from nerode.tasks.task import Batch, Task
-from nerode.training.evaluation import run
-from nerode.training.optimiser import make_optimiser
-from nerode.training.spec import OptimiserSpec
+from nerode.core import Budget, InputError, stream, to_mapping
+from nerode.languages import END, Word
+from nerode.tasks import Batch, Task
+from nerode.training import OptimiserSpec, make_optimiser, run
 
 _CONTINUATION = 8
 """Letters after a failing word."""

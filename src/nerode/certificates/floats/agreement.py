@@ -18,8 +18,7 @@ from torch import Tensor
 
 from nerode.certificates.certificate import TESTED, Claim
 from nerode.certificates.floats.runner import Runner, State
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 
 METHOD = "forward-against-step"
 

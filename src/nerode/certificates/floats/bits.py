@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Rows = npt.NDArray[np.uint8]
 """One row of bytes for each state."""

@@ -28,13 +28,10 @@ from nerode.certificates.floats.bits import from_rows, layout_of, to_rows
 from nerode.certificates.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
 from nerode.certificates.floats.recheck import METHOD, limits, recheck
 from nerode.certificates.floats.runner import Decode, Runner, StepModule, make_runner
-from nerode.compiler.json_form import network_hash
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, UnknownName
-from nerode.languages.description import language_hash
-from nerode.languages.language import Language, Legal
-from nerode.models.load import load_model
+from nerode.core import Budget, BudgetExceeded, UnknownName
+from nerode.languages import Language, Legal, language_hash
+from nerode.models.compiled import load_model
+from nerode.network import Network, network_hash
 
 Json = Any
 

@@ -16,10 +16,8 @@ from nerode.certificates.certificate import RECOGNISE, VALID_PREFIXES, Refutatio
 from nerode.certificates.floats.bits import Layout, Rows, from_rows, layout_of, nan_rows, to_rows
 from nerode.certificates.floats.configurations import Configurations, Numbers
 from nerode.certificates.floats.runner import Answers, Runner, State, as_answers, as_legal
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Language, Word
 
 BATCH, LARGE_BATCH = 64, 1_024
 """States that are stepped at once; the larger number where a level has that many."""

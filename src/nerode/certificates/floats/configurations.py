@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.certificates.floats.runner import Answers
-from nerode.languages.language import Language
+from nerode.languages import Language
 
 Numbers = npt.NDArray[np.int64]
 

@@ -27,13 +27,10 @@ from nerode.certificates.floats.horizons import Horizon
 from nerode.certificates.floats.loop_search import LoopReport, search_loops
 from nerode.certificates.floats.recheck import METHOD, recheck
 from nerode.certificates.floats.runner import Runner
-from nerode.compiler.json_form import network_hash
-from nerode.compiler.network import Network
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, FormatError, InputError
-from nerode.core.files import write_atomically
-from nerode.languages.language import Language
-from nerode.models.load import load_model
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, write_atomically
+from nerode.languages import Language
+from nerode.models.compiled import load_model
+from nerode.network import Network, network_hash
 
 Json = Any
 

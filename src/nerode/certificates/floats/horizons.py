@@ -16,9 +16,8 @@ from nerode.certificates.certificate import DTYPES
 from nerode.certificates.floats.loop_words import FirstError, LoopWord, read_word
 from nerode.certificates.floats.prediction import predict_repetitions
 from nerode.certificates.floats.runner import Runner
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError
-from nerode.languages.language import Language
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Language
 
 FEW = 2_000
 """Letters that are read step by step; longer words go through `forward` where the module has it."""

@@ -14,10 +14,8 @@ from nerode.certificates.floats.configurations import Configurations, Numbers
 from nerode.certificates.floats.horizons import Horizon, measure_horizon
 from nerode.certificates.floats.loop_words import CHUNK, LoopWord
 from nerode.certificates.floats.runner import Answers, Runner, State
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Language, Word
 
 MOST_CONFIGURATIONS = 32
 MOST_LOOPS = 256

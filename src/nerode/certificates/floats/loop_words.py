@@ -10,10 +10,8 @@ import numpy as np
 from nerode.certificates.certificate import RECOGNISE, Refutation
 from nerode.certificates.floats.configurations import Configurations, Numbers
 from nerode.certificates.floats.runner import Answers, Runner, State, as_legal
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet, Word
-from nerode.languages.language import Language
+from nerode.core import Budget, InputError
+from nerode.languages import Alphabet, Language, Word
 
 CHUNK = 4096
 """Letters that `forward` reads at once."""

@@ -22,7 +22,7 @@ from nerode.certificates.certificate import DTYPES, RECOGNISE
 from nerode.certificates.floats.configurations import Configurations
 from nerode.certificates.floats.loop_words import LoopWord
 from nerode.certificates.floats.runner import Runner, State
-from nerode.languages.language import Language
+from nerode.languages import Language
 
 Vector = npt.NDArray[np.float64]
 

@@ -30,10 +30,8 @@ from nerode.certificates.certificate import VALID_PREFIXES, Certificate, Claim, 
 from nerode.certificates.checker_problem import Failure, agrees, refuse_unless_implied, refute
 from nerode.certificates.floats.arithmetic import fingerprint
 from nerode.certificates.floats.recheck_listing import Listed, read_listing
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.description import language_hash
-from nerode.languages.language import Language, Legal
+from nerode.core import Budget, InputError
+from nerode.languages import Language, Legal, language_hash
 
 METHOD = "bit-closure"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nerode.certificates.checker_problem import LANGUAGE_TASKS
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Json = Any
 

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from nerode.certificates.certificate import DTYPES
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.language import Language, Legal
+from nerode.core import InputError
+from nerode.languages import Alphabet, Language, Legal
 
 State = dict[str, Tensor]
 Answers = npt.NDArray[np.bool_]

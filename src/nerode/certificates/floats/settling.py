@@ -10,9 +10,8 @@ from torch import Tensor
 
 from nerode.certificates.floats.bits import nan_rows, to_rows
 from nerode.certificates.floats.runner import Runner
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Word
+from nerode.core import Budget, InputError
+from nerode.languages import Word
 
 State = Mapping[str, Tensor]
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nerode.algebra.cascades.portfolio import decompose
+from nerode.algebra.cascades import decompose
 from nerode.compiler.assembly import DEAD, Assembly
 from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import Relu
-from nerode.compiler.network import Embedding, Network
 from nerode.compiler.piecewise import conjunction, equals, is_positive
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.languages.brackets import Dyck, bounded_dyck_1
-from nerode.verdict.classes import can_hold, diagonal, free_write, input_dependent, linear, plain_state
-from nerode.verdict.facts import of_family
+from nerode.core import NotCompilable, Reference
+from nerode.languages import Dyck, bounded_dyck_1
+from nerode.network import Embedding, Network
+from nerode.verdict import can_hold, diagonal, free_write, input_dependent, linear, of_family, plain_state
 
 OPEN, CLOSE = direction("open"), direction("close")
 

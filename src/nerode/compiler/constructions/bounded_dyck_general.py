@@ -9,7 +9,7 @@ from functools import partial
 
 from nerode.compiler.construction import Construction, construction
 from nerode.compiler.constructions.bounded_dyck import bounded_dyck, compile_bounded_dyck
-from nerode.verdict.classes import (
+from nerode.verdict import (
     can_hold,
     dense,
     free_write,

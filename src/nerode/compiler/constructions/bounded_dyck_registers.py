@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.bounded_dyck import Brackets, bounded_dyck
-from nerode.compiler.network import Network
-from nerode.verdict.classes import can_hold, diagonal, householder, input_dependent, linear
-from nerode.verdict.facts import LanguageCondition
+from nerode.network import Network
+from nerode.verdict import LanguageCondition, can_hold, diagonal, householder, input_dependent, linear
 
 _several_kinds = LanguageCondition(
     "with several kinds of brackets", lambda facts: facts.language.parameters.get("k", 1) > 1

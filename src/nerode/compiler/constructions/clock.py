@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from nerode.compiler.affine import zero_map
 from nerode.compiler.answers import automaton_of, one_hot_decoder, point_decoder
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.cyclic import circle, turns_of
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import TimeInvariant
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.exact import root_of_unity
-from nerode.core.refs import Reference
-from nerode.verdict.classes import (
+from nerode.core import Reference, root_of_unity
+from nerode.network import Network, TimeInvariant, zero_map
+from nerode.verdict import (
     can_hold,
     complex_gates,
     dense,
     diagonal,
+    group_language,
+    length_only,
     linear,
     mixed_diagonal,
     time_invariant,
 )
-from nerode.verdict.facts import group_language, length_only
 
 ROTATION = "clock-rotation"
 SHIFT = "clock-shift"

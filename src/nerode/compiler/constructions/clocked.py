@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from nerode.algebra.cascades.portfolio import decompose
-from nerode.algebra.counters import find_counter
+from nerode.algebra import find_counter
+from nerode.algebra.cascades import decompose
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Construction, Request, construction
@@ -21,15 +21,10 @@ from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.levels.codings import nearness
 from nerode.compiler.levels.layers import MachineLayers
 from nerode.compiler.levels.machine import tabulate
-from nerode.compiler.network import Network
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import root_of_unity
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Legal
-from nerode.languages.minimise import minimise
-from nerode.verdict.classes import mixed_diagonal
-from nerode.verdict.facts import quasi_aperiodic
+from nerode.core import NotCompilable, Reference, root_of_unity
+from nerode.languages import Dfa, Legal, minimise
+from nerode.network import Network
+from nerode.verdict import mixed_diagonal, quasi_aperiodic
 
 NAME = "clocked-star-free"
 

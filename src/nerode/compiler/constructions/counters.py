@@ -16,15 +16,12 @@ from nerode.compiler.assembly import DEAD, Assembly, Literal, table_indicator
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import LayerBuilder
-from nerode.compiler.network import Network
 from nerode.compiler.piecewise import conjunction, equals, is_positive, second_digit
 from nerode.compiler.tables import DecisionTable, decision_table
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.languages.counter_machine import START, CounterMachine, CounterRule
-from nerode.languages.counters import CounterLanguage
-from nerode.verdict.classes import can_hold, free_write, input_dependent, linear, plain_state
-from nerode.verdict.facts import LanguageCondition
+from nerode.core import NotCompilable, Reference
+from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule
+from nerode.network import Network
+from nerode.verdict import LanguageCondition, can_hold, free_write, input_dependent, linear, plain_state
 
 NEGATIVE, ZERO, POSITIVE = 0, 1, 2
 SIGNS = (-1, 0, 1)

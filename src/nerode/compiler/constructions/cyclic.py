@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from nerode.compiler.affine import Affine, zero_map
 from nerode.compiler.answers import automaton_of, point_decoder
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.cyclic_action import CyclicAction, cyclic_action
-from nerode.compiler.network import Embedding, Network
-from nerode.compiler.recurrences import Diagonal
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, cosine, root_of_unity, sine
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.verdict.classes import complex_gates, diagonal, has_minus_one, input_dependent, linear
-from nerode.verdict.theorems.groups import parity_like
-from nerode.verdict.theorems.reflections import cyclic_group
+from nerode.core import Exact, NotCompilable, Reference, cosine, root_of_unity, sine
+from nerode.languages import Dfa
+from nerode.network import Affine, Diagonal, Embedding, Network, zero_map
+from nerode.verdict import complex_gates, diagonal, has_minus_one, input_dependent, linear
+from nerode.verdict.theorems import cyclic_group, parity_like
 
 SIGN = "parity-sign"
 ROTATION = "cyclic-rotation"

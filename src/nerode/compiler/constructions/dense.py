@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from nerode.compiler.affine import Row
 from nerode.compiler.answers import automaton_of, one_hot_decoder
 from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import LetterMatrices
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.verdict.classes import dense, input_dependent, linear
-from nerode.verdict.facts import regular
+from nerode.core import Reference
+from nerode.languages import Dfa
+from nerode.network import LetterMatrices, Network, Row
+from nerode.verdict import dense, input_dependent, linear, regular
 
 NAME = "dense-one-hot"
 

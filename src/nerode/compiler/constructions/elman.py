@@ -16,11 +16,8 @@ from fractions import Fraction
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import legal_sets
 from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Elman
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.compiler.threshold_coding import Preimage, code_by_thresholds, preimages
 from nerode.compiler.threshold_layers import (
@@ -31,12 +28,10 @@ from nerode.compiler.threshold_layers import (
     threshold_decoder,
     unit_sum,
 )
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.verdict.classes import ClassCondition, State, nonlinear, relu_state, squashed
-from nerode.verdict.facts import regular
+from nerode.core import Exact, NotCompilable, Reference
+from nerode.languages import Dfa
+from nerode.network import Elman, Layer, Network, ScoreDecoder
+from nerode.verdict import ClassCondition, State, nonlinear, regular, relu_state, squashed
 
 TANH, RELU = "elman-tanh", "elman-relu"
 

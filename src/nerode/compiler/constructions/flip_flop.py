@@ -12,12 +12,10 @@ from nerode.compiler.assembly import DEAD, Assembly
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import Form, constant, direction, total
 from nerode.compiler.layer_builder import Relu
-from nerode.compiler.network import Network
 from nerode.compiler.piecewise import conjunction, second_digit
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.verdict.classes import can_hold, diagonal, input_dependent, linear
-from nerode.verdict.facts import of_family
+from nerode.core import NotCompilable, Reference
+from nerode.network import Network
+from nerode.verdict import can_hold, diagonal, input_dependent, linear, of_family
 
 INSTRUCTIONS = ("w", "r", "i")
 BITS = ("0", "1")

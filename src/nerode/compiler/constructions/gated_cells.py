@@ -13,12 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from nerode.compiler.affine import Affine, zero_map
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import Form, constant, direction
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import CELL_STATES, GatedCell
 from nerode.compiler.state_layers import one_layer_network
 from nerode.compiler.threshold_coding import code_by_thresholds
 from nerode.compiler.threshold_layers import (
@@ -28,11 +25,9 @@ from nerode.compiler.threshold_layers import (
     threshold_decoder,
     unit_sum,
 )
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
-from nerode.verdict.classes import ClassCondition, State, nonlinear, squashed
-from nerode.verdict.facts import regular
+from nerode.core import Exact, NotCompilable, Reference
+from nerode.network import CELL_STATES, Affine, GatedCell, Layer, Network, zero_map
+from nerode.verdict import ClassCondition, State, nonlinear, regular, squashed
 
 NAME = "gated-cells"
 

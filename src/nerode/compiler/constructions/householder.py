@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from nerode.compiler.answers import automaton_of, point_decoder
 from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Householder
 from nerode.compiler.representations.choice import Representation, fewest_reflections
 from nerode.compiler.representations.matrices import reflection_factors
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.verdict.classes import has_minus_one, householder, linear, many_factors, one_factor
-from nerode.verdict.facts import group_language
+from nerode.core import NotCompilable, Reference
+from nerode.network import Householder, Network
+from nerode.verdict import group_language, has_minus_one, householder, linear, many_factors, one_factor
 
 PRODUCT = "reflection-product"
 SINGLE = "single-reflection"

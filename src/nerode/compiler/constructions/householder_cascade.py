@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.algebra.cascades.solvable import decompose_general
+from nerode.algebra.cascades import decompose_general
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Construction, Request, construction
@@ -11,11 +11,9 @@ from nerode.compiler.levels.codings import num_factors, place_permutation, place
 from nerode.compiler.levels.layers import MachineLayers
 from nerode.compiler.levels.machine import LevelMachine, TabledLevel, tabulate, without_counter_resets
 from nerode.compiler.levels.mirrors import add_mirrors, add_position_parity
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Householder
-from nerode.core.refs import Reference
-from nerode.verdict.classes import has_minus_one, householder, linear, many_factors, one_factor
-from nerode.verdict.facts import regular, solvable
+from nerode.core import Reference
+from nerode.network import Householder, Network
+from nerode.verdict import has_minus_one, householder, linear, many_factors, one_factor, regular, solvable
 
 PRODUCTS = "householder-cascade"
 MIRRORS = "mirror-cascade"

@@ -8,21 +8,15 @@ after every prefix of a word of the language, and after no other prefix is anyth
 
 from __future__ import annotations
 
-from nerode.compiler.affine import Affine
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import legal_sets
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.cyclic import MOST_TURNS
-from nerode.compiler.decoders import PointDecoder
-from nerode.compiler.network import Embedding, Network
-from nerode.compiler.recurrences import TimeInvariant
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import cosine, root_of_unity, sine
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.verdict.classes import can_hold, complex_gates, diagonal, linear, time_invariant
-from nerode.verdict.facts import Facts, LanguageCondition
+from nerode.core import NotCompilable, Reference, cosine, root_of_unity, sine
+from nerode.languages import Dfa
+from nerode.network import Affine, Embedding, Network, PointDecoder, TimeInvariant
+from nerode.verdict import Facts, LanguageCondition, can_hold, complex_gates, diagonal, linear, time_invariant
 
 NAME = "offset-counting"
 

@@ -20,16 +20,13 @@ from typing import TypeVar
 
 from nerode.compiler.assembly import Assembly, Literal, decode_table, legal_sets, table_indicator
 from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.forms import Form, direction
 from nerode.compiler.formula_machine import FormulaMachine, Position
 from nerode.compiler.layer_builder import LayerBuilder, Relu
-from nerode.compiler.network import Network
 from nerode.compiler.piecewise import is_positive, second_digit, top_digit
 from nerode.compiler.tables import DecisionTable, decision_table
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.languages.language import Legal
+from nerode.core import NotCompilable, Reference
+from nerode.languages import Legal
 from nerode.languages.pastltl import (
     FormulaLanguage,
     Historically,
@@ -40,8 +37,16 @@ from nerode.languages.pastltl import (
     subformulas,
     to_text,
 )
-from nerode.verdict.classes import can_hold, diagonal, householder, input_dependent, linear, time_invariant
-from nerode.verdict.facts import LanguageCondition
+from nerode.network import Network, ScoreDecoder
+from nerode.verdict import (
+    LanguageCondition,
+    can_hold,
+    diagonal,
+    householder,
+    input_dependent,
+    linear,
+    time_invariant,
+)
 
 V = TypeVar("V", bound=Hashable)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from nerode.compiler.answers import automaton_of, one_hot_decoder, point_decoder
 from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import PermutationDiagonal
 from nerode.compiler.representations.choice import fewest_dimensions
 from nerode.compiler.representations.matrices import Matrix
 from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.verdict.classes import linear, permutation_diagonal
-from nerode.verdict.facts import group_language, regular
+from nerode.core import NotCompilable, Reference
+from nerode.network import Network, PermutationDiagonal
+from nerode.verdict import group_language, linear, permutation_diagonal, regular
 
 POINTS = "permutation-points"
 STATES = "permutation-diagonal"

@@ -12,25 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.compiler.affine import Affine
 from nerode.compiler.answers import automaton_of, point_decoder
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.cyclic import MOST_TURNS, turns_of
 from nerode.compiler.levels.codings import mirror_factor
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Factor, Householder
 from nerode.compiler.representations.pieces import LanguageGroup
 from nerode.compiler.representations.rotations import dihedral_turns
 from nerode.compiler.state_layers import state_layer
-from nerode.core.errors import BudgetExceeded, NotCompilable
-from nerode.core.exact import Exact, cosine, sine
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.verdict.classes import has_minus_one, householder, linear, one_factor
-from nerode.verdict.facts import with_group
-from nerode.verdict.group_sizes import is_dihedral
-from nerode.verdict.theorems.reflections import cyclic_group
+from nerode.core import BudgetExceeded, Exact, NotCompilable, Reference, cosine, sine
+from nerode.languages import Dfa
+from nerode.network import Affine, Factor, Householder, Layer, Network
+from nerode.verdict import has_minus_one, householder, is_dihedral, linear, one_factor, with_group
+from nerode.verdict.theorems import cyclic_group
 
 ADDITION = "plane-reflections"
 DIHEDRAL = "polygon-reflections"

@@ -13,14 +13,12 @@ from fractions import Fraction
 from nerode.compiler.constructions.gated_cells import cell_layer
 from nerode.compiler.forms import Form, constant, direction
 from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.compiler.network import Embedding, Layer, Network, Origin
-from nerode.compiler.recurrences import Elman
 from nerode.compiler.state_layers import state_layer
 from nerode.compiler.threshold_layers import affine_rows
-from nerode.core.refs import Reference
+from nerode.core import Reference
+from nerode.languages import Language, Legal, language_hash
 from nerode.languages.bestiary import find_language
-from nerode.languages.description import language_hash
-from nerode.languages.language import Language, Legal
+from nerode.network import Elman, Embedding, Layer, Network, Origin
 
 Interval = tuple[Fraction, Fraction]
 

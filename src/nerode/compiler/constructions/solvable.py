@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from nerode.algebra.cascades.refusals import NotSolvable
-from nerode.algebra.cascades.solvable import decompose_solvable
+from nerode.algebra.cascades import NotSolvable, decompose_solvable
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.levels.layers import MachineLayers
 from nerode.compiler.levels.machine import LevelMachine, in_binary, tabulate, without_counter_resets
-from nerode.compiler.network import Network
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.verdict.classes import (
+from nerode.core import NotCompilable, Reference
+from nerode.network import Network
+from nerode.verdict import (
     complex_gates,
     diagonal,
     has_minus_one,
     householder,
     input_dependent,
     linear,
+    solvable,
+    two_groups,
 )
-from nerode.verdict.facts import solvable, two_groups
 
 SIGNS = "two-group-cascade"
 TURNS = "solvable-cascade"

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from nerode.algebra.cascades.lookups import Source
-from nerode.algebra.cascades.portfolio import decompose
-from nerode.algebra.cascades.records import Cascade, Configuration
-from nerode.algebra.cascades.refusals import NotCounterFree
+from nerode.algebra.cascades import Cascade, Configuration, NotCounterFree, Source, decompose
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import Assembly, decode_table, legal_sets
 from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.compiler.network import Network
 from nerode.compiler.tables import DecisionTable, decision_table
-from nerode.core.budget import Budget
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Legal
-from nerode.verdict.classes import can_hold, diagonal, householder, input_dependent, linear
-from nerode.verdict.facts import star_free
+from nerode.core import Budget, NotCompilable, Reference
+from nerode.languages import Dfa, Legal
+from nerode.network import Network
+from nerode.verdict import can_hold, diagonal, householder, input_dependent, linear, star_free
 
 _FEW_CONFIGURATIONS = 1_000
 """Label combinations up to which a table over the labels is tried where the lookups could be followed."""

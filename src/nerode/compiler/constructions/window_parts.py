@@ -14,11 +14,9 @@ from functools import partial
 from nerode.compiler.automaton_parts import partitions
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.windows import compile_parts, small_automaton
-from nerode.compiler.network import Network
-from nerode.core.errors import BudgetExceeded, NotCompilable
-from nerode.core.refs import Reference
-from nerode.verdict.classes import can_hold, diagonal, input_dependent, linear, time_invariant
-from nerode.verdict.facts import star_free
+from nerode.core import BudgetExceeded, NotCompilable, Reference
+from nerode.network import Network
+from nerode.verdict import can_hold, diagonal, input_dependent, linear, star_free, time_invariant
 
 
 def compile_window_parts(request: Request, name: str = "window-parts") -> Network:

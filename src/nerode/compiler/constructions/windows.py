@@ -9,17 +9,13 @@ from nerode.compiler.assembly import Assembly, decode_table, table_indicator
 from nerode.compiler.automaton_parts import Flags, Parts, old_name, one_part
 from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.forms import total
-from nerode.compiler.network import Network
 from nerode.compiler.suffixes import suffix_table
 from nerode.compiler.tables import DecisionTable
 from nerode.compiler.window_layers import Window, chains_of
-from nerode.core.budget import Budget
-from nerode.core.errors import NotCompilable
-from nerode.core.refs import Reference
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Legal
-from nerode.verdict.classes import can_hold, linear
-from nerode.verdict.facts import in_class
+from nerode.core import Budget, NotCompilable, Reference
+from nerode.languages import Dfa, Legal
+from nerode.network import Network
+from nerode.verdict import can_hold, in_class, linear
 
 _MOST_STATES = 3_000
 """States up to which all pairs of states are followed back."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from nerode.algebra.cascades.commands import Add, Command, Permute, Reset
+from nerode.algebra.cascades import Add, Command, Permute, Reset
 from nerode.compiler.forms import Form, total
 from nerode.compiler.layer_builder import LayerBuilder, Relu, Selection
 from nerode.compiler.levels.commands import CommandForms, Indicators, LevelLabels
 from nerode.compiler.levels.machine import TabledLevel
-from nerode.compiler.recurrences import Factor
 from nerode.compiler.representations.matrices import Matrix, reflection_factors
 from nerode.compiler.representations.rotations import rotation
-from nerode.core.exact import Exact, cosine, inverse, root_of_unity, sine
+from nerode.core import Exact, cosine, inverse, root_of_unity, sine
+from nerode.network import Factor
 
 
 def place_register(builder: LayerBuilder, number: int, level: TabledLevel, told: CommandForms) -> LevelLabels:

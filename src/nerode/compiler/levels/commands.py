@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nerode.algebra.cascades.commands import Command
+from nerode.algebra.cascades import Command
 from nerode.compiler.forms import Form, constant, total
 from nerode.compiler.layer_builder import Relu
 from nerode.compiler.levels.machine import TabledLevel
 from nerode.compiler.piecewise import conjunction
 from nerode.compiler.tables import decision_table
-from nerode.core.budget import Budget
-from nerode.core.exact import Exact
+from nerode.core import Budget, Exact
 
 Indicators = Sequence[Form]
 """For each label of a level a form that is 1 where it has that label, and 0 elsewhere."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nerode.compiler.assembly import Assembly, decode_table, legal_sets
-from nerode.compiler.decoders import ScoreDecoder
 from nerode.compiler.forms import Form
 from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.levels.codings import Moves, place_register, place_sign, place_turn
 from nerode.compiler.levels.commands import CommandForms, LevelLabels
 from nerode.compiler.levels.machine import LevelMachine, TabledLevel
 from nerode.compiler.tables import decision_table
-from nerode.core.errors import NotCompilable
-from nerode.languages.language import Legal
+from nerode.core import NotCompilable
+from nerode.languages import Legal
+from nerode.network import ScoreDecoder
 
 Placer = Callable[[LayerBuilder, int, TabledLevel, CommandForms], LevelLabels]
 Mover = Callable[[LayerBuilder, int, TabledLevel], tuple[LevelLabels, Moves]]

@@ -6,10 +6,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nerode.algebra.cascades.commands import HOLD, Add, Command, Permute, Reset
-from nerode.algebra.cascades.records import Cascade
-from nerode.core.budget import Budget
-from nerode.languages.dfa import Dfa
+from nerode.algebra.cascades import HOLD, Add, Cascade, Command, Permute, Reset
+from nerode.core import Budget
+from nerode.languages import Dfa
 
 Labels = tuple[int, ...]
 Table = Mapping[tuple[int, ...], Command]

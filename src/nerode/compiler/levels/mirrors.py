@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from nerode.algebra.cascades.commands import Add
+from nerode.algebra.cascades import Add
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.forms import Form, direction
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.levels.codings import mirror_factor, nearness, show_labels
 from nerode.compiler.levels.commands import LevelLabels
 from nerode.compiler.levels.layers import MachineLayers
-from nerode.core.exact import cosine, sine
+from nerode.core import cosine, sine
 
 ODD = "odd position"
 

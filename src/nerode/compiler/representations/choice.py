@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.algebra.permutations import cycles
-from nerode.algebra.subgroups import IDENTITY
+from nerode.algebra import IDENTITY, cycles
 from nerode.compiler.representations.cosets import coset_pieces
 from nerode.compiler.representations.matrices import Matrix, Vector, apply, block_diagonal
 from nerode.compiler.representations.pieces import LanguageGroup, Piece
 from nerode.compiler.representations.rotations import icosahedral_pieces, plane_pieces
-from nerode.core.errors import BudgetExceeded
-from nerode.languages.dfa import Dfa
+from nerode.core import BudgetExceeded
+from nerode.languages import Dfa
 
 _MOST_NODES = 20_000
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.permutations import cycles
-from nerode.algebra.subgroups import CosetAction, Subgroup
+from nerode.algebra import CosetAction, Subgroup, cycles
 from nerode.compiler.representations.matrices import Matrix
 from nerode.compiler.representations.pieces import LanguageGroup, Numbers, Piece
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nerode.compiler.recurrences import Factor
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact, exact_sum, inverse, simplify
+from nerode.core import Exact, InputError, exact_sum, inverse, simplify
+from nerode.network import Factor
 
 Vector = tuple[Exact, ...]
 Matrix = tuple[Vector, ...]

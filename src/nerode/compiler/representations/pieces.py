@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.permutation_groups import PermutationGroup
-from nerode.algebra.subgroups import CosetAction, Members, ProductTable
+from nerode.algebra import CosetAction, Members, PermutationGroup, ProductTable
 from nerode.compiler.representations.matrices import Matrix, Vector
-from nerode.languages.dfa import Dfa
+from nerode.languages import Dfa
 
 Numbers = npt.NDArray[np.intp]
 

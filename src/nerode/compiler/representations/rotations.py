@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from nerode.algebra.subgroups import IDENTITY, CosetAction
+from nerode.algebra import IDENTITY, CosetAction
 from nerode.compiler.representations.matrices import Matrix, identity, multiply
 from nerode.compiler.representations.pieces import LanguageGroup, Numbers, Piece
-from nerode.core.exact import Exact, cosine, sine, square_root
+from nerode.core import Exact, cosine, sine, square_root
 
 ICOSAHEDRAL_START: tuple[Exact, ...] = (2, 4, 3)
 """A vector far from all axes of the icosahedron, so that its 60 images are well apart."""

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import itertools
 
-from nerode.core.budget import Budget
-from nerode.core.errors import UnknownName
-from nerode.core.registry import Registry
+from nerode.core import Budget, Registry, UnknownName
 from nerode.languages.bestiary.classics import CLASSIC_ROWS
 from nerode.languages.bestiary.machines import BRACKET_ROWS, NGRAM_ROWS, WORD_PROBLEM_ROWS
 from nerode.languages.bestiary.patterns import PATTERNS

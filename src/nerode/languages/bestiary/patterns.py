@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.bestiary import automata
 from nerode.languages.brackets import bounded_dyck_1, dyck, dyck_1, shuffle_dyck
 from nerode.languages.counters import boolean_expressions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.languages.bestiary import automata
 from nerode.languages.bestiary.row import regular_row
 

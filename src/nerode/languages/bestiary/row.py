@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from nerode.core.budget import Budget
-from nerode.core.refs import Reference
+from nerode.core import Budget, Reference
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, RegularLanguage
 

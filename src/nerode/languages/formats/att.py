@@ -22,8 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError
+from nerode.core import Budget, FormatError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
 from nerode.languages.formats.source import excerpt

@@ -18,8 +18,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError
+from nerode.core import Budget, FormatError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.dot_graph import Edge, Graph, Node, graph_from_text
 from nerode.languages.formats.dot_tokens import Token

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError
+from nerode.core import Budget, FormatError
 from nerode.languages.formats.dot_tokens import Token, tokens
 
 Attributes = dict[str, Token]

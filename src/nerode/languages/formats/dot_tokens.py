@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.languages.formats.source import excerpt
 
 _TOKEN = re.compile(

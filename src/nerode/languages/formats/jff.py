@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.parsers import expat
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError
+from nerode.core import Budget, FormatError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.jff_reader import JffReader
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError
+from nerode.core import Budget, FormatError
 from nerode.languages.formats.source import excerpt
 
 _TOP = frozenset({"structure", "automaton"})

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError
+from nerode.core import Budget, FormatError, InputError
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.determinise import Nfa, determinise
 from nerode.languages.dfa import Dfa, IntArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 
 MAX_BYTES = 32 * 2**20
 """Largest file that is read (32 MiB)."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from nerode.core.errors import FormatError
+from nerode.core import FormatError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.formats.moves import symbol_fault
 from nerode.languages.formats.source import excerpt

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
-from nerode.core.registry import Registry
+from nerode.core import Budget, InputError, Registry
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.att import dfa_from_att, dfa_to_att
 from nerode.languages.formats.dot import dfa_from_dot, dfa_to_dot

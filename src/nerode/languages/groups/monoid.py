@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.dfa import IntArray
 
 

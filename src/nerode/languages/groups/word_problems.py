@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded, InputError, UnknownName
+from nerode.core import Budget, BudgetExceeded, InputError, UnknownName
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.groups.families import FAMILIES, MonoidFamily

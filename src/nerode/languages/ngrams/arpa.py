@@ -21,7 +21,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.formats.source import read_text, write_text
 from nerode.languages.ngrams.backoff import END_NAME, BackoffModel, Entry, entry_problem

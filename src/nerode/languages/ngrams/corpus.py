@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from nerode.core.budget import Budget
-from nerode.core.errors import FormatError, InputError
+from nerode.core import Budget, FormatError, InputError
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.formats.source import read_text
 from nerode.languages.ngrams.model import NgramModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 # The bounds on digits keep a hostile "1e999999999" from filling the memory.
 _FRACTION = re.compile(r"([0-9]{1,4000})/([0-9]{1,4000})")

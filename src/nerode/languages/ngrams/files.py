@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.languages.ngrams.arpa import read_arpa
 from nerode.languages.ngrams.backoff import BackoffModel
 from nerode.languages.ngrams.json_form import read_model

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.formats.source import read_text, write_text
 from nerode.languages.ngrams.exact import parse_probability

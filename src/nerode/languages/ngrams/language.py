@@ -9,12 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.ngrams.lengths import LengthSampler
 from nerode.languages.ngrams.model import NgramModel
 from nerode.languages.ngrams.next_word import BOS, Context, NextWordModel

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Word
 from nerode.languages.ngrams.next_word import NextWordModel
 from nerode.languages.ngrams.support import SupportGraph

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.alphabet import Alphabet, WordLike
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context, NextWordModel, log_fraction, slide
 

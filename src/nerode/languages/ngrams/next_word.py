@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core.errors import BudgetExceeded, InputError
+from nerode.core import BudgetExceeded, InputError
 from nerode.languages.alphabet import Alphabet, Word, WordLike
 
 Context = tuple[int, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.ngrams.backoff import BackoffModel, power_of_ten
 from nerode.languages.ngrams.next_word import BOS, Context
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from nerode.core.errors import FormatError, InputError
+from nerode.core import FormatError, InputError
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.formats.source import read_text
 from nerode.languages.ngrams.exact import parse_probability

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.ngrams.model import NgramModel
 from nerode.languages.ngrams.next_word import BOS, Context
 

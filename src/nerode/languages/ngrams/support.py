@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.ngrams.next_word import Context, NextWordModel
 
 

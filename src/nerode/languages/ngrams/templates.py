@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.ngrams.model import NgramModel, equally_likely
 from nerode.languages.ngrams.next_word import BOS, Context, slide

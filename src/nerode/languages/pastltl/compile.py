@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import BoolArray, Dfa
 from nerode.languages.exploring import explore
 from nerode.languages.language import RegularLanguage
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.pastltl.evaluate import holds
 from nerode.languages.pastltl.parse import parse
 from nerode.languages.pastltl.syntax import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nerode.core.errors import InputError, PatternError
+from nerode.core import InputError, PatternError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.operator_parser import (
     OPERAND,

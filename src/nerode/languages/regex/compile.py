@@ -9,8 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages import operations
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from nerode.core.errors import InputError, PatternError
+from nerode.core import InputError, PatternError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.operator_parser import (
     OPERAND,

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.dfa import Dfa
 from nerode.languages.regex.syntax import Concat, Epsilon, Expression, Letters, Repeat, Union
 from nerode.languages.trees import fold

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.regex.syntax import (
     Complement,

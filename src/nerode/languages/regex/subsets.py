@@ -8,12 +8,11 @@ from operator import or_
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import BudgetExceeded
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.exploring import explore
-from nerode.languages.minimise import minimise
+from nerode.languages.minimisation import minimise
 from nerode.languages.regex.positions import START, PositionAutomaton
 
 _MASK_BITS = 1 << 28

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nerode.core.errors import PatternError
+from nerode.core import PatternError
 from nerode.languages.operator_parser import OPERAND, Token
 from nerode.languages.regex.syntax import MAX_REPEAT, EmptySet, Epsilon, Expression
 from nerode.languages.regex.text import RESERVED

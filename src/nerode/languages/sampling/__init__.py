@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from nerode.languages.sampling.brackets import depth_automaton
+from nerode.languages.sampling.counters import even_half
+from nerode.languages.sampling.near_miss import NearMissScripts, sample_near_miss
 from nerode.languages.sampling.uniform import (
     LONGEST,
+    letter_shares,
     sample_accepted,
     sample_accepted_batch,
     sample_prefix,
     sample_prefix_batch,
 )
 
-__all__ = ["LONGEST", "sample_accepted", "sample_accepted_batch", "sample_prefix", "sample_prefix_batch"]
+__all__ = [
+    "LONGEST",
+    "NearMissScripts",
+    "depth_automaton",
+    "even_half",
+    "letter_shares",
+    "sample_accepted",
+    "sample_accepted_batch",
+    "sample_near_miss",
+    "sample_prefix",
+    "sample_prefix_batch",
+]

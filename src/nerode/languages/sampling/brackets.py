@@ -8,7 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.alphabet import Word
 from nerode.languages.dfa import Dfa
 from nerode.languages.sampling.counters import even_half, first_return, log_sum

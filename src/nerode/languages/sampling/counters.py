@@ -9,7 +9,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.languages.alphabet import Word
 
 Steps = npt.NDArray[np.int64]

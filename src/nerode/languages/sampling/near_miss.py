@@ -19,15 +19,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.core.budget import Budget
-from nerode.core.errors import InputError
+from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Word
 from nerode.languages.counting import check_length, count_words, no_word_of_length
 from nerode.languages.dfa import Dfa
 from nerode.languages.equivalence import is_empty
-from nerode.languages.minimise import minimise
-from nerode.languages.sampling.letter_shares import error_bound, settle
+from nerode.languages.minimisation import minimise
 from nerode.languages.sampling.script_automaton import script_automaton
+from nerode.languages.sampling.shares import error_bound, settle
 from nerode.languages.sampling.uniform import LONGEST, letter_shares, sample_accepted_batch
 
 _MOST_EDITS = 32

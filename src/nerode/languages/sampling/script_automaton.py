@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nerode.core.budget import Budget
+from nerode.core import Budget
 from nerode.languages.alphabet import Word
 from nerode.languages.dfa import Dfa
 

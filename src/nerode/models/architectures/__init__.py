@@ -36,8 +36,20 @@ from nerode.models.architectures import (
     ssm,
     ttt_linear,
 )
+from nerode.models.architectures.attention import Attention
+from nerode.models.architectures.elman import Elman
+from nerode.models.architectures.gru import Gru
+from nerode.models.architectures.lstm import Lstm
+from nerode.models.architectures.orthogonal import Orthogonal
+from nerode.models.architectures.slstm import Slstm
 
 __all__ = [
+    "Attention",
+    "Elman",
+    "Gru",
+    "Lstm",
+    "Orthogonal",
+    "Slstm",
     "attention",
     "complex_diagonal",
     "deltanet",

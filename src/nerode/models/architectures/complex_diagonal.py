@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive

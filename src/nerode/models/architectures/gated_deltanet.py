@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
 from nerode.models.zoo import Kind, register
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_positive, split_heads
 from nerode.models.parts.linear_attention import Attention, LinearAttention
 from nerode.models.surroundings import Surroundings

@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, softplus
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply

@@ -19,8 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
 from nerode.models.parts.discretisation import Discretisation, require_steps

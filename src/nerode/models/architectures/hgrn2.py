@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.architectures.gla import draw_xavier
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.linear_attention import Attention, LinearAttention

@@ -16,8 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.parts.dense_layer import DenseLayer
 from nerode.models.parts.heads import require_positive
 from nerode.models.surroundings import Surroundings

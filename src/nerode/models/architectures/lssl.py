@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.parts.discretisation import bilinear_matrix, draw_log_steps, require_steps
 from nerode.models.parts.hippo import legendre_matrices

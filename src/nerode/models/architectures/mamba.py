@@ -21,8 +21,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import silu, softplus
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.selective_scan import selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution

@@ -20,8 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu, softplus
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import split_heads

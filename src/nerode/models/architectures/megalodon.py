@@ -23,8 +23,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.parts.chunk_attention import attend, attend_step
 from nerode.models.parts.complex_moving_average import ComplexMovingAverage

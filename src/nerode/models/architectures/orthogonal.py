@@ -18,8 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.parts.dense_layer import DenseLayer
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import widened

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.parts.dense_layer import DenseLayer
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import as_complex, widened

@@ -15,8 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_divisible, require_positive, split_heads

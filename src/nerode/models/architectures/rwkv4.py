@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.architectures.mlstm_cell import stabilisers
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.scan import diagonal_scan

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.token_shift import Depth, before, ramp

@@ -23,7 +23,7 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.parts.diagonal_ssm import require_even
 from nerode.models.parts.discretisation import draw_log_steps, require_steps

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
 from nerode.models.parts.discretisation import Discretisation, require_steps

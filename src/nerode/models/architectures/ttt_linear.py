@@ -18,8 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
-from nerode.core.refs import Reference
+from nerode.core import InputError, Reference
 from nerode.models.base import Layer, State, require_features
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.relative_positions import turn_pairs

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.audit.comparison import Comparison, compare
 from nerode.models.audit.detours import keep_float64
 from nerode.models.audit.matching import Match, give_weights, match_weights

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
-from nerode.core.registry import Registry
+from nerode.core import InputError, Registry
 from nerode.models.audit.matching import Match
 
 

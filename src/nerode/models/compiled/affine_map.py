@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler.affine import Affine, Row
-from nerode.core.exact import Exact, imaginary_part, real_part
+from nerode.core import Exact, imaginary_part, real_part
 from nerode.models.compiled.numbers import Converter
+from nerode.network import Affine, Row
 
 _DENSE = 1 << 16
 """Up to so many places the map of a whole sequence is a dense product."""

@@ -10,12 +10,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from nerode.compiler import decoders as exact
-from nerode.core.errors import InputError
-from nerode.core.exact import real_part
-from nerode.languages.language import Legal
+from nerode.core import InputError, real_part
+from nerode.languages import Legal
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
+from nerode.network import decoders as exact
 
 
 class CompiledDecoder(nn.Module, ABC):

@@ -14,10 +14,7 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
-from nerode.compiler.json_form import network_from_json, network_hash, network_text
-from nerode.compiler.network import Network
-from nerode.core.errors import FormatError, InputError
-from nerode.core.files import write_atomically
+from nerode.core import FormatError, InputError, write_atomically
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.folder import CONFIG_FILE
@@ -31,6 +28,7 @@ from nerode.models.weights_file import (
     read_tensors,
     weights_of,
 )
+from nerode.network import Network, network_from_json, network_hash, network_text
 
 MAX_NETWORK_BYTES = 200_000_000
 FORMAT = "nerode-compiled"

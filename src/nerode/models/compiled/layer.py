@@ -5,9 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler import recurrences as exact
-from nerode.compiler.network import Layer as ExactLayer
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.linear import (
     DiagonalRecurrence,
@@ -21,10 +19,11 @@ from nerode.models.compiled.linear import (
 from nerode.models.compiled.nonlinear import ElmanRecurrence, GatedRecurrence
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence
+from nerode.network import Layer as ExactLayer, recurrences as exact
 
 
 class CompiledLayer(nn.Module):
-    """A layer that reads some directions of the stream and gives new ones; see `nerode.compiler.network`."""
+    """A layer that reads some directions of the stream and gives new ones; see `nerode.network.record`."""
 
     def __init__(self, layer: ExactLayer, numbers: Converter) -> None:
         super().__init__()

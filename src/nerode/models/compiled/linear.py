@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nerode.compiler import recurrences as exact
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact, inverse
+from nerode.core import Exact, InputError, inverse
 from nerode.models.compiled.affine_map import AffineMap, frozen
 from nerode.models.compiled.choice_scan import WIDEST, choice_scan
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.dense_states import dense_states
+from nerode.network import recurrences as exact
 
 _LONGEST_WINDOW = 64
 """Up to so many rounds a fixed matrix without cycles is applied to all positions at once."""

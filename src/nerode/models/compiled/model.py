@@ -6,13 +6,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from nerode.compiler.network import Network
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.base import State, Trace, count_numbers, require_state
 from nerode.models.compiled.affine_map import frozen
 from nerode.models.compiled.decoder import legal_table, make_decoder
 from nerode.models.compiled.layer import CompiledLayer
 from nerode.models.compiled.numbers import Converter, RoundedWeight
+from nerode.network import Network
 
 
 class CompiledModel(nn.Module):

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler import recurrences as exact
-from nerode.compiler.affine import Affine, Row
-from nerode.core.errors import InputError
-from nerode.core.exact import to_float
+from nerode.core import InputError, to_float
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
 from nerode.models.kernels import cells
+from nerode.network import Affine, Row, recurrences as exact
 
 _LONGEST_WINDOW = 64
 _WIDEST_DENSE = 2048

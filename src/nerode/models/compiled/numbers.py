@@ -10,9 +10,8 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from nerode.compiler.decoders import LogSum
-from nerode.core.errors import InputError
-from nerode.core.exact import Exact, imaginary_part, real_part, to_float, write_exact
+from nerode.core import Exact, InputError, imaginary_part, real_part, to_float, write_exact
+from nerode.network import LogSum
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 """The types that a compiled model can have."""

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.compiler.interpreter import Answer, Interpreter
-from nerode.compiler.network import Network
-from nerode.core.errors import InputError
-from nerode.languages.alphabet import Alphabet
+from nerode.core import InputError
+from nerode.languages import Alphabet
 from nerode.models.kernels.table_walk import walk_table
+from nerode.network import Answer, Interpreter, Network
 
 MOST_CONFIGURATIONS = 50_000
 """Rows of the table; a network with more configurations is stepped."""

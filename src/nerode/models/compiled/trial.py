@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from nerode.languages.language import Language
+from nerode.languages import Language
 from nerode.models.model import Model
 
 _WORDS, _LENGTH = 4, 256

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from nerode.core.errors import UnknownName
+from nerode.core import UnknownName
 from nerode.models.kernels import cells_reference
 from nerode.models.kernels.cell_functions import Elman, Gru, GruResetFirst, Lstm
 from nerode.models.kernels.members import as_members, one_by_one

@@ -8,7 +8,7 @@ from math import isqrt
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 ORDER = 5
 """The order of the norm by which directions are divided."""

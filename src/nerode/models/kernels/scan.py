@@ -9,7 +9,7 @@ from jaxtyping import Inexact
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.kernels import scan_reference
 from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.errors import InputError
-from nerode.languages.dfa import Dfa
+from nerode.core import InputError
+from nerode.languages import Dfa
 from nerode.models.native import library
 
 Letters = npt.NDArray[np.unsignedinteger[Any]]

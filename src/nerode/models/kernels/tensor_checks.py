@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 def require_sequence(name: str, tensor: Tensor, axes: str, *, complex_too: bool = False) -> None:

@@ -14,7 +14,7 @@ import os
 import warnings
 from pathlib import Path
 
-from nerode.core.errors import UnknownName
+from nerode.core import UnknownName
 
 LEVELS = ("baseline", "avx2", "avx512")
 """The instruction sets, each including the one before it."""

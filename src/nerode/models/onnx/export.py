@@ -9,14 +9,10 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, helper
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.decoders import LogitDecoder, PointDecoder, ScoreDecoder
-from nerode.compiler.network import Layer, Network
-from nerode.core.errors import InputError
-from nerode.core.exact import imaginary_part, real_part, to_float
-from nerode.core.files import write_atomically
+from nerode.core import InputError, imaginary_part, real_part, to_float, write_atomically
 from nerode.models.onnx.graph import ELEMENTS, Floats, GraphWriter
 from nerode.models.onnx.recurrences import write_map, write_step
+from nerode.network import Affine, Layer, LogitDecoder, Network, PointDecoder, ScoreDecoder
 
 IR_VERSION = 10
 OPSET = 18

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 ELEMENTS = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
 

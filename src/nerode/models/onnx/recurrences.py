@@ -6,22 +6,23 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.network import Layer
-from nerode.compiler.recurrences import (
+from nerode.core import Exact, imaginary_part, inverse, real_part, to_float
+from nerode.models.onnx.graph import Floats, GraphWriter
+from nerode.network import (
     CELL_STATES,
+    Affine,
     Diagonal,
     Elman,
     Factor,
     GatedCell,
     Householder,
+    Layer,
     LetterMatrices,
     PermutationDiagonal,
+    Row,
     TimeInvariant,
     Vector,
 )
-from nerode.core.exact import Exact, imaginary_part, inverse, real_part, to_float
-from nerode.models.onnx.graph import Floats, GraphWriter
 
 
 def write_step(graph: GraphWriter, layer: Layer, seen: str, h: str, letter: str) -> str:

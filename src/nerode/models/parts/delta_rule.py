@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.base import Layer, State, require_features
 from nerode.models.kernels.delta_scan import delta_scan
 from nerode.models.parts.decay_gate import DecayGate

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.parts.discretisation import Discretisation, discretise, draw_log_steps, require_steps
 from nerode.models.parts.hippo import legendre_normal_form
 from nerode.models.parts.precision import as_complex, widened

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Discretisation = Literal["zoh", "bilinear"]
 

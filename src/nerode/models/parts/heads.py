@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 HeadNormKind = Literal["none", "layer", "rms"]
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 class ShortConvolution(nn.Module):

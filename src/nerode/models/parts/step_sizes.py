@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

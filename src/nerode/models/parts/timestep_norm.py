@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.parts.precision import widened
 
 

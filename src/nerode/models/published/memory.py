@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.models.configurations import CONFIGURATIONS, Configuration
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report.figures.marks import layered, number_axis, rounded, tooltip
 from nerode.report.vega import Figure, FigureTable, Json, figure
 

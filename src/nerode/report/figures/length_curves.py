@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 Status = Literal["yes", "no", "open"]
 

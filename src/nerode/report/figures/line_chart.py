@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.report.figures.marks import (
     SHOWN,
     colour_channel,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core.errors import InputError
-from nerode.languages.sampling import sample_accepted_batch
-from nerode.languages.sampling.brackets import depth_automaton
-from nerode.languages.sampling.counters import even_half
+from nerode.core import InputError
+from nerode.languages.sampling import depth_automaton, even_half, sample_accepted_batch
 from nerode.tasks.walk import Integers
 
 Bools = npt.NDArray[np.bool_]

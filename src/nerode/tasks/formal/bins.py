@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.tasks.task import Batch, Split, Task
 
 _TRIES = 50

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nerode.languages.alphabet import Word
-from nerode.languages.language import Language
+from nerode.languages import Language, Word
 from nerode.tasks.task import Split
 from nerode.tasks.walk import Integers
 

@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nerode.core.errors import InputError
-from nerode.core.rng import stream
+from nerode.core import InputError, stream
+from nerode.languages import Language, resolve_language
 from nerode.languages.bestiary import BESTIARY
-from nerode.languages.language import Language
-from nerode.languages.resolve import resolve_language
 from nerode.tasks.formal.bins import LengthBin, length_bins
 from nerode.tasks.formal.few_words import FewWords, list_words
 from nerode.tasks.formal.source import WordSource, word_source

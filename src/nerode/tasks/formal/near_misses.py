@@ -12,9 +12,9 @@ import functools
 
 import numpy as np
 
-from nerode.core.errors import InputError
-from nerode.languages.dfa import Dfa
-from nerode.languages.sampling.near_miss import NearMissScripts, sample_near_miss
+from nerode.core import InputError
+from nerode.languages import Dfa
+from nerode.languages.sampling import NearMissScripts, sample_near_miss
 from nerode.tasks.formal.source import AutomatonWords, WordSource
 from nerode.tasks.walk import Integers
 

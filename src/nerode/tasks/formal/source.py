@@ -6,14 +6,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from nerode.core.errors import InputError
-from nerode.languages.brackets import Dyck
-from nerode.languages.counter_machine import START, CounterMachine
-from nerode.languages.counters import CounterLanguage
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language
-from nerode.languages.sampling import sample_accepted_batch
-from nerode.languages.sampling.uniform import letter_shares
+from nerode.core import InputError
+from nerode.languages import START, CounterLanguage, CounterMachine, Dfa, Dyck, Language
+from nerode.languages.sampling import letter_shares, sample_accepted_batch
 from nerode.tasks.formal.balanced import Bools, balanced_words, stack_tops
 from nerode.tasks.walk import Integers, walk
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.verdict.classes import attention, with_positions
 from nerode.verdict.facts import Facts, of_family, quasi_aperiodic, regular, star_free
 from nerode.verdict.records import Provenance, Sense, Size, Status

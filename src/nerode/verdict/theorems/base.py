@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.core.refs import Reference
-from nerode.core.registry import Registry
+from nerode.core import Reference, Registry
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import ArchitectureClass, ClassCondition
 from nerode.verdict.facts import Facts, LanguageCondition

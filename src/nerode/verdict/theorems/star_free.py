@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
     can_hold,

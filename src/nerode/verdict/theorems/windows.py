@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.core.refs import Reference
+from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
     can_hold,

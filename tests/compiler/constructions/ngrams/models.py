@@ -10,14 +10,9 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from nerode.compiler.construction import Options
-from nerode.compiler.decoders import LogitDecoder
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Network
 from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Elman, TimeInvariant
-from nerode.core.exact import Exact
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.language import Legal
+from nerode.core import Exact
+from nerode.languages import Alphabet, Legal
 from nerode.languages.ngrams import (
     NgramLanguage,
     NgramModel,
@@ -25,6 +20,8 @@ from nerode.languages.ngrams import (
     ngram_language,
     seed_ngram_language,
 )
+from nerode.network import Elman, LogitDecoder, Network, TimeInvariant
+from nerode.network.interpreter import Interpreter
 
 Rows = list[dict[int, Fraction]]
 

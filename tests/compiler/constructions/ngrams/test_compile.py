@@ -6,16 +6,15 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from nerode.compiler.construction import CONSTRUCTIONS, Options
 from nerode.compiler.constructions import TABLE
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.json_form import network_from_json, network_to_json
 from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import InputError, NotCompilable
+from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
+from nerode.network.interpreter import Interpreter
+from nerode.network.json_form import network_from_json, network_to_json
 from nerode.verdict.theorems import THEOREMS
 from tests.compiler.constructions.ngrams.models import (
     EPS,

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from nerode.compiler.constructions.ngrams import conditioned
-from nerode.compiler.network import Network
+from nerode.network import Network
 from tests.compiler.constructions.ngrams.models import (
     EPS,
     Rows,

@@ -3,12 +3,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.constructions.ngrams import embedding
 from nerode.compiler.constructions.ngrams.embedding import WordPoints, place_words
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 
 def product(left: tuple[int, ...], right: tuple[int, ...]) -> int:

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.constructions.ngrams.line import line_layout, ramp_weights
 from nerode.compiler.constructions.ngrams.sharing import share

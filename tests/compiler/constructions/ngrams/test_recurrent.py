@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Network
+from nerode.network import Affine, Network
+from nerode.network.interpreter import Interpreter
 from tests.compiler.constructions.ngrams.models import (
     EPS,
     compiled,

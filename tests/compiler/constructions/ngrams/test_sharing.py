@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.constructions.ngrams.sharing import Sharing, combine, no_sharing, share
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.constructions.ngrams.layout import Layout
 from nerode.compiler.constructions.ngrams.sharing import share

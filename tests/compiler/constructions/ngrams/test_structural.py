@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from nerode.compiler.interpreter import Interpreter
-from nerode.compiler.network import Network
 from nerode.languages.ngrams import seed_templates
+from nerode.network import Network
+from nerode.network.interpreter import Interpreter
 from tests.compiler.constructions.ngrams.models import (
     EPS,
     compiled,

@@ -3,13 +3,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.ngrams.targets import UNKNOWN, Targets, make_scores, make_targets
-from nerode.core.errors import InputError, NotCompilable
-from nerode.languages.alphabet import Alphabet
+from nerode.core import InputError, NotCompilable
+from nerode.languages import Alphabet
 from nerode.languages.ngrams import NgramLanguage, NgramModel, ngram_language
 from tests.compiler.constructions.ngrams.models import distance, exact_model, from_text, seed
 

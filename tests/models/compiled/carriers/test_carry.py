@@ -11,15 +11,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.compiler.construction import Options
-from nerode.compiler.pipeline import compile_language
-from nerode.core.errors import InputError, NotCompilable, UnknownName
+from nerode.compiler import Options, compile_language
+from nerode.core import InputError, NotCompilable, UnknownName
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.base import State
 from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.load import load_model
 from nerode.models.folder import read_model, save_model
-from nerode.models.load import load_model
 from nerode.models.model import Model
 from tests.models.compiled.walks import (
     covering_words,

@@ -7,17 +7,13 @@ from fractions import Fraction
 
 import pytest
 
-from nerode.compiler.affine import Affine
-from nerode.compiler.construction import Options
-from nerode.compiler.network import Network
-from nerode.compiler.pipeline import compile_language
-from nerode.compiler.recurrences import Diagonal
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact
+from nerode.compiler import Options, compile_language
+from nerode.core import Exact, NotCompilable
 from nerode.models.compiled.carriers.forms import Form
 from nerode.models.compiled.carriers.plan import plan_stream
 from nerode.models.compiled.carriers.registers import distinct_moves, read_registers, registers_of
 from nerode.models.compiled.carriers.updates import find_updates
+from nerode.network import Affine, Diagonal, Network
 from tests.models.compiled.walks import facts_of, network_for
 
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nerode.compiler.affine import Affine
 from nerode.compiler.construction import Request
 from nerode.compiler.constructions.ngrams.layout import Layout
 from nerode.compiler.constructions.ngrams.targets import Targets
-from nerode.compiler.decoders import LogitDecoder, LogSum
-from nerode.compiler.network import Embedding, Layer, Network
-from nerode.compiler.recurrences import Recurrence
-from nerode.core.exact import Exact, simplify
-from nerode.core.refs import Reference
+from nerode.core import Exact, Reference, simplify
+from nerode.network import Affine, Embedding, Layer, LogitDecoder, LogSum, Network, Recurrence
 
 Rows = list[Mapping[int, Exact]]
 Column = Mapping[int, LogSum]

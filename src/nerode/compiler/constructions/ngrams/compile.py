@@ -20,11 +20,10 @@ from nerode.compiler.constructions.ngrams.recurrent import recurrent_network
 from nerode.compiler.constructions.ngrams.sphere import choose_axes, sphere_layout
 from nerode.compiler.constructions.ngrams.structural import structural_network
 from nerode.compiler.constructions.ngrams.targets import Targets, make_targets
-from nerode.compiler.network import Network
-from nerode.core.errors import NotCompilable
+from nerode.core import NotCompilable
 from nerode.languages.ngrams import NgramLanguage, NgramModel
-from nerode.verdict.classes import dense, linear, nonlinear, relu_state, time_invariant
-from nerode.verdict.facts import of_family
+from nerode.network import Network
+from nerode.verdict import dense, linear, nonlinear, of_family, relu_state, time_invariant
 
 _FEW_WORDS = 100
 """Vocabularies up to this size fit on a circle; larger ones get about log2 of their size dimensions."""

@@ -16,7 +16,7 @@ from nerode.compiler.constructions.ngrams.layout import Layout
 from nerode.compiler.constructions.ngrams.ssm import Neurons, ssm_network
 from nerode.compiler.constructions.ngrams.targets import Targets
 from nerode.compiler.linear_algebra import Matrix, independent_rows, invert, multiply, transpose
-from nerode.compiler.network import Network
+from nerode.network import Network
 
 MOST_CONTEXTS = 200
 """The pseudo-inverse has as many entries as the square of the contexts; above this a sparse one is taken."""

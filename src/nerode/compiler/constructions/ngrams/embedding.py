@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nerode.compiler.constructions.ngrams.lattice import Point, sphere_points
-from nerode.core.errors import InputError
+from nerode.core import InputError
 
 _MOST_CANDIDATES = 20_000
 _MOST_WORK = 6 * 10**8

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-from nerode.compiler.affine import zero_map
 from nerode.compiler.construction import Request
 from nerode.compiler.constructions.ngrams.assembly import (
     Column,
@@ -20,10 +19,8 @@ from nerode.compiler.constructions.ngrams.assembly import (
 from nerode.compiler.constructions.ngrams.layout import Layout
 from nerode.compiler.constructions.ngrams.sharing import Sharing, combine, no_sharing, share
 from nerode.compiler.constructions.ngrams.targets import UNKNOWN, Combination, Targets
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Elman
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
+from nerode.core import Exact, Reference
+from nerode.network import Elman, Network, zero_map
 
 NAME = "n-gram-rnn"
 

@@ -16,10 +16,8 @@ from nerode.compiler.constructions.ngrams.assembly import (
     state_layer,
 )
 from nerode.compiler.constructions.ngrams.targets import UNKNOWN, Targets
-from nerode.compiler.network import Embedding, Network
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.exact import Exact
-from nerode.core.refs import Reference
+from nerode.core import Exact, Reference
+from nerode.network import Embedding, Network, TimeInvariant
 
 NAME = "n-gram-ssm"
 

@@ -10,7 +10,7 @@ from nerode.compiler.constructions.ngrams.layout import Layout
 from nerode.compiler.constructions.ngrams.sharing import Sharing, no_sharing, share
 from nerode.compiler.constructions.ngrams.ssm import Neurons, ssm_network
 from nerode.compiler.constructions.ngrams.targets import Targets
-from nerode.compiler.network import Network
+from nerode.network import Network
 
 
 def structural_network(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.compiler.construction import Options
-from nerode.compiler.decoders import LogSum
-from nerode.core.errors import InputError, NotCompilable
+from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, NgramModel
+from nerode.network import LogSum
 
 Context = tuple[int, ...]
 Scores = Mapping[int, Fraction]

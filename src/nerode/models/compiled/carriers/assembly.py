@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from nerode.core.errors import InputError
+from nerode.core import InputError
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.forms import Form, matrix
 from nerode.models.compiled.carriers.heads import make_head

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from nerode.compiler.network import Network
-from nerode.core.errors import NotCompilable
+from nerode.core import NotCompilable
 from nerode.models.compiled.carriers.assembly import Carrier, assemble
 from nerode.models.compiled.carriers.cells import ElmanCarrier, GruCarrier, LstmCarrier, SlstmCarrier
 from nerode.models.compiled.carriers.complex_diagonal import ComplexDiagonalCarrier
@@ -24,6 +23,7 @@ from nerode.models.compiled.carriers.s4d import carry_s4d
 from nerode.models.compiled.carriers.ssm import carry_ssm
 from nerode.models.model import Model
 from nerode.models.zoo import find_member
+from nerode.network import Network
 
 STREAMS: dict[str, type[Carrier]] = {
     "complex-diagonal": ComplexDiagonalCarrier,

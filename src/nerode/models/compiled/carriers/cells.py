@@ -6,12 +6,7 @@ from typing import Any
 
 import torch
 
-from nerode.compiler.affine import Affine, Row
-from nerode.compiler.network import Layer as ExactLayer
-from nerode.compiler.recurrences import Elman as ExactElman
-from nerode.compiler.recurrences import GatedCell
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, to_float
+from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.elman import Elman
 from nerode.models.architectures.gru import Gru
 from nerode.models.architectures.lstm import Lstm
@@ -19,6 +14,7 @@ from nerode.models.architectures.slstm import Slstm
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.forms import Form, compose
 from nerode.models.compiled.carriers.one_layer import CellCarrier, Sources
+from nerode.network import Affine, Elman as ExactElman, GatedCell, Layer as ExactLayer, Row
 
 _SATURATED = 1000.0
 

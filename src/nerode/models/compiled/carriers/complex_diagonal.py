@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from nerode.compiler.recurrences import Diagonal
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_complex, to_float
+from nerode.core import NotCompilable, to_complex, to_float
 from nerode.models.architectures.complex_diagonal import ComplexDiagonal
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import read_registers
+from nerode.network import Diagonal
 
 
 class ComplexDiagonalCarrier(Carrier):

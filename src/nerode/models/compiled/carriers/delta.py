@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.compiler.recurrences import Factor, Householder
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, to_float
+from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import Register, registers_of, set_taps
 from nerode.models.parts.delta_rule import DeltaRule
+from nerode.network import Factor, Householder
 
 _SATURATED = 48
 """σ is 1 here, and at its negative too small to move a number in any type. A larger one would be steeper

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from nerode.compiler.affine import Affine
-from nerode.core.exact import Exact, to_float
+from nerode.core import Exact, to_float
+from nerode.network import Affine
 
 ONE = 0
 """The place of the stream that always holds 1."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nerode.core.exact import Exact, to_float
+from nerode.core import Exact, to_float
 from nerode.models.architectures.gla import Gla
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows

@@ -9,13 +9,12 @@ from fractions import Fraction
 import torch
 from torch import Tensor, nn
 
-from nerode.compiler.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
+from nerode.core import NotCompilable, to_float
 from nerode.models.compiled.carriers.forms import Form, combine, compose
 from nerode.models.compiled.carriers.plan import Plan
 from nerode.models.compiled.carriers.points import point_head
 from nerode.models.compiled.numbers import Converter
+from nerode.network import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from nerode.core.exact import Exact, to_float
+from nerode.core import Exact, to_float
 from nerode.models.architectures.hgrn2 import Hgrn2
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows

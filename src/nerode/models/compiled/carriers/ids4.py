@@ -6,16 +6,14 @@ from typing import Any
 
 from torch import Tensor
 
-from nerode.compiler.affine import Row
-from nerode.compiler.recurrences import Diagonal, LetterMatrices, TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
+from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ids4 import Ids4
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, Form, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
+from nerode.network import Diagonal, LetterMatrices, Row, TimeInvariant
 
 
 class Ids4Carrier(Carrier):

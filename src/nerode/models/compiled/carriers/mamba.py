@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nerode.core.exact import to_float
+from nerode.core import to_float
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows

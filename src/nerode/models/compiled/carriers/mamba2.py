@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from nerode.core.exact import to_float
+from nerode.core import to_float
 from nerode.models.architectures.mamba2 import Mamba2
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows

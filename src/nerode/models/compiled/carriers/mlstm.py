@@ -11,8 +11,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, to_float
+from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.mlstm import MLstmCell
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows

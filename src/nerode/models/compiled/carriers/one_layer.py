@@ -13,10 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from nerode.compiler.network import Layer as ExactLayer
-from nerode.compiler.network import Network
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
+from nerode.core import NotCompilable, to_float
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import finish
 from nerode.models.compiled.carriers.forms import ONE, Form
@@ -25,6 +22,7 @@ from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_tabl
 from nerode.models.model import Model, ModelConfig, build_model
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig
+from nerode.network import Layer as ExactLayer, Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

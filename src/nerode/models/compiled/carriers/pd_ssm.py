@@ -12,15 +12,14 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from nerode.compiler.recurrences import Diagonal, PermutationDiagonal
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_complex
+from nerode.core import NotCompilable, to_complex
 from nerode.models.architectures.pd_ssm import PdSsm
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import Register, distinct_moves, read_registers
+from nerode.network import Diagonal, PermutationDiagonal
 
 _SATURATED = 1000.0
 _SCALE = 64.0

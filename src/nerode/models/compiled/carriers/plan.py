@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from nerode.compiler.network import Layer, Network
-from nerode.compiler.recurrences import Diagonal, TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, imaginary_part, real_part, to_float
+from nerode.core import Exact, NotCompilable, imaginary_part, real_part, to_float
 from nerode.models.compiled.carriers.forms import ONE, Form, at, compose
 from nerode.models.compiled.carriers.updates import find_updates
+from nerode.network import Diagonal, Layer, Network, TimeInvariant
 
 
 @dataclass(slots=True)

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.compiler.decoders import PointDecoder
-from nerode.core.exact import to_complex
+from nerode.core import to_complex
 from nerode.models.compiled.carriers.forms import Form, combine
 from nerode.models.compiled.decoder import legal_table
+from nerode.network import PointDecoder
 
 
 def point_head(decoder: PointDecoder, reads: Sequence[Form], letters: int) -> tuple[list[Form], Tensor]:

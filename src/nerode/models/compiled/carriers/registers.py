@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nerode.compiler.recurrences import Diagonal, TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import Exact, to_float
+from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.compiled.carriers.forms import Form, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.network import Diagonal, TimeInvariant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from nerode.compiler.network import Layer as ExactLayer
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import TimeInvariant
-from nerode.core.errors import NotCompilable
-from nerode.core.exact import to_float
+from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ssm import Ssm
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.assembly import Carrier, assemble, finish
@@ -28,6 +24,7 @@ from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_tabl
 from nerode.models.model import Model, ModelConfig, build_model
 from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig
+from nerode.network import Layer as ExactLayer, Network, TimeInvariant
 
 _MOST_PLACES = 1 << 26
 

@@ -6,11 +6,8 @@ from collections import deque
 
 import numpy as np
 
-from nerode.compiler.interpreter import Configuration, Interpreter
-from nerode.compiler.network import Network
-from nerode.compiler.recurrences import Diagonal
-from nerode.compiler.stepping import relu
-from nerode.core.exact import Exact
+from nerode.core import Exact
+from nerode.network import Configuration, Diagonal, Interpreter, Network, relu
 
 Updates = list[list[set[tuple[Exact, Exact]]]]
 """For each layer and each coordinate, the pairs (gate, write) that it meets; none for other recurrences."""

@@ -1,0 +1,291 @@
+"""From a folder or a model to the automaton inside it, by any method, with all that is known about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from torch import nn
+
+from nerode.analysis.extraction.clustering import extract_by_clusters
+from nerode.analysis.extraction.comparison import Difference, Theory, acceptor, find_difference, theory_of
+from nerode.analysis.extraction.exact import close_floats, close_network
+from nerode.analysis.extraction.learning import extract_by_queries
+from nerode.analysis.extraction.moore import Moore
+from nerode.analysis.extraction.oracle import Machine, Queries
+from nerode.analysis.extraction.probing import Probe, find_failures
+from nerode.analysis.extraction.question import Kind, Question, language_question
+from nerode.analysis.extraction.task_questions import question_of
+from nerode.analysis.subject import Subject
+from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, stream, to_mapping
+from nerode.languages import Dfa, Language
+from nerode.models import LayerConfig, Model, find_member
+from nerode.network import Interpreter
+from nerode.verdict import ARCHITECTURES
+
+Method = Literal["cluster", "lstar", "kv", "exact"]
+METHODS: tuple[Method, ...] = ("cluster", "lstar", "kv", "exact")
+
+HELD_OUT = Probe(words=500, longest=200, extra_states=0)
+"""The test after extraction, the same for all methods, by words that none of them has seen."""
+
+
+_MOST_STATES_FOR_THEORY = 150
+"""States of an automaton whose algebra is computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """The automaton of a network.
+
+    Attributes:
+        name: of the network.
+        method: how it was extracted, in words.
+        kind: how the outputs are read.
+        machine: the automaton, minimal.
+        consistent: whether it agreed with the network when extraction ended.
+        fails_on: a word on which the network differs from it, found afterwards by new words; None if none.
+        tested: how many new words were tried, and how long they were at most.
+        network_states: states of the network that were looked at: points of clusters, or all that there are.
+        rounds: hypotheses that were tested; 0 for exact extraction.
+        queries: what was asked of the network, without the test afterwards.
+        target: the name of what it should be.
+        difference: the shortest word on which the automaton differs from the target; None if they are equal.
+        theory: its algebra, and whether the architecture can hold it; None if there are too many
+            states, or the budget did not suffice.
+        cpu_seconds: of the extraction alone.
+    """
+
+    name: str
+    method: str
+    kind: Kind
+    machine: Moore
+    consistent: bool
+    fails_on: str | None
+    tested: tuple[int, int]
+    network_states: int
+    rounds: int
+    queries: Queries
+    target: str
+    difference: Difference | None
+    theory: Theory | None
+    cpu_seconds: float
+
+    @property
+    def equal(self) -> bool:
+        """Whether the automaton is that of the target, on every word."""
+        return self.difference is None
+
+    def acceptor(self) -> Dfa:
+        """Returns the minimal automaton of the words that it accepts; for classes, of one class."""
+        return acceptor(self.machine, self.kind)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain values."""
+        return {
+            "name": self.name,
+            "method": self.method,
+            "kind": self.kind,
+            "states": self.machine.num_states,
+            "equal": self.equal,
+            "difference": None if self.difference is None else to_mapping(self.difference),
+            "consistent": self.consistent,
+            "fails_on": self.fails_on,
+            "tested": {"words": self.tested[0], "longest": self.tested[1]},
+            "network_states": self.network_states,
+            "rounds": self.rounds,
+            "queries": to_mapping(self.queries),
+            "target": self.target,
+            "theory": None if self.theory is None else to_mapping(self.theory),
+            "cpu_seconds": round(self.cpu_seconds, 3),
+            "machine": self.machine.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    machine: Moore
+    method: str
+    consistent: bool
+    network_states: int = 0
+    rounds: int = 0
+
+
+def extract(
+    subject: Subject,
+    *,
+    method: Method | None = None,
+    target: Language | None = None,
+    kind: Kind | None = None,
+    black_box: bool = False,
+    probe: Probe | None = None,
+    held_out: Probe = HELD_OUT,
+    seed: int = 0,
+    budget: Budget | None = None,
+) -> Extraction:
+    """Returns the automaton of a network, compared with what it should be.
+
+    Args:
+        subject: the network.
+        method: clusters of states, queries (L*, or Kearns and Vazirani's), or all states; when None, all
+            states of a compiled network, clusters otherwise.
+        target: compare with this language instead of the one that the network was made for; a model that
+            is not known to be made for any is asked about this one.
+        kind: for such a model, how its scores are read; "prediction" when None.
+        black_box: with queries, whether only words may be asked; states are not looked at.
+        probe: how hypotheses are tested.
+        held_out: how the result is tested.
+        seed: of the random words.
+        budget: limits the states of hypotheses and the time of each stage.
+
+    Raises:
+        InputError: if the method does not fit the network, or nothing says what its scores mean.
+        BudgetExceeded: if a compiled network has more states than the budget allows.
+    """
+    budget = budget or Budget()
+    question = question_about(subject, target, kind)
+    machine = Machine(subject.model, question)
+    chosen = method or ("exact" if subject.network is not None else "cluster")
+    begun = time.process_time()
+    found = _by_method(subject, machine, chosen, black_box, probe or Probe(), seed, budget.start())
+    seconds, queries = time.process_time() - begun, machine.queries
+    failures = find_failures(machine, found.machine, held_out, stream(seed, "held-out", subject.name), most=1)
+    wanted = question.target
+    if target is not None:
+        wanted = language_question(over(target, question), _language_kind(question)).target
+    return Extraction(
+        name=subject.name,
+        method=found.method,
+        kind=question.kind,
+        machine=found.machine,
+        consistent=found.consistent,
+        fails_on=question.alphabet.decode(failures[0]) if failures else None,
+        tested=(machine.queries.words - queries.words, held_out.longest),
+        network_states=found.network_states,
+        rounds=found.rounds,
+        queries=queries,
+        target=wanted.name,
+        difference=find_difference(found.machine, wanted, budget.start()),
+        theory=_theory(found.machine, question, architectures_of(subject), budget.start()),
+        cpu_seconds=seconds,
+    )
+
+
+def question_about(subject: Subject, target: Language | None, kind: Kind | None) -> Question:
+    """Returns what a network is asked: what it was made for, or else a language that is named.
+
+    Raises:
+        InputError: if neither is known.
+    """
+    if subject.task is not None:
+        return question_of(subject.task)
+    language = subject.language or target
+    if language is None:
+        raise InputError(
+            f"nothing says what the scores of {subject.name} mean; name a language with --target"
+        )
+    return language_question(language, kind or "prediction")
+
+
+def over(target: Language, question: Question) -> Language:
+    """Returns a target that has the letters of a question, or raises InputError."""
+    if target.alphabet != question.alphabet:
+        raise InputError(
+            f"{target.name} has the letters {target.alphabet.describe()}, the network reads "
+            f"{question.alphabet.describe()}; give a language over these, in this order"
+        )
+    return target
+
+
+def _language_kind(question: Question) -> Kind:
+    if question.kind == "class":
+        raise InputError(
+            f"the network answers with the classes of {question.target.name}; these cannot be compared with "
+            "the words of a language, leave out --target"
+        )
+    return question.kind
+
+
+def architectures_of(subject: Subject) -> tuple[str, ...]:
+    """Returns the names of the layers of a network in the table of theory; none if one is not there."""
+    if subject.network is not None:
+        return (subject.network.target,)
+    return names_in_theory(subject.model.config.layers) if isinstance(subject.model, Model) else ()
+
+
+def names_in_theory(layers: Iterable[LayerConfig]) -> tuple[str, ...]:
+    """Returns the names of layers of the zoo in the table of theory; none if one is not there."""
+    names = []
+    for layer in layers:
+        known = [n for n in (layer.name.lower(), find_member(layer.name).kind.name) if n in ARCHITECTURES]
+        if not known:
+            return ()
+        names.append(known[0])
+    return tuple(names)
+
+
+def _by_method(
+    subject: Subject, machine: Machine, method: str, black_box: bool, probe: Probe, seed: int, budget: Budget
+) -> _Found:
+    if black_box and method not in ("lstar", "kv"):
+        raise InputError(f"the method {method} looks at states; --black-box goes with lstar and kv")
+    match method:
+        case "cluster":
+            clusters = extract_by_clusters(machine, probe=probe, seed=seed, budget=budget)
+            return _Found(
+                machine=clusters.machine,
+                method="clusters of states",
+                consistent=clusters.consistent,
+                network_states=clusters.points,
+                rounds=clusters.rounds,
+            )
+        case "lstar" | "kv":
+            white = not black_box and machine.sees_states
+            learned = extract_by_queries(
+                machine,
+                algorithm="lstar" if method == "lstar" else "kv",
+                white_box=white,
+                probe=probe,
+                seed=seed,
+                budget=budget,
+            )
+            return _Found(
+                machine=learned.machine,
+                method=f"{'L*' if method == 'lstar' else 'KV'}, {'white' if white else 'black'} box",
+                consistent=learned.consistent,
+                rounds=learned.rounds,
+            )
+        case "exact":
+            return _exactly(subject, machine, budget)
+    raise UnknownName("method", method, METHODS)
+
+
+def _exactly(subject: Subject, machine: Machine, budget: Budget) -> _Found:
+    if subject.network is None:
+        raise InputError(
+            f"{subject.name} was trained: its states in floats are too many to list, and their bits depend "
+            "on the batch; exact extraction is for compiled networks, take cluster or lstar"
+        )
+    if Interpreter(subject.network).exact:
+        closure, how = close_network(subject.network, budget), "all states, exact arithmetic"
+    else:
+        closure, how = close_floats(machine, budget), "all states in floats, bit for bit"
+    return _Found(machine=closure.machine, method=how, consistent=True, network_states=closure.states)
+
+
+def _theory(
+    machine: Moore, question: Question, architectures: tuple[str, ...], budget: Budget
+) -> Theory | None:
+    if machine.num_states > _MOST_STATES_FOR_THEORY:
+        return None
+    try:
+        return theory_of(machine, question, architectures, budget)
+    except BudgetExceeded:
+        return None
+
+
+def subject_of(model: nn.Module, *, name: str = "the network", language: Language | None = None) -> Subject:
+    """Returns a model that is in memory as something to extract from."""
+    return Subject(name=name, model=model.eval(), language=language)

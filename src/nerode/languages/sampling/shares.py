@@ -1,0 +1,213 @@
+"""Exactly uniform choices from approximate counts.
+
+A uniformly random accepted word of length t is drawn letter by letter: from state q, letter a is taken
+with the share c(t-1, q·a) / c(t, q), where c counts the accepted words of a length from a state. The
+counts have as many digits as the word has letters, so they are kept as floating-point numbers here. The
+result is exactly uniform all the same: a random point that falls so near to the border between two
+letters that the rounding errors could matter is settled with exact integers. At each letter this happens
+with a probability of about 2 k `error_bound`: for two letters and words of length 10,000, once in tens of
+millions of words.
+
+Implements: [DeniseZimmermann1999]
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.languages.alphabet import Word
+from nerode.languages.counting import counts_from_states
+from nerode.languages.dfa import Dfa, IntArray
+from nerode.languages.minimisation import trim
+
+Floats = npt.NDArray[np.float64]
+
+_UNIT = 2.0**-53
+"""Half the distance from 1 to the next floating-point number; also the grain of `Generator.random`."""
+
+_NEVER = -(2**30)
+"""The binary exponent that goes with a count of zero."""
+
+_ROWS = 256
+"""Lengths in a block; the first row of each block is kept, the others are computed again when needed."""
+
+_BLOCK_BYTES = 1 << 24
+_KEPT_BYTES = 1 << 24
+
+_SPREAD = 500
+"""Counts that differ by at most this power of two are added with one common scale."""
+
+_PLAIN_GROWTH = 400
+"""By how many powers of two such counts may grow before they are scaled again; no overflow, no underflow."""
+
+
+def error_bound(length: int, num_letters: int) -> float:
+    """Returns a bound on the error of a border between two shares, with `length` letters still to come.
+
+    Counts are sums of non-negative terms, and scaling by a power of two is exact. So each of the `length`
+    sums of k terms adds a relative error of at most (k - 1) u, u = 2⁻⁵³, and a border, the quotient of two
+    such counts, has an error of at most 2 (k - 1) u times `length` to first order. The rest of the bound
+    covers the second order (as long as k times `length` is below 10¹³), the rounding of the quotient and of
+    the comparison, and the grain u of the random point.
+    """
+    return (2.5 * max(0, num_letters - 1) * length + 8) * _UNIT
+
+
+class LetterShares:
+    """The shares of the letters for each state and each length still to come, computed as far as needed.
+
+    A count is a mantissa in [1/2, 1) and a binary exponent of its own, so that no count is lost beside
+    another one that is larger by any factor.
+    """
+
+    def __init__(self, dfa: Dfa) -> None:
+        self.dfa = trim(dfa)
+        n, k = self.dfa.num_states, self.dfa.num_letters
+        self._targets = np.ascontiguousarray(self.dfa.transitions.T)
+        self._lists: list[list[int]] = self.dfa.transitions.tolist()
+        row_bytes = 8 * n * max(2, k)
+        self._rows = max(1, min(_ROWS, _BLOCK_BYTES // row_bytes))
+        self._plain_rows = max(1, int(_PLAIN_GROWTH / math.log2(max(2, k))))
+        self._kept: dict[int, Floats] = {}
+        self._most_kept = max(1, _KEPT_BYTES // (self._rows * row_bytes))
+        mantissas = np.where(self.dfa.accepting, 0.5, 0.0)
+        exponents = np.where(self.dfa.accepting, 1, _NEVER).astype(np.int32)
+        self._firsts = [(mantissas, exponents)]
+        self._totals = [(float(mantissas[self.dfa.start]), int(exponents[self.dfa.start]))]
+
+    def approximate_count(self, length: int) -> tuple[float, int]:
+        """Returns (m, e) such that about m·2ᵉ words have this length; m is 0 exactly when none has."""
+        while len(self._totals) <= length:
+            self._borders(len(self._firsts) - 1)
+        return self._totals[length]
+
+    def draw(self, length: int, count: int, rng: np.random.Generator) -> IntArray:
+        """Returns `count` independent uniformly random words of a length that has words, one a row."""
+        words = np.empty((length, count), dtype=np.int32)
+        states = np.full(count, self.dfa.start, dtype=np.int32)
+        for first, shares, points in self._blocks(length, (count,), rng):
+            error = error_bound(first + len(shares), self.dfa.num_letters)
+            for to_come in range(first + len(shares), first, -1):
+                point = points[to_come - first - 1]
+                beyond = point[:, None] - shares[to_come - first - 1].take(states, axis=0)
+                letters = (beyond >= 0).sum(axis=1, dtype=np.int32)
+                doubt = np.abs(beyond, out=beyond).min(axis=1, initial=1.0) <= error
+                if doubt.any():
+                    for i in np.flatnonzero(doubt):
+                        letters[i] = self._settled(int(states[i]), to_come, float(point[i]), rng)
+                words[length - to_come] = letters
+                states = self.dfa.transitions[states, letters]
+        return np.ascontiguousarray(words.T)
+
+    def draw_one(self, length: int, rng: np.random.Generator) -> Word:
+        """Returns one uniformly random word of a length that has words; `draw` without arrays for one row."""
+        word: list[int] = []
+        state = self.dfa.start
+        for first, shares, points in self._blocks(length, (), rng):
+            error = error_bound(first + len(shares), self.dfa.num_letters)
+            for row in reversed(range(len(shares))):
+                point = float(points[row])
+                borders = shares[row, state].tolist()
+                letter = bisect.bisect_right(borders, point)
+                if any(abs(point - border) <= error for border in borders[max(0, letter - 1) : letter + 1]):
+                    letter = self._settled(state, first + row + 1, point, rng)
+                word.append(letter)
+                state = self._lists[state][letter]
+        return tuple(word)
+
+    def _blocks(
+        self, length: int, shape: tuple[int, ...], rng: np.random.Generator
+    ) -> Iterator[tuple[int, Floats, Floats]]:
+        """Yields the first length, the borders and a random point for each row, from `length` downwards."""
+        self.approximate_count(length)
+        for number in reversed(range(-(-length // self._rows))):
+            first = number * self._rows
+            rows = min(self._rows, length - first)
+            yield first, self._borders(number)[:rows], rng.random((rows, *shape))
+
+    def _settled(self, state: int, to_come: int, point: float, rng: np.random.Generator) -> int:
+        """Returns the letter that a random point stands for, by exact counts."""
+        exact = next(itertools.islice(counts_from_states(self.dfa), to_come - 1, None))
+        return settle(exact[self.dfa.transitions[state]].tolist(), point, rng)
+
+    def _borders(self, number: int) -> Floats:
+        """Returns the borders between the letters in a block, by length to come, state and letter."""
+        if number in self._kept:
+            return self._kept[number]
+        mantissas, exponents = self._counts(number)
+        if number + 1 == len(self._firsts):
+            self._firsts.append((mantissas[-1].copy(), exponents[-1].copy()))
+            start = self.dfa.start
+            self._totals += zip(mantissas[1:, start].tolist(), exponents[1:, start].tolist(), strict=True)
+        after = exponents[:-1, self._targets]
+        top = after.max(axis=1, keepdims=True, initial=_NEVER)
+        sums = np.ldexp(mantissas[:-1, self._targets], after - top).cumsum(axis=1)
+        # A total is 0 or at least 1/2; the maximum avoids 0/0 in states that are never visited.
+        borders = sums[:, :-1] / np.maximum(sums[:, -1:], 0.5)
+        borders = np.ascontiguousarray(borders.transpose(0, 2, 1))
+        if len(self._kept) < self._most_kept:
+            self._kept[number] = borders
+        return borders
+
+    def _counts(self, number: int) -> tuple[Floats, IntArray]:
+        """Returns the counts of a block and of the first length after it, by length and state."""
+        mantissas = np.empty((self._rows + 1, self.dfa.num_states))
+        exponents = np.empty((self._rows + 1, self.dfa.num_states), dtype=np.int32)
+        mantissas[0], exponents[0] = self._firsts[number]
+        row = 0
+        while row < self._rows:
+            near = exponents[row].max() - _SPREAD
+            if ((exponents[row] >= near) | (exponents[row] == _NEVER)).all():
+                end = min(self._rows, row + self._plain_rows)
+                self._add_plainly(mantissas[row : end + 1], exponents[row : end + 1])
+            else:
+                end = row + 1
+                self._add_scaled(mantissas[row : end + 1], exponents[row : end + 1])
+            row = end
+        return mantissas, exponents
+
+    def _add_plainly(self, mantissas: Floats, exponents: IntArray) -> None:
+        """Fills all rows from the first one with one common scale, when the counts allow that."""
+        scale = exponents[0].max()
+        values = np.empty_like(mantissas)
+        values[0] = np.ldexp(mantissas[0], exponents[0] - scale)
+        for before, row in itertools.pairwise(values):
+            np.add.reduce(before.take(self._targets), axis=0, out=row)
+        np.frexp(values[1:], mantissas[1:], exponents[1:])
+        exponents[1:] = np.where(values[1:] > 0, exponents[1:] + scale, _NEVER)
+
+    def _add_scaled(self, mantissas: Floats, exponents: IntArray) -> None:
+        """Fills the second of two rows from the first one, whatever the sizes of the counts."""
+        after = exponents[0].take(self._targets)
+        top = after.max(axis=0, initial=_NEVER)
+        total = np.ldexp(mantissas[0].take(self._targets), after - top).sum(axis=0)
+        np.frexp(total, mantissas[1], exponents[1])
+        exponents[1] += top
+
+
+def settle(weights: list[int], point: float, rng: np.random.Generator) -> int:
+    """Returns i with probability weights[i] / sum(weights), exactly.
+
+    Args:
+        weights: non-negative integers, not all 0.
+        point: what `rng.random` gave; its 53 bits are the first bits of a random number in [0, 1), and
+            more bits are drawn until they decide.
+        rng: where further bits come from.
+    """
+    borders = list(itertools.accumulate(weights))
+    total = borders[-1]
+    bits, number = 53, int(point * 2**53)
+    while True:
+        lowest = number * total >> bits
+        highest = ((number + 1) * total - 1) >> bits
+        choice = next(i for i, border in enumerate(borders) if lowest < border)
+        if highest < borders[choice]:
+            return choice
+        number = number << 64 | int.from_bytes(rng.bytes(8), "little")
+        bits += 64

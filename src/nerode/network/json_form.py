@@ -1,0 +1,315 @@
+"""A network as JSON: names, sparse rows, exact numbers as text. See docs/formats for the layout."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from typing import Any
+
+from nerode.core import Exact, InputError, Reference, read_exact, simplify, write_exact
+from nerode.languages import END, Alphabet, Legal
+from nerode.network.affine import Affine, Row
+from nerode.network.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
+from nerode.network.record import Embedding, Layer, Network, Origin
+from nerode.network.recurrences import (
+    Diagonal,
+    Elman,
+    Factor,
+    GatedCell,
+    Householder,
+    LetterMatrices,
+    PermutationDiagonal,
+    Recurrence,
+    TimeInvariant,
+)
+
+FORMAT = "nerode-network"
+VERSION = 1
+
+Json = Any
+
+
+def network_to_json(network: Network) -> dict[str, Json]:
+    """Returns the network as JSON-ready values."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "alphabet": list(network.alphabet),
+        "target": network.target,
+        "embedding": {
+            "directions": list(network.embedding.directions),
+            "vectors": [_numbers(v) for v in network.embedding.vectors],
+        },
+        "layers": [_layer_to_json(layer) for layer in network.layers],
+        "decoder": _decoder_to_json(network.decoder, network.alphabet),
+        "origin": {
+            "language": network.origin.language,
+            "language_hash": network.origin.language_hash,
+            "construction": network.origin.construction,
+            "route": network.origin.route,
+            "reference": {"key": network.origin.reference.key, "place": network.origin.reference.place},
+        },
+    }
+
+
+def network_from_json(data: Json) -> Network:
+    """Returns the network of JSON values.
+
+    Raises:
+        InputError: if the values do not have the form that `network_to_json` writes.
+    """
+    try:
+        if data["format"] != FORMAT or data["version"] != VERSION:
+            raise InputError(
+                f"this is {data['format']!r} version {data['version']}, not {FORMAT!r} version {VERSION}"
+            )
+        alphabet = Alphabet(tuple(data["alphabet"]))
+        origin = data["origin"]
+        return Network(
+            alphabet=alphabet,
+            target=data["target"],
+            embedding=Embedding(
+                directions=tuple(data["embedding"]["directions"]),
+                vectors=tuple(_vector(v) for v in data["embedding"]["vectors"]),
+            ),
+            layers=tuple(_layer_from_json(layer) for layer in data["layers"]),
+            decoder=_decoder_from_json(data["decoder"], alphabet),
+            origin=Origin(
+                language=origin["language"],
+                language_hash=origin["language_hash"],
+                construction=origin["construction"],
+                route=origin["route"],
+                reference=Reference(origin["reference"]["key"], origin["reference"]["place"]),
+            ),
+        )
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise InputError(f"this is not a network: {type(error).__name__} at {error}") from None
+
+
+def network_text(network: Network) -> str:
+    """Returns the canonical text of a network, one line for each part."""
+    data = network_to_json(network)
+    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def network_hash(network: Network) -> str:
+    """Returns the SHA-256 of the canonical text."""
+    return hashlib.sha256(network_text(network).encode()).hexdigest()
+
+
+def _numbers(values: tuple[Exact, ...]) -> list[str | int]:
+    return [_number(v) for v in values]
+
+
+def _number(value: Exact) -> str | int:
+    value = simplify(value)
+    return value if isinstance(value, int) else write_exact(value)
+
+
+def _vector(values: Json) -> tuple[Exact, ...]:
+    return tuple(read_exact(v) for v in values)
+
+
+def _row_to_json(row: Row) -> list[list[int | str]]:
+    return [[j, _number(c)] for j, c in row]
+
+
+def _row_from_json(row: Json) -> Row:
+    return tuple((int(j), read_exact(c)) for j, c in row)
+
+
+def _affine_to_json(affine: Affine) -> dict[str, Json]:
+    return {
+        "inputs": affine.num_inputs,
+        "bias": _numbers(affine.bias),
+        "rows": [_row_to_json(row) for row in affine.rows],
+    }
+
+
+def _affine_from_json(data: Json) -> Affine:
+    return Affine(
+        num_inputs=data["inputs"],
+        bias=_vector(data["bias"]),
+        rows=tuple(_row_from_json(row) for row in data["rows"]),
+    )
+
+
+def _layer_to_json(layer: Layer) -> dict[str, Json]:
+    return {
+        "name": layer.name,
+        "reads": list(layer.reads),
+        "state": list(layer.state),
+        "start": _numbers(layer.start),
+        "units": _affine_to_json(layer.units),
+        "recurrence": _recurrence_to_json(layer.recurrence),
+        "readout_units": _affine_to_json(layer.readout_units),
+        "outputs": list(layer.outputs),
+        "readout": _affine_to_json(layer.readout),
+        "exposes_previous": layer.exposes_previous,
+        "complex_state": layer.complex_state,
+    }
+
+
+def _layer_from_json(data: Json) -> Layer:
+    return Layer(
+        name=data["name"],
+        reads=tuple(data["reads"]),
+        state=tuple(data["state"]),
+        start=_vector(data["start"]),
+        units=_affine_from_json(data["units"]),
+        recurrence=_recurrence_from_json(data["recurrence"]),
+        readout_units=_affine_from_json(data["readout_units"]),
+        outputs=tuple(data["outputs"]),
+        readout=_affine_from_json(data["readout"]),
+        exposes_previous=data["exposes_previous"],
+        complex_state=data["complex_state"],
+    )
+
+
+def _recurrence_to_json(recurrence: Recurrence) -> dict[str, Json]:
+    data: dict[str, Json] = {"kind": recurrence.kind}
+    match recurrence:
+        case Diagonal():
+            data |= {"gate": _affine_to_json(recurrence.gate), "write": _affine_to_json(recurrence.write)}
+        case TimeInvariant():
+            data |= {
+                "matrix": [_row_to_json(row) for row in recurrence.matrix],
+                "write": _affine_to_json(recurrence.write),
+            }
+        case LetterMatrices():
+            data |= {
+                "matrices": [[_row_to_json(row) for row in m] for m in recurrence.matrices],
+                "writes": [_numbers(w) for w in recurrence.writes],
+            }
+        case Householder():
+            data |= {
+                "factors": [
+                    [{"beta": _number(f.beta), "vector": _numbers(f.vector)} for f in letter]
+                    for letter in recurrence.factors
+                ],
+                "writes": [_numbers(w) for w in recurrence.writes],
+            }
+            if recurrence.selector is not None:
+                data["selector"] = _affine_to_json(recurrence.selector)
+        case PermutationDiagonal():
+            data |= {
+                "images": [list(image) for image in recurrence.images],
+                "diagonals": [_numbers(d) for d in recurrence.diagonals],
+                "writes": [_numbers(w) for w in recurrence.writes],
+            }
+        case Elman():
+            data |= {"activation": recurrence.activation, "update": _affine_to_json(recurrence.update)}
+        case GatedCell():
+            data |= {"cell": recurrence.cell, "gates": [_affine_to_json(g) for g in recurrence.gates]}
+            if recurrence.cap != 1:
+                data["cap"] = _number(recurrence.cap)
+    return data
+
+
+def _recurrence_from_json(data: Json) -> Recurrence:
+    match data["kind"]:
+        case "diagonal":
+            return Diagonal(gate=_affine_from_json(data["gate"]), write=_affine_from_json(data["write"]))
+        case "time-invariant":
+            return TimeInvariant(
+                matrix=tuple(_row_from_json(row) for row in data["matrix"]),
+                write=_affine_from_json(data["write"]),
+            )
+        case "letter-matrices":
+            return LetterMatrices(
+                matrices=tuple(tuple(_row_from_json(row) for row in m) for m in data["matrices"]),
+                writes=tuple(_vector(w) for w in data["writes"]),
+            )
+        case "householder":
+            return Householder(
+                factors=tuple(
+                    tuple(Factor(beta=read_exact(f["beta"]), vector=_vector(f["vector"])) for f in letter)
+                    for letter in data["factors"]
+                ),
+                writes=tuple(_vector(w) for w in data["writes"]),
+                selector=_affine_from_json(data["selector"]) if "selector" in data else None,
+            )
+        case "permutation-diagonal":
+            return PermutationDiagonal(
+                images=tuple(tuple(int(i) for i in image) for image in data["images"]),
+                diagonals=tuple(_vector(d) for d in data["diagonals"]),
+                writes=tuple(_vector(w) for w in data["writes"]),
+            )
+        case "elman":
+            return Elman(activation=data["activation"], update=_affine_from_json(data["update"]))
+        case "gated-cell":
+            gates = tuple(_affine_from_json(g) for g in data["gates"])
+            return GatedCell(cell=data["cell"], gates=gates, cap=read_exact(data.get("cap", 1)))
+        case other:
+            raise InputError(f"unknown recurrence {other!r}")
+
+
+def _decoder_to_json(decoder: Decoder, alphabet: Alphabet) -> dict[str, Json]:
+    data: dict[str, Json] = {
+        "kind": decoder.kind,
+        "reads": list(decoder.reads),
+        "empty": decoder.empty.names(alphabet),
+    }
+    match decoder:
+        case ScoreDecoder():
+            data |= {"units": _affine_to_json(decoder.units), "scores": _affine_to_json(decoder.scores)}
+        case PointDecoder():
+            data |= {
+                "points": [_numbers(p) for p in decoder.points],
+                "answers": [answer.names(alphabet) for answer in decoder.answers],
+            }
+        case LogitDecoder():
+            data |= {
+                "normaliser": decoder.normaliser,
+                "rows": [
+                    [[j, [[str(scale), str(ratio)] for scale, ratio in weight]] for j, weight in row]
+                    for row in decoder.rows
+                ],
+            }
+    return data
+
+
+def _decoder_from_json(data: Json, alphabet: Alphabet) -> Decoder:
+    reads = tuple(data["reads"])
+    empty = _legal(data["empty"], alphabet)
+    match data["kind"]:
+        case "scores":
+            return ScoreDecoder(
+                reads=reads,
+                units=_affine_from_json(data["units"]),
+                scores=_affine_from_json(data["scores"]),
+                empty=empty,
+            )
+        case "points":
+            return PointDecoder(
+                reads=reads,
+                points=tuple(_vector(p) for p in data["points"]),
+                answers=tuple(_legal(names, alphabet) for names in data["answers"]),
+                empty=empty,
+            )
+        case "logits":
+            return LogitDecoder(
+                reads=reads,
+                normaliser=data["normaliser"],
+                rows=tuple(
+                    tuple(
+                        (int(j), tuple((_fraction(s), _fraction(r)) for s, r in weight)) for j, weight in row
+                    )
+                    for row in data["rows"]
+                ),
+                empty=empty,
+            )
+        case other:
+            raise InputError(f"unknown decoder {other!r}")
+
+
+def _fraction(text: Json) -> Fraction:
+    value = read_exact(text)
+    if not isinstance(value, int | Fraction):
+        raise InputError(f"{text!r} is not a rational number")
+    return Fraction(value)
+
+
+def _legal(names: Json, alphabet: Alphabet) -> Legal:
+    return Legal(frozenset(alphabet.index(n) for n in names if n != END), END in names)

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, strategies as st
+
+from nerode.languages.alphabet import Word
+from nerode.languages.counting import count_words, counts_from_states
+from nerode.languages.dfa import Dfa
+from nerode.languages.sampling import shares as module
+from nerode.languages.sampling.shares import LetterShares, error_bound, settle
+from tests.languages.uniformity import assert_distribution
+from tests.strategies import dfas, random_dfa
+
+
+@pytest.fixture(params=["as it is", "always scaled", "tiny blocks, none kept"])
+def tables(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Forces the rare ways through the tables."""
+    if request.param == "always scaled":
+        monkeypatch.setattr(module, "_SPREAD", -1)
+    elif request.param != "as it is":
+        monkeypatch.setattr(module, "_ROWS", 3)
+        monkeypatch.setattr(module, "_KEPT_BYTES", 1)
+        monkeypatch.setattr(module, "_PLAIN_GROWTH", 2)
+    return str(request.param)
+
+
+NO_BB = Dfa.build("ab", {0: {"a": 0, "b": 1}, 1: {"a": 0}}, start=0, accept=[0, 1])
+C_AFTER_A = Dfa.build(
+    "abc", {0: {"a": 1, "b": 0}, 1: {"a": 1, "b": 0, "c": 2}, 2: {"b": 0}}, start=0, accept=[0, 2]
+)
+FREE = tuple(f"x{i}" for i in range(30))
+
+
+def words_of_length(dfa: Dfa, length: int) -> list[Word]:
+    return [word for word in itertools.product(range(dfa.num_letters), repeat=length) if dfa.accepts(word)]
+
+
+def two_speeds(switch: int) -> Dfa:
+    """Words of length 2·switch: any free letters and then only c, or d, then only c and then free letters.
+
+    Halfway, a word of the first kind has one way to go on and a word of the second kind 30^switch ways, but
+    half of the words are of each kind: a table with one scale for all states would lose the first kind.
+    """
+
+    def step(state: tuple[str, int], symbol: str) -> tuple[str, int] | None:
+        kind, at = state
+        if at == 0:
+            return (("second" if symbol == "d" else "first"), 1) if symbol != "c" else None
+        free = (kind == "first") == (at < switch)
+        legal = (symbol in FREE) if free else symbol == "c"
+        return (kind, at + 1) if legal and at < 2 * switch else None
+
+    return Dfa.build((*FREE, "c", "d"), step, start=("", 0), accept=lambda state: state[1] == 2 * switch)
+
+
+@pytest.mark.parametrize("length", [1, 2, 7, 40])
+@pytest.mark.parametrize("letters", [1, 2, 5])
+def test_borders_are_within_their_error_bound(tables: str, length: int, letters: int) -> None:
+    dfa = random_dfa(length, 6, letters, share_accepting=0.3)
+    shares = LetterShares(dfa)
+    exact = next(itertools.islice(counts_from_states(shares.dfa), length - 1, None))
+    shares.approximate_count(length)
+    rows = shares._rows
+    borders = shares._borders((length - 1) // rows)[(length - 1) % rows]
+    for state, row in enumerate(shares.dfa.transitions.tolist()):
+        weights = [exact[target] for target in row]
+        if not sum(weights):
+            continue
+        for letter in range(letters - 1):
+            border = sum(weights[: letter + 1]) / sum(weights)
+            assert abs(borders[state, letter] - border) <= error_bound(length, letters)
+
+
+@given(dfas(6), st.integers(0, 60))
+def test_approximate_counts_are_near_and_zero_exactly_when_there_is_no_word(dfa: Dfa, length: int) -> None:
+    mantissa, exponent = LetterShares(dfa).approximate_count(length)
+    exact = count_words(dfa, length)
+    assert (mantissa == 0) == (exact == 0)
+    if exact:
+        assert math.isclose(math.ldexp(mantissa, exponent), exact, rel_tol=1e-12)
+
+
+def test_no_count_is_lost_beside_a_much_larger_one() -> None:
+    switch = 220
+    # Beyond the range of floating-point numbers, and so would 1 be beside it.
+    assert 30**switch > 2**1074
+    dfa = two_speeds(switch)
+    shares = LetterShares(dfa)
+    mantissa, exponent = shares.approximate_count(2 * switch)
+    assert mantissa * 2.0**-10 == pytest.approx(float(Fraction(2 * 30**switch, 2 ** (exponent + 10))))
+    words = shares.draw(2 * switch, 200, np.random.default_rng(5))
+    kinds = ["second" if word[0] == dfa.alphabet.index("d") else "first" for word in words]
+    assert_distribution(kinds, {"first": 1, "second": 1})
+    assert all(dfa.accepts(word) for word in words[:4].tolist())
+    singles = {
+        len(set(shares.draw_one(2 * switch, np.random.default_rng(seed))[:9])) > 2 for seed in range(9)
+    }
+    assert singles == {True, False}
+
+
+def test_a_slow_component_is_found_where_the_fast_one_has_no_word() -> None:
+    # After a, all words of odd length over {a, b}; after b, only b's, of even length.
+    table = {
+        "start": {"a": "odd", "b": "b"},
+        "odd": {"a": "even", "b": "even"},
+        "even": {"a": "odd", "b": "odd"},
+        "b": {"b": "bb"},
+        "bb": {"b": "b"},
+    }
+    dfa = Dfa.build("ab", table, start="start", accept=["even", "b"])
+    assert count_words(dfa, 3001) == 1
+    shares = LetterShares(dfa)
+    assert shares.approximate_count(3001) == (0.5, 1)
+    assert shares.draw_one(3001, np.random.default_rng(0)) == (1,) * 3001
+
+
+@pytest.mark.parametrize("always_exact", [False, True])
+@pytest.mark.parametrize("vectorised", [False, True])
+@pytest.mark.parametrize("dfa", [NO_BB, C_AFTER_A, random_dfa(1, 5, 3, share_accepting=0.4)])
+def test_draws_are_uniform(
+    tables: str, always_exact: bool, vectorised: bool, dfa: Dfa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if always_exact:
+        monkeypatch.setattr(module, "error_bound", lambda *_: 1.0)
+    shares = LetterShares(dfa)
+    words = words_of_length(dfa, 5)
+    count = 25 * len(words)
+    rng = np.random.default_rng([dfa.num_states, always_exact, vectorised])
+    if vectorised:
+        draws = [tuple(row) for row in shares.draw(5, count, rng).tolist()]
+    else:
+        draws = [shares.draw_one(5, rng) for _ in range(count)]
+    assert_distribution(draws, dict.fromkeys(words, 1))
+
+
+def test_a_walk_over_legal_letters_is_not_uniform() -> None:
+    # The negative control: to choose fairly among the letters that may follow is the usual mistake.
+    words = words_of_length(NO_BB, 5)
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(25 * len(words)):
+        word: list[int] = []
+        while len(word) < 5:
+            word.append(int(rng.choice(np.flatnonzero(NO_BB.legal[NO_BB.run(word)]))))
+        draws.append(tuple(word))
+    with pytest.raises(AssertionError):
+        assert_distribution(draws, dict.fromkeys(words, 1))
+
+
+def test_doubtful_points_are_settled_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(module, "settle", lambda *args: calls.append(args) or settle(*args))
+    shares = LetterShares(random_dfa(0, 5, 3))
+    shares.draw(20, 50, np.random.default_rng(0))
+    assert not calls
+    monkeypatch.setattr(module, "error_bound", lambda *_: 0.01)
+    shares.draw(20, 50, np.random.default_rng(0))
+    assert 0 < len(calls) < 20 * 50
+
+
+@given(st.lists(st.integers(0, 2**80), min_size=1, max_size=6), st.integers(0, 2**53 - 1))
+def test_a_point_in_the_middle_is_settled_by_itself(weights: list[int], number: int) -> None:
+    total = sum(weights)
+    assume(total > 0)
+    point = number / 2**53
+    choice = settle(weights, point, np.random.default_rng(0))
+    below = sum(weights[:choice])
+    # The interval [number, number + 1) / 2^53 meets the share of the choice.
+    assert below * 2**53 < (number + 1) * total
+    assert number * total < (below + weights[choice]) * 2**53
+
+
+def test_a_point_on_a_border_is_settled_by_more_bits() -> None:
+    # 1/3 lies inside the interval of its 53 bits: about a third of that interval is below the border.
+    point = int(2**53 / 3) / 2**53
+    share_below = (2**53 % 3) / 3
+    rng = np.random.default_rng(1)
+    choices = [settle([1, 2], point, rng) for _ in range(3000)]
+    assert share_below == pytest.approx(2 / 3)
+    assert_distribution(choices, {0: 2, 1: 1})
+
+
+@given(dfas(4, 2), st.integers(0, 5))
+def test_every_draw_is_accepted(dfa: Dfa, length: int) -> None:
+    assume(words_of_length(dfa, length))
+    shares = LetterShares(dfa)
+    rng = np.random.default_rng(0)
+    words = shares.draw(length, 3, rng)
+    assert words.shape == (3, length)
+    assert all(dfa.accepts(word) for word in words.tolist())
+    word = shares.draw_one(length, rng)
+    assert len(word) == length
+    assert dfa.accepts(word)
