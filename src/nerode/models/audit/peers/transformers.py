@@ -229,6 +229,7 @@ PEERS = (
         "mLSTM layer of xLSTMBlock in its default mode",
         "mlstm",
         pair_xlstm,
-        note="our scan in the layer of xLSTM-7B; transformers takes the layer of xlstm where that is installed",
+        note="our scan in the layer of xLSTM-7B; transformers takes the layer of xlstm where that is "
+        "installed",
     ),
 )

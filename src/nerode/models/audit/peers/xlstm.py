@@ -104,7 +104,8 @@ PEERS = (
         "mLSTMLayer, parallel form",
         "mlstm",
         pair_mlstm,
-        note="the parallel form adds 1e-6 to a denominator that it scales otherwise than the recurrent one does",
+        note="the parallel form adds 1e-6 to a denominator that it scales otherwise than the recurrent one "
+        "does",
     ),
     _row(
         "xlstm-slstm",
