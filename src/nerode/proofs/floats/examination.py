@@ -1,8 +1,8 @@
 """The examination of a compiled network in one dtype: proofs first, then tests, then the horizon.
 
-`forward` is compared with `step` on words, position by position, bit for bit. Where integer-exactness holds
-the two agree on every word, and the comparison only tests that the module computes what the network says. Exact arithmetic does not fix the sign of a zero, so 0.0
-and -0.0 are taken for equal.
+`forward` is compared with `step` on words, position by position, bit for bit. Where integer-exactness holds,
+the two agree on every word, and the comparison only tests that the module computes what the network says.
+Exact arithmetic does not fix the sign of a zero, so 0.0 and -0.0 are taken for equal.
 """
 
 from __future__ import annotations
