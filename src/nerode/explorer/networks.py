@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from nerode.certificates import Certificate, Refutation, Unproved, certify, write_folder
 from nerode.compiler import Options, compile_language
 from nerode.core import BudgetExceeded, Exact, NotCompilable, to_complex, to_mapping
 from nerode.explorer.matrices import layer_matrices
@@ -27,6 +26,7 @@ from nerode.network import (
     ScoreDecoder,
     describe_network,
 )
+from nerode.proofs import Certificate, Refutation, Unproved, certify, write_folder
 from nerode.report import summarise
 from nerode.verdict import find_architecture
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from nerode.certificates import UNDER_NOISE, Certificate, Claim, Refutation, Unproved, certify
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, NotCompilable, to_mapping
 from nerode.languages import Language, resolve_language
 from nerode.models.compiled import CompiledModel, load_model
 from nerode.network import Network
+from nerode.proofs import UNDER_NOISE, Certificate, Claim, Refutation, Unproved, certify
 from nerode.reproduce.readings import lengths_to_test
 from nerode.reproduce.records import Lengths, Line, Noise, Reading
 from nerode.tasks import Prediction, Task
