@@ -14,7 +14,7 @@ from torch import nn
 
 from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ssm import Ssm
-from nerode.models.base import Layer
+from nerode.models.base import Layer, Surroundings
 from nerode.models.compiled.carriers.assembly import Carrier, assemble, finish
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, compose
@@ -22,7 +22,6 @@ from nerode.models.compiled.carriers.heads import make_head
 from nerode.models.compiled.carriers.ids4 import set_matrix
 from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_table, plan_stream
 from nerode.models.model import Model, ModelConfig, build_model
-from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig
 from nerode.network import Fixed, Layer as ExactLayer, Network
 

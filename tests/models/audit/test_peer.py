@@ -8,7 +8,7 @@ from torch import nn
 
 from nerode.core import InputError
 from nerode.models.audit import Match, give_weights, match_weights
-from nerode.models.audit.matching import shake
+from nerode.models.audit.peer import shake
 
 
 def test_a_weight_is_given_in_the_layout_of_the_peer() -> None:
