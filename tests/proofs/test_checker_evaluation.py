@@ -12,12 +12,12 @@ import pytest
 from nerode.core import InputError, root_of_unity
 from nerode.languages.bestiary import find_language
 from nerode.network import (
-    Squashed,
     Factor,
     Householder,
     Interpreter,
     Network,
     PermutationDiagonal,
+    Squashed,
     network_to_json,
     zero_map,
 )

@@ -87,6 +87,8 @@ def _recurrence(layer: Layer, seen: Sequence[str], alphabet: Alphabet) -> list[M
             inputs = [*seen, *(f"{name}′" for name in names[:width])]
             gates = zip(CELL_GATES[recurrence.cell], recurrence.gates, strict=True)
             return [m for title, gate in gates for m in _map(title, gate, names[:width], inputs)]
+        case _:
+            raise NotImplementedError(recurrence.kind)
 
 
 def _reflections(

@@ -80,6 +80,8 @@ def step_function(recurrence: Recurrence, number: Callable[[Exact], Number]) -> 
             gates = [ExactMap(g, number) for g in recurrence.gates]
             cap = number(recurrence.cap)
             return lambda seen, h, letter: _gated(recurrence.cell, gates, cap, seen, h)
+        case _:
+            raise NotImplementedError(recurrence.kind)
 
 
 def _times(matrix: list[list[tuple[int, Number]]], h: Vector) -> list[Number]:

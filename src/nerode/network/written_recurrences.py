@@ -55,6 +55,8 @@ def write_recurrence(layer: Layer, inner: Sequence[str], alphabet: Alphabet) -> 
             return write_map(recurrence.update, names, seen, around=recurrence.activation)
         case GatedCell():
             return _gated(recurrence, layer, inner)
+        case _:
+            raise NotImplementedError(recurrence.kind)
 
 
 def _diagonal(gates: Sequence[str], write: Affine, names: Sequence[str], inner: Sequence[str]) -> list[str]:

@@ -99,3 +99,5 @@ def make_recurrence(
             return ElmanRecurrence(record, numbers, place=place)
         case exact.GatedCell():
             return GatedRecurrence(record, numbers, place=place)
+        case _:
+            raise NotImplementedError(record.kind)

@@ -66,6 +66,8 @@ def write_step(graph: GraphWriter, layer: Layer, seen: str, h: str, letter: str)
             return graph.node({"tanh": "Tanh", "relu": "Relu"}[moves.activation], total)
         case GatedCell():
             return _gated(graph, moves, seen, h, layer.width // len(CELL_STATES[moves.cell]))
+        case _:
+            raise NotImplementedError(moves.kind)
 
 
 def write_map(graph: GraphWriter, affine: Affine, x: str, is_complex: bool) -> str:
