@@ -128,17 +128,14 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _check_values(value: Json, max_depth: int, has_half_characters: bool) -> None:
     """Raises _Refused for nesting that is too deep, an infinite number, or half a character."""
-    level, depth = [[value]], 0
+    level: list[Json] = [[value]]
+    depth = 0
     while level:
-        deeper = []
+        deeper: list[Json] = []
         for container in level:
-            if isinstance(container, dict):
-                if has_half_characters and any(not _is_text(key) for key in container):
-                    raise _Refused
-                children = container.values()
-            else:
-                children = container
-            for child in children:
+            if has_half_characters and isinstance(container, dict) and not all(map(_is_text, container)):
+                raise _Refused
+            for child in container.values() if isinstance(container, dict) else container:
                 kind = type(child)
                 if kind is list or kind is dict:
                     deeper.append(child)
