@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from nerode.analysis import analyse as analyse, load_subject as load_subject
     from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.polish import polish as polish
-    from nerode.certificates.certification import certify as certify
     from nerode.compiler import Options as Options, compile_language as compile_language
     from nerode.core import (
         Budget as Budget,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     )
     from nerode.models.compiled import load_architecture as load_architecture, load_model as load_model
     from nerode.network import Interpreter as Interpreter
+    from nerode.proofs.certification import certify as certify
     from nerode.training import TrainSpec as TrainSpec, read_run as read_run, train as train
     from nerode.verdict import decide as decide
 
@@ -52,7 +52,7 @@ _DOORS = {
     "nerode.analysis": ("analyse", "load_subject"),
     "nerode.analysis.extraction": ("extract",),
     "nerode.analysis.polish": ("polish",),
-    "nerode.certificates": ("certify",),
+    "nerode.proofs": ("certify",),
     "nerode.compiler": ("Options", "compile_language"),
     "nerode.core": ("Budget", "BudgetExceeded", "InputError", "NerodeError", "NotCompilable"),
     "nerode.languages": ("Dfa", "Language", "minimise"),

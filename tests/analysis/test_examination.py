@@ -8,8 +8,8 @@ import torch
 import nerode as nr
 from nerode.analysis.examination import Options, analyse
 from nerode.analysis.subject import load_subject
-from nerode.certificates import write_folder
 from nerode.core import InputError
+from nerode.proofs import write_folder
 from nerode.tasks import Batch
 from nerode.training import folder_name
 from nerode.training.run_folder import run_in

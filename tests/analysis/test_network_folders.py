@@ -9,9 +9,9 @@ import pytest
 
 import nerode as nr
 from nerode.analysis.network_folders import find_folders, read_folder
-from nerode.certificates import Certificate, write_folder
 from nerode.core import Budget, InputError
 from nerode.languages import Language
+from nerode.proofs import Certificate, write_folder
 from nerode.training import TrainSpec, folder_name
 from nerode.training.run_folder import run_in
 

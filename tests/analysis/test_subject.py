@@ -7,9 +7,9 @@ import torch
 
 import nerode as nr
 from nerode.analysis.subject import load_subject
-from nerode.certificates import write_folder
 from nerode.core import FormatError, InputError
 from nerode.models import save_model
+from nerode.proofs import write_folder
 from nerode.training import TrainSpec, folder_name
 from nerode.training.run_folder import run_in
 

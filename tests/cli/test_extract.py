@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import nerode as nr
-from nerode.certificates import Certificate, certify, write_folder
 from nerode.languages.formats import read_automaton
+from nerode.proofs import Certificate, certify, write_folder
 from nerode.training import TrainSpec, folder_name
 from nerode.training.run_folder import run_in
 

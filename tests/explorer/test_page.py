@@ -15,10 +15,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nerode.certificates import check_folder
 from nerode.compiler import compile_language
 from nerode.languages import resolve_language
 from nerode.network import Interpreter
+from nerode.proofs import check_folder
 from nerode.sweeps.lock import locked
 from tests.browser import OpenPage, Watch
 

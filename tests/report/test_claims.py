@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from nerode.certificates import (
+from nerode.proofs import (
     EXACT,
     PREDICT,
     RECOGNISE,
@@ -15,7 +15,7 @@ from nerode.certificates import (
     WINDOW,
     Claim,
 )
-from nerode.certificates.certificate import fragile_claim
+from nerode.proofs.certificate import fragile_claim
 from nerode.report.claims import claim_line
 from nerode.study.networks import summarise
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nerode.report
 
-COMPUTING = ("nerode.algebra", "nerode.verdict", "nerode.certificates", "nerode.proofs", "nerode.kernel")
+COMPUTING = ("nerode.algebra", "nerode.verdict", "nerode.proofs", "nerode.kernel")
 
 
 def _imported() -> set[tuple[str, str]]:

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from nerode.certificates import Unproved
 from nerode.core import BudgetExceeded, FormatError
+from nerode.proofs import Unproved
 from nerode.reproduce.committed import read_results, result_path, write_result
 from nerode.reproduce.compiled import measure_compiled
 from nerode.reproduce.polished import polished_lines

@@ -9,9 +9,9 @@ import numpy as np
 from nerode.analysis.extraction.comparison import acceptor
 from nerode.analysis.extraction.question import MooreTarget
 from nerode.analysis.extraction.task_questions import question_of
-from nerode.certificates import read_proof
 from nerode.core import InputError, UnknownName
 from nerode.languages import Alphabet, Dfa, Language, RegularLanguage, language_hash, resolve_language
+from nerode.proofs import read_proof
 from nerode.tasks import Task, TaskConfig, find_task
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from nerode.analysis.about import polished_language, same_language, task_language
 from nerode.analysis.extraction.extraction import names_in_theory
-from nerode.certificates import (
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Language
+from nerode.proofs import (
     CERTIFICATE_FILE,
     EXACT,
     LANGUAGE_FILE,
@@ -20,8 +22,6 @@ from nerode.certificates import (
     read_language,
     read_network,
 )
-from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import Language
 from nerode.training import RESULT, TrainSpec, read_run
 
 POLISHED = "ids4"

@@ -8,12 +8,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from nerode.certificates import LANGUAGE_FILE, NETWORK_FILE, read_language, read_network
 from nerode.core import FormatError, InputError
 from nerode.languages import Language
 from nerode.models import MAX_WEIGHTS_BYTES, Model, fill_weights, read_bytes, read_model, read_tensors
 from nerode.models.compiled import load_model
 from nerode.network import Network
+from nerode.proofs import LANGUAGE_FILE, NETWORK_FILE, read_language, read_network
 from nerode.tasks import Task
 from nerode.training import MODEL, RESULT, WEIGHTS, RunRecord, TrainSpec, read_run
 

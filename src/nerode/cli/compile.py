@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from nerode.certificates import Certificate, Refutation, Unproved, certify, write_folder
 from nerode.cli.options import budget_options, language_options, make_budget, read_language
 from nerode.compiler import Options, compile_language
 from nerode.core import BudgetExceeded, InputError, NotCompilable
 from nerode.network import Network, describe_network
+from nerode.proofs import Certificate, Refutation, Unproved, certify, write_folder
 from nerode.report import claim_line
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from nerode.certificates import read_network
 from nerode.core import InputError
+from nerode.proofs import read_network
 
 
 @click.command()

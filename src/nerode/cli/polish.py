@@ -82,7 +82,7 @@ def polish(
 def _check(folder: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from nerode.certificates import check_polished
+    from nerode.proofs import check_polished
 
     found = check_polished(folder)
     if as_json:

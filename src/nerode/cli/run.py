@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from nerode.certificates import read_network
 from nerode.cli.streams import run_stream
 from nerode.core import InputError
 from nerode.languages import END
 from nerode.network import Answer, Interpreter
+from nerode.proofs import read_network
 
 
 @click.command()

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from nerode.certificates import (
+from nerode.cli.options import budget_options, make_budget
+from nerode.core import DTYPES, Budget, InputError, UnknownName
+from nerode.proofs import (
     CERTIFICATE as POLISH_FILE,
     CERTIFICATE_FILE,
     CheckResult,
@@ -19,13 +21,10 @@ from nerode.certificates import (
     claim_to_json,
     is_polished,
 )
-from nerode.cli.options import budget_options, make_budget
-from nerode.core import Budget, InputError, UnknownName
 from nerode.report import claim_line, language_line, polished_lines
-from nerode.verdict import DTYPES
 
 if TYPE_CHECKING:
-    from nerode.certificates.floats import Examination
+    from nerode.proofs.floats import Examination
 
 
 @click.command()
@@ -111,8 +110,8 @@ def _examine(
     folder: Path, result: CheckResult, dtypes: list[str], *, save: bool, budget: Budget
 ) -> list[Examination]:
     """What is found in each format; this is where torch is loaded."""
-    from nerode.certificates import read_language, read_network
-    from nerode.certificates.floats import examine, recheck_stored, store
+    from nerode.proofs import read_language, read_network
+    from nerode.proofs.floats import examine, recheck_stored, store
 
     network, language = read_network(folder), read_language(folder)
     found = []

@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from nerode.certificates import Certificate, Refutation, Unproved, write_folder
 from nerode.compiler import Options, compile_language
 from nerode.core import Exact, NotCompilable, to_complex, to_mapping
 from nerode.explorer.matrices import layer_matrices
@@ -18,15 +17,16 @@ from nerode.explorer.reading import read_language, request_budget
 from nerode.languages import Alphabet
 from nerode.network import (
     CELL_GATES,
-    Elman,
     GatedCell,
     Layer,
     LogitDecoder,
     Network,
     PointDecoder,
     ScoreDecoder,
+    Squashed,
     describe_network,
 )
+from nerode.proofs import Certificate, Refutation, Unproved, write_folder
 from nerode.study import prove_network, summarise
 from nerode.verdict import find_architecture
 
@@ -105,7 +105,7 @@ def _layer(layer: Layer, alphabet: Alphabet) -> dict[str, Any]:
         "name": layer.name,
         "kind": recurrence.kind,
         "cell": recurrence.cell if isinstance(recurrence, GatedCell) else "",
-        "activation": recurrence.activation if isinstance(recurrence, Elman) else "",
+        "activation": recurrence.activation if isinstance(recurrence, Squashed) else "",
         "gates": list(CELL_GATES[recurrence.cell]) if isinstance(recurrence, GatedCell) else [],
         "reads": list(layer.reads),
         "state": list(layer.state),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nerode.certificates import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
 from nerode.core import NerodeError
 from nerode.languages import Language, language_hash
 from nerode.languages.bestiary import lookup_language
+from nerode.proofs import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
 
 
 def claim_line(claim: Claim) -> str:

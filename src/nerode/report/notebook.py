@@ -7,10 +7,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from nerode.certificates import Certificate
 from nerode.core import Budget
 from nerode.languages import Dfa, Language
 from nerode.network import Network
+from nerode.proofs import Certificate
 from nerode.report.automaton_svg import automaton_figure
 from nerode.report.bibliography import Bibliography
 from nerode.report.claims import claim_line

@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from nerode.certificates import FRAGILE, PREDICT, WINDOW
+from nerode.proofs import FRAGILE, PREDICT, WINDOW
 
 Plain = Mapping[str, Any]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from nerode.certificates import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.core import Budget, to_mapping
 from nerode.languages import resolve_language
 from nerode.models.compiled import CompiledModel, load_model
+from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.reproduce.readings import lengths_to_test
 from nerode.reproduce.records import Lengths, Line, Noise, Reading
 from nerode.study import NetworkStudy, study_network

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from nerode.algebra import Profile
-from nerode.certificates import (
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, NotCompilable
+from nerode.languages import Language
+from nerode.network import Network
+from nerode.proofs import (
     ANY_ORDER,
     DTYPES,
     EXACT,
@@ -23,10 +27,6 @@ from nerode.certificates import (
     Unproved,
     certify,
 )
-from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, NotCompilable
-from nerode.languages import Language
-from nerode.network import Network
 from nerode.verdict import ARCHITECTURES, State, Task, collect_facts
 
 TARGETS = (

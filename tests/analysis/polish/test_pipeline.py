@@ -10,10 +10,10 @@ import torch
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.pipeline import polish
 from nerode.analysis.subject import Subject, load_subject
-from nerode.certificates import CERTIFICATE, check_polished
 from nerode.core import InputError
 from nerode.models import Model, build_model, model_config
 from nerode.models.architectures import Orthogonal
+from nerode.proofs import CERTIFICATE, check_polished
 from nerode.tasks import StateTracking, TaskConfig
 from nerode.tasks.state_tracking import StateTrackingSettings
 from tests.analysis.polish.planted import planted, points, regular, turned, turns

@@ -18,11 +18,11 @@ from nerode.analysis.proofs.certifying import CertifySettings, prove_model
 from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, draw_words, fine_tune
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.proofs.trained_network import trained_network
-from nerode.certificates import UNDER_NOISE, Unproved, certificate_to_json, certify_state_boxes, check
 from nerode.core import BudgetExceeded, InputError, stream
 from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
 from nerode.network import network_hash, network_to_json
+from nerode.proofs import UNDER_NOISE, Unproved, certificate_to_json, certify_state_boxes, check
 from nerode.tasks import TaskConfig
 from tests.analysis.proofs.test_trained_network import make_model
 

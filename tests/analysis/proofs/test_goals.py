@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from nerode.analysis.proofs.goals import Goal, goal_of
-from nerode.certificates import PREDICT, RECOGNISE
 from nerode.core import InputError, stream
 from nerode.languages import Legal
+from nerode.proofs import PREDICT, RECOGNISE
 from nerode.tasks import TaskConfig
 
 

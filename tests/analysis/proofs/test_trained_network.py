@@ -11,13 +11,13 @@ import torch
 
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.proofs.trained_network import trained_network
-from nerode.certificates.checker_network import read_network
-from nerode.certificates.checker_span_network import SpanNetwork
-from nerode.certificates.checker_spans import ONE
-from nerode.certificates.interval_network import IntervalNetwork
 from nerode.core import InputError
 from nerode.models import Model, Surroundings, build_model, model_config
 from nerode.network import Interpreter, network_from_json, network_to_json
+from nerode.proofs.checker_network import read_network
+from nerode.proofs.checker_span_network import SpanNetwork
+from nerode.proofs.checker_spans import ONE
+from nerode.proofs.interval_network import IntervalNetwork
 from nerode.tasks import TaskConfig
 
 CELLS = ("elman-tanh", "gru-reset-first", "lstm", "slstm")

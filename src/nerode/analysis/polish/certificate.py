@@ -1,6 +1,6 @@
 """The certificate of a polished network: exact representations, bases, and the length that floats reach.
 
-What it claims is re-checked from the files alone by `nerode.certificates.representation_checker`.
+What it claims is re-checked from the files alone by `nerode.proofs.representation_checker`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import torch
 
 from nerode.analysis.polish.exact_parts import ExactPart
 from nerode.analysis.polish.network import PolishedNetwork
-from nerode.certificates import CERTIFICATE, CLAIM, FORMAT, VERSION
 from nerode.core import to_complex, write_atomically, write_exact
 from nerode.models import WEIGHTS_FILE, Model, save_model
 from nerode.models.architectures import Orthogonal
+from nerode.proofs import CERTIFICATE, CLAIM, FORMAT, VERSION
 
 BASIS_BITS = 64
 """A basis is written in multiples of 2^-64."""

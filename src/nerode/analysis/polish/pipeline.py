@@ -17,9 +17,9 @@ from nerode.analysis.polish.exact_parts import NoExactForm
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.network import PolishedNetwork, polished_network, to_model
 from nerode.analysis.subject import Subject
-from nerode.certificates import CERTIFICATE, check_polished
 from nerode.core import Budget, to_mapping
 from nerode.models import DTYPES
+from nerode.proofs import CERTIFICATE, check_polished
 from nerode.training import LengthScore, evaluate
 
 

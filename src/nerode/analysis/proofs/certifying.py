@@ -27,7 +27,11 @@ from nerode.analysis.proofs.trained_network import (
     require_plain,
     trained_network,
 )
-from nerode.certificates import (
+from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
+from nerode.languages import describe_language
+from nerode.models import Model
+from nerode.network import Network, network_to_json
+from nerode.proofs import (
     METHOD,
     SMALLEST_NOISE,
     Certificate,
@@ -36,10 +40,6 @@ from nerode.certificates import (
     check,
     with_float32,
 )
-from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
-from nerode.languages import describe_language
-from nerode.models import Model
-from nerode.network import Network, network_to_json
 from nerode.tasks import Task
 
 WANTED_NOISE = 2.0**-10

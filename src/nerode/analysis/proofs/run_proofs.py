@@ -21,9 +21,9 @@ from typing import Any
 from nerode.analysis.proofs.certifying import Attempt, CertifySettings, prove_model
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.subject import load_subject
-from nerode.certificates import write_folder
 from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
 from nerode.models import model_config, save_model
+from nerode.proofs import write_folder
 from nerode.tasks import TaskConfig
 
 PROOF = "proof"

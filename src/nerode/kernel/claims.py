@@ -1,0 +1,426 @@
+"""Claims, certificates, and what a check hands back.
+
+A claim is one sentence about a network with its scope. The kernel never believes a sentence: it derives the
+claims that follow from the evidence, each with the sentence made here, and accepts a stated claim only if a
+derived one implies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from nerode.kernel.numbers import read_rational, write_number
+from nerode.kernel.reader import check_keys, quoted
+from nerode.kernel.work import Unreadable
+
+Json = Any
+
+FORMAT = "nerode-certificate"
+VERSION = 2
+MAX_CLAIMS = 1_000
+
+EXACT = "all lengths in exact arithmetic"
+ANY_ORDER = "all lengths bit-exact in a dtype, any evaluation order"
+STEP_BY_STEP = "all lengths bit-exact in a dtype, step by step"
+UNDER_NOISE = "all lengths under noise below eps"
+UP_TO_LENGTH = "right up to length N in a dtype"
+TESTED = "tested only"
+
+SCOPES = (EXACT, ANY_ORDER, STEP_BY_STEP, UNDER_NOISE, UP_TO_LENGTH, TESTED)
+"""How far a claim reaches, from strong to weak; the last is never called a proof."""
+
+PREDICT = "predict"
+VALID_PREFIXES = "predict on valid prefixes"
+RECOGNISE = "recognise"
+WINDOW = "window"
+FRAGILE = "fragile"
+TRACK = "track"
+
+LANGUAGE_TASKS = (PREDICT, VALID_PREFIXES, RECOGNISE)
+TASKS = (*LANGUAGE_TASKS, WINDOW, FRAGILE, TRACK)
+"""What a claim is about: three ways of doing a language, the context window, the lack of robustness, and
+naming the product of all letters in a group.
+"""
+
+_DONE = {
+    PREDICT: (
+        "After every prefix of every word over the alphabet the network names exactly the symbols that may "
+        "follow and whether the word may end"
+    ),
+    VALID_PREFIXES: (
+        "After every prefix of a word of the language the network names exactly the symbols that may follow "
+        "and whether the word may end; of prefixes that no word of the language continues nothing is said"
+    ),
+    RECOGNISE: (
+        "After every word over the alphabet the network says exactly whether it is in the language; what it "
+        "says about next symbols is not covered"
+    ),
+}
+
+_ARITHMETIC = {
+    "exact": "In exact arithmetic",
+    "any": (
+        "In the stated dtype, where every product and sum is exact in any order of summation and any "
+        "grouping of a scan"
+    ),
+    "step": (
+        "In the stated dtype, one letter after the other, where every product and sum is exact in any order "
+        "of summation"
+    ),
+    "rounded": (
+        "In the stated dtype, one letter after the other by the module's own step, with all its roundings, "
+        "on the arithmetic and in the batch sizes that the evidence names, with states in contiguous memory"
+    ),
+}
+
+_NOISY = "computed in exact arithmetic"
+_ROUNDED = (
+    "computed in float32 one letter after the other, where every operation rounds to nearest, sums are taken "
+    "in any order with or without fused operations, tanh is off by at most 2**-20 and answers are taken from "
+    "the computed outputs (above 0, or the largest)"
+)
+
+_PREFIXES = {
+    VALID_PREFIXES: "After every prefix of at least {words} words of a sentence of the model",
+    PREDICT: "After every prefix of at least {words} words, whether a sentence has it or not,",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatFormat:
+    """A binary floating-point format.
+
+    Attributes:
+        bits: bits of the significand, the leading one included.
+        smallest: exponent of the smallest normal number.
+        largest: exponent of the largest power of two.
+    """
+
+    bits: int
+    smallest: int
+    largest: int
+
+
+DTYPES: Mapping[str, FloatFormat] = {
+    "float64": FloatFormat(bits=53, smallest=-1022, largest=1023),
+    "float32": FloatFormat(bits=24, smallest=-126, largest=127),
+    "bfloat16": FloatFormat(bits=8, smallest=-126, largest=127),
+    "float16": FloatFormat(bits=11, smallest=-14, largest=15),
+}
+"""The formats that a claim may name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One statement about the network.
+
+    Attributes:
+        scope: one of SCOPES.
+        dtype: one of DTYPES where the scope speaks of a dtype, None otherwise.
+        length: "all", or the number of letters up to which the claim holds.
+        eps: the size of the noise or of the error that the claim speaks of, None where there is none.
+        method: the method of proof.
+        task: one of TASKS.
+        covers: in one sentence, what exactly is claimed (of the stated length, dtype and eps).
+    """
+
+    scope: str
+    method: str
+    task: str
+    covers: str
+    dtype: str | None = None
+    length: int | str = "all"
+    eps: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.scope not in SCOPES:
+            raise Unreadable(
+                f"unknown scope {quoted(self.scope)} of a claim; allowed are {'; '.join(SCOPES)}"
+            )
+        if self.task not in TASKS:
+            raise Unreadable(f"unknown task {quoted(self.task)} of a claim; allowed are {', '.join(TASKS)}")
+        if (self.dtype is not None) != ("dtype" in self.scope) and self.scope not in (UNDER_NOISE, TESTED):
+            raise Unreadable(f"a claim of scope {self.scope!r} has the dtype {quoted(self.dtype)}")
+        if self.dtype is not None and self.dtype not in DTYPES:
+            raise Unreadable(
+                f"unknown dtype {quoted(self.dtype)} of a claim; allowed are {', '.join(DTYPES)}"
+            )
+        if self.length != "all" and (type(self.length) is not int or self.length < 0):
+            raise Unreadable(
+                f"a claim has the length {quoted(self.length)}; give 'all' or a number of letters"
+            )
+        if self.scope.startswith("all lengths") != (self.length == "all") and self.scope != TESTED:
+            raise Unreadable(f"a claim of scope {self.scope!r} has the length {quoted(self.length)}")
+        if self.eps is not None and self.eps <= 0:
+            raise Unreadable("a claim has an eps that is not above 0")
+        if self.scope == UNDER_NOISE and self.eps is None:
+            raise Unreadable("a claim under noise does not say how much noise; give eps")
+        if not self.method or not self.covers:
+            raise Unreadable("a claim needs a method and a sentence that says what it covers")
+
+    def implies(self, other: Claim) -> bool:
+        """Whether the other claim says the same of this length or of shorter words."""
+        longer = self.length == "all" or (
+            isinstance(self.length, int) and isinstance(other.length, int) and self.length >= other.length
+        )
+        return (
+            longer
+            and replace(self, scope=other.scope, length=other.length) == other
+            and (self.scope == other.scope)
+        )
+
+
+def language_claim(
+    *, task: str, method: str, dtype: str | None = None, order: str = "exact", length: int | str = "all"
+) -> Claim:
+    """Returns the claim that a network does a language.
+
+    Args:
+        task: one of LANGUAGE_TASKS.
+        method: the method of proof.
+        dtype: the float format of a bit-exact claim.
+        order: "exact", or for a dtype "any", "step" or "rounded".
+        length: "all" or the greatest length.
+    """
+    scopes = {"exact": EXACT, "any": ANY_ORDER, "step": STEP_BY_STEP, "rounded": STEP_BY_STEP}
+    return Claim(
+        scope=scopes[order] if length == "all" else UP_TO_LENGTH,
+        method=method,
+        task=task,
+        covers=f"{_ARITHMETIC[order]}: {_DONE[task][0].lower()}{_DONE[task][1:]}.",
+        dtype=dtype,
+        length=length,
+    )
+
+
+def noise_claim(*, task: str, method: str, eps: Fraction) -> Claim:
+    """Returns the claim that a network does a language whatever a bounded noise does."""
+    return Claim(
+        scope=UNDER_NOISE,
+        method=method,
+        task=task,
+        covers=(
+            f"{_DONE[task]}, {_NOISY}, even if after every letter every coordinate of "
+            "the state is moved by any amount of at most eps."
+        ),
+        eps=eps,
+    )
+
+
+def rounded_claim(*, task: str, method: str, eps: Fraction) -> Claim:
+    """Returns the claim that a network does a language in float32, even under noise of eps on top."""
+    claim = noise_claim(task=task, method=method, eps=eps)
+    return replace(claim, dtype="float32", covers=claim.covers.replace(_NOISY, _ROUNDED))
+
+
+def ngram_claim(*, task: str, words: int, eps: Fraction | None) -> Claim:
+    """Returns the claim that a network gives the distributions of an n-gram model.
+
+    Args:
+        task: VALID_PREFIXES, or PREDICT for all prefixes.
+        words: the least number of words of a prefix.
+        eps: the L1 distance stays below it; None for no distance at all.
+    """
+    beyond = "" if task == PREDICT else " and of prefixes that no sentence has"
+    how = "exactly the model's" if eps is None else "the model's up to an L1 distance below eps"
+    return Claim(
+        scope=EXACT,
+        method="n-gram-contexts",
+        task=task,
+        covers=(
+            f"{_PREFIXES[task].format(words=words)} the network's distribution over the next word and the "
+            f"end is {how}, computed in exact arithmetic; of shorter prefixes{beyond} nothing is said."
+        ),
+        eps=eps,
+    )
+
+
+def window_claim(*, method: str, letters: int, eps: Fraction | None = None) -> Claim:
+    """Returns the claim that only the last letters matter: for the answer, or up to eps."""
+    what = (
+        "the answer after a prefix does not depend on earlier ones"
+        if eps is None
+        else "earlier ones change every number that the decoder reads by less than eps"
+    )
+    return Claim(
+        scope=EXACT,
+        method=method,
+        task=WINDOW,
+        covers=f"Of a prefix of at least {letters} letters only the last {letters} matter: {what}.",
+        eps=eps,
+    )
+
+
+def fragile_claim(*, method: str, eps: Fraction | None = None, readings: int = 0) -> Claim:
+    """Returns the claim that a linear layer never corrects an error, or how soon noise of eps is fatal."""
+    if eps is None:
+        covers = (
+            "A word acts as the identity on two reachable states of a linear layer that the language tells "
+            "apart, so the layer repeats every error along their difference: no noise above 0 is corrected"
+        )
+    else:
+        covers = (
+            "Noise of +eps or -eps with equal chances along the difference of the two states (in the largest "
+            "coordinate), added each time the identity word was read, first reaches the middle between them "
+            f"after {readings} readings in expectation"
+        )
+    return Claim(scope=EXACT, method=method, task=FRAGILE, covers=f"{covers}.", eps=eps)
+
+
+def expected_readings(gap: Fraction, eps: Fraction) -> int:
+    """Returns how many steps of ±eps it takes in expectation to be gap/2 away from the start.
+
+    A walk of steps ±1 leaves the interval from -a to a after a² steps in expectation.
+    """
+    steps = -(-gap // (2 * eps))
+    return int(steps) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """Claims about a network and a language, with their evidence.
+
+    Attributes:
+        network: SHA-256 of the canonical text of the network's JSON.
+        language: SHA-256 of the canonical text of the language's definition.
+        claims: what is claimed, strongest first.
+        evidence: by method, what the kernel needs besides network and language.
+    """
+
+    network: str
+    language: str
+    claims: tuple[Claim, ...]
+    evidence: Mapping[str, Json]
+
+    def __post_init__(self) -> None:
+        for what, digest in (("network", self.network), ("language", self.language)):
+            if len(digest) != 64 or any(c not in "0123456789abcdef" for c in digest):
+                raise Unreadable(f"the certificate's hash of the {what} is not 64 hexadecimal digits")
+        if not self.claims:
+            raise Unreadable("the certificate claims nothing")
+        if len(self.claims) > MAX_CLAIMS:
+            raise Unreadable(f"the certificate has {len(self.claims)} claims; {MAX_CLAIMS} is the limit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refutation:
+    """A word on which a network is wrong.
+
+    Attributes:
+        word: its symbols; no shorter word fails.
+        at: how many of them have been read where the answers differ.
+        expected: what may follow there ("$" for the end).
+        got: what the network says.
+    """
+
+    word: tuple[str, ...]
+    at: int
+    expected: tuple[str, ...]
+    got: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The reason why a certificate is refused.
+
+    Attributes:
+        what: in one sentence.
+        entry: the entry of the certificate, network or language that is wrong, as a path; "" for a word.
+        refutation: the shortest word on which the network is wrong, if that is the reason.
+    """
+
+    what: str
+    entry: str = ""
+    refutation: Refutation | None = None
+
+
+def first_not_implied(claims: Sequence[Claim], shown: Sequence[Claim]) -> Failure | None:
+    """Returns the first claim that none of the claims that were shown implies, as a failure."""
+    for claim in claims:
+        if not any(known.implies(claim) for known in shown):
+            length = "" if claim.length == "all" else f" of length {claim.length}"
+            dtype = "" if claim.dtype is None else f" in {claim.dtype}"
+            return Failure(
+                what=(
+                    f"the claim {claim.scope!r}{dtype}{length} for the task {claim.task!r} does not follow "
+                    f"from its evidence"
+                ),
+                entry="claims",
+            )
+    return None
+
+
+def certificate_to_json(certificate: Certificate) -> dict[str, Json]:
+    """Returns the certificate as JSON-ready values."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "network": certificate.network,
+        "language": certificate.language,
+        "claims": [claim_to_json(claim) for claim in certificate.claims],
+        "evidence": dict(certificate.evidence),
+    }
+
+
+def claim_to_json(claim: Claim) -> dict[str, Json]:
+    """Returns a claim as JSON-ready values."""
+    return {
+        "scope": claim.scope,
+        "dtype": claim.dtype,
+        "length": claim.length,
+        "eps": None if claim.eps is None else write_number(claim.eps),
+        "method": claim.method,
+        "task": claim.task,
+        "covers": claim.covers,
+    }
+
+
+def certificate_from_json(data: Json) -> Certificate:
+    """Returns the certificate of JSON values.
+
+    Raises:
+        Unreadable: for a missing or unknown key, another format or version, or a value that makes no sense.
+    """
+    check_keys(data, ("format", "version", "network", "language", "claims", "evidence"), "a certificate")
+    if data["format"] != FORMAT or data["version"] != VERSION or type(data["version"]) is not int:
+        raise Unreadable(
+            f"this is {quoted(data['format'])} version {quoted(data['version'])}, "
+            f"not {FORMAT!r} version {VERSION}"
+        )
+    for key, kind in (("network", str), ("language", str), ("claims", list), ("evidence", dict)):
+        if not isinstance(data[key], kind):
+            raise Unreadable(f"{key!r} of a certificate is {quoted(data[key])}")
+    if not all(isinstance(value, dict) for value in data["evidence"].values()):
+        raise Unreadable("the evidence for each method of a certificate must be an object")
+    return Certificate(
+        network=data["network"],
+        language=data["language"],
+        claims=tuple(claim_from_json(claim) for claim in data["claims"][: MAX_CLAIMS + 1]),
+        evidence=data["evidence"],
+    )
+
+
+def claim_from_json(data: Json) -> Claim:
+    """Returns the claim of JSON values.
+
+    Raises:
+        Unreadable: for a missing or unknown key, or a value that makes no sense.
+    """
+    check_keys(data, ("scope", "dtype", "length", "eps", "method", "task", "covers"), "a claim")
+    for key in ("scope", "method", "task", "covers"):
+        if not isinstance(data[key], str):
+            raise Unreadable(f"{key!r} of a claim is {quoted(data[key])}, not text")
+    if data["dtype"] is not None and not isinstance(data["dtype"], str):
+        raise Unreadable(f"'dtype' of a claim is {quoted(data['dtype'])}, not text")
+    return Claim(
+        scope=data["scope"],
+        method=data["method"],
+        task=data["task"],
+        covers=data["covers"],
+        dtype=data["dtype"],
+        length=data["length"],
+        eps=None if data["eps"] is None else read_rational(data["eps"], "'eps' of a claim"),
+    )
