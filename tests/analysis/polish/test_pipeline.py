@@ -15,7 +15,7 @@ from nerode.models import Model, build_model, model_config
 from nerode.models.architectures import Orthogonal
 from nerode.proofs import CERTIFICATE, check_polished
 from nerode.tasks import StateTracking, TaskConfig
-from nerode.tasks.state_tracking import StateTrackingSettings
+from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
 from tests.analysis.polish.planted import planted, points, regular, turned, turns
 
 

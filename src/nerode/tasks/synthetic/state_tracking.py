@@ -15,10 +15,7 @@ from torch import Tensor
 
 from nerode.core import InputError, Reference
 from nerode.languages.groups import FiniteMonoid, finite_monoid
-from nerode.tasks.lengths import require_range
-from nerode.tasks.table import TaskKind, register_task
-from nerode.tasks.task import Batch, Memory, Task
-from nerode.tasks.walk import Integers, walk
+from nerode.tasks.task import Batch, Integers, Memory, Task, TaskKind, require_range, walk
 
 Letters = Literal["elements", "generators", "swaps", "swaps-and-3-cycles"]
 
@@ -168,32 +165,33 @@ def _moved(images: object) -> int:
 
 _NAMED = ("Z2", "Z3", "Z60", "S3", "S4", "S5", "A4", "A5", "A4xZ5", "D4", "Q8", "U2", "T3")
 
-register_task(
-    TaskKind(
-        name="state-tracking",
-        title="the product so far of elements of a finite group or monoid",
-        settings=StateTrackingSettings,
-        build=StateTracking,
-        reference=Reference("Merrill2024"),
-    ),
-    **{name.lower(): {"monoid": name} for name in _NAMED},
-    **{
-        f"{name.lower()}_generators": {
-            "monoid": name,
-            "letters": "generators",
-            "shortest": 12,
-            "longest": 20,
-        }
-        for name in _NAMED
-        if not name.startswith("Z")
+
+KIND = TaskKind(
+    name="state-tracking",
+    title="the product so far of elements of a finite group or monoid",
+    settings=StateTrackingSettings,
+    build=StateTracking,
+    reference=Reference("Merrill2024"),
+    presets={
+        **{name.lower(): {"monoid": name} for name in _NAMED},
+        **{
+            f"{name.lower()}-generators": {
+                "monoid": name,
+                "letters": "generators",
+                "shortest": 12,
+                "longest": 20,
+            }
+            for name in _NAMED
+            if not name.startswith("Z")
+        },
+        "s5-swaps": {"monoid": "S5", "letters": "swaps", "shortest": 32, "longest": 32},
+        "s5-swaps-and-3-cycles": {
+            "monoid": "S5",
+            "letters": "swaps-and-3-cycles",
+            "shortest": 32,
+            "longest": 32,
+        },
+        "s5-four-tokens": {"monoid": "S5", "tokens": 4, "shortest": 64, "longest": 64},
+        "s5-32": {"monoid": "S5", "shortest": 32, "longest": 32},
     },
-    s5_swaps={"monoid": "S5", "letters": "swaps", "shortest": 32, "longest": 32},
-    s5_swaps_and_3_cycles={
-        "monoid": "S5",
-        "letters": "swaps-and-3-cycles",
-        "shortest": 32,
-        "longest": 32,
-    },
-    s5_four_tokens={"monoid": "S5", "tokens": 4, "shortest": 64, "longest": 64},
-    s5_32={"monoid": "S5", "shortest": 32, "longest": 32},
 )

@@ -8,7 +8,7 @@ from automata.fa.dfa import DFA
 
 from nerode.core import InputError
 from nerode.languages.bestiary import BESTIARY
-from nerode.tasks.dfa_states import NOT_WALKED
+from nerode.tasks.formal.dfa_states import NOT_WALKED
 from nerode.tasks.formal.source import MOST_STATES
 from nerode.tasks.table import TaskConfig, all_tasks
 from tests.tasks.formal.membership import MEMBER, may_continue

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from nerode.core import InputError, UnknownName
-from nerode.tasks.phase_alignment import answered, counts_twice, phase_alignment, right_answers
+from nerode.tasks.synthetic.counting import answered, counts_twice, phase_alignment, right_answers
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 

@@ -1,4 +1,4 @@
-"""What copying and denoising share: a pattern, blanks, a signal, and the pattern again.
+"""Copying and denoising: a pattern, blanks, a signal, and the pattern again.
 
 A sequence has S pattern letters and T blanks, then the signal and S-1 blanks: T + 2S letters. The pattern is
 due from the signal on. Either S or T is mixed in training; the length of a sequence then says which value it
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nerode.core import InputError, UnknownName
-from nerode.tasks.task import Axis, Batch, Memory, Task
+from nerode.core import InputError, Reference, UnknownName
+from nerode.tasks.task import Axis, Batch, Memory, Task, TaskKind
 
 _MULTIPLES = (1, 2, 5, 10)
 """Tests, as multiples of the longest pattern or number of blanks of training."""
@@ -149,3 +149,63 @@ class PatternTask(Task):
 
 def _axis(name: str, trained: tuple[int, ...]) -> Axis:
     return Axis(name=name, trained=trained, values=tuple(max(1, trained[-1]) * k for k in _MULTIPLES))
+
+
+class Copying(PatternTask):
+    """The pattern comes first, then all the blanks.
+
+    References: [MemoryGeneralization]
+    """
+
+    name = "copying"
+
+    def _places(
+        self, pattern: int, blanks: int, count: int, rng: np.random.Generator
+    ) -> npt.NDArray[np.bool_]:
+        places = np.zeros((count, pattern + blanks), dtype=np.bool_)
+        places[:, :pattern] = True
+        return places
+
+
+class Denoising(PatternTask):
+    """The blanks are among the letters of the pattern, all placements being as likely.
+
+    References: [MemoryGeneralization]
+    """
+
+    name = "denoising"
+
+    def _places(
+        self, pattern: int, blanks: int, count: int, rng: np.random.Generator
+    ) -> npt.NDArray[np.bool_]:
+        places = np.zeros((count, pattern + blanks), dtype=np.bool_)
+        chosen = rng.random(places.shape).argpartition(pattern - 1, axis=1)[:, :pattern]
+        np.put_along_axis(places, chosen, True, axis=1)
+        return places
+
+
+COPYING = TaskKind(
+    name="copying",
+    title="a pattern, blanks, a signal; then the pattern again",
+    settings=PatternSettings,
+    build=Copying,
+    reference=Reference("MemoryGeneralization"),
+    presets={
+        "copying-patterns": {"patterns": (2, 4, 6, 8, 10), "blanks": (50,)},
+        "copying-small": {"patterns": (5,), "blanks": (4, 8, 12, 16, 20), "symbols": 4},
+        "copying-small-patterns": {"patterns": (1, 2, 3, 4, 5), "blanks": (20,), "symbols": 4},
+    },
+)
+
+DENOISING = TaskKind(
+    name="denoising",
+    title="a pattern with blanks scattered in it, a signal; then the pattern alone",
+    settings=PatternSettings,
+    build=Denoising,
+    reference=Reference("MemoryGeneralization"),
+    presets={
+        "denoising-patterns": {"patterns": (2, 4, 6, 8, 10), "blanks": (50,)},
+        "denoising-small": {"patterns": (5,), "blanks": (4, 8, 12, 16, 20), "symbols": 4},
+        "denoising-small-patterns": {"patterns": (1, 2, 3, 4, 5), "blanks": (20,), "symbols": 4},
+    },
+)

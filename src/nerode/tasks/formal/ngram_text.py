@@ -11,11 +11,9 @@ import torch
 
 from nerode.core import InputError, Reference
 from nerode.tasks.formal.language_task import LanguageSettings
+from nerode.tasks.formal.prediction import NextToken
 from nerode.tasks.formal.source import AutomatonWords
-from nerode.tasks.next_token import NextToken
-from nerode.tasks.table import TaskKind, register_task
-from nerode.tasks.task import Answer
-from nerode.tasks.walk import Integers
+from nerode.tasks.task import Answer, Integers, TaskKind
 
 LENGTHS = (14, 20)
 """Words of the sentences of the first and of the second template."""
@@ -140,12 +138,10 @@ def _choose(scores: torch.Tensor, decoder: Decoder, rng: np.random.Generator) ->
     return drawn
 
 
-register_task(
-    TaskKind(
-        name="ngram-text",
-        title="sentences of two templates, word by word; completion from six words afterwards",
-        settings=NgramTextSettings,
-        build=NgramText,
-        reference=Reference("Nandakumar2024"),
-    ),
+KIND = TaskKind(
+    name="ngram-text",
+    title="sentences of two templates, word by word; completion from six words afterwards",
+    settings=NgramTextSettings,
+    build=NgramText,
+    reference=Reference("Nandakumar2024"),
 )

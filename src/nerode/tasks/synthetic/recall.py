@@ -9,9 +9,7 @@ import numpy.typing as npt
 import torch
 
 from nerode.core import InputError, Reference
-from nerode.tasks.lengths import Labels, require_range
-from nerode.tasks.table import TaskKind, register_task
-from nerode.tasks.task import Batch, Memory, Task
+from nerode.tasks.task import Batch, Labels, Memory, Task, TaskKind, require_range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +97,12 @@ def _read_before(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     return again
 
 
-register_task(
-    TaskKind(
-        name="associative-recall",
-        title="pairs of keys and values; then a key, whose value is asked for",
-        settings=RecallSettings,
-        build=AssociativeRecall,
-        reference=Reference("Fu2023"),
-        test_lengths=(41, 81, 161, 321),
-    ),
-    associative_recall_all={"labels": "all"},
+KIND = TaskKind(
+    name="associative-recall",
+    title="pairs of keys and values; then a key, whose value is asked for",
+    settings=RecallSettings,
+    build=AssociativeRecall,
+    reference=Reference("Fu2023"),
+    test_lengths=(41, 81, 161, 321),
+    presets={"associative-recall-all": {"labels": "all"}},
 )

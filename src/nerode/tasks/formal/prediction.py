@@ -1,4 +1,4 @@
-"""Next-token prediction: after each letter, the one that comes next in this word, or its end."""
+"""Prediction of the next letters of a word: the set of those that may come next, or the one that does."""
 
 from __future__ import annotations
 
@@ -10,9 +10,32 @@ from torch.nn import functional
 
 from nerode.core import Reference
 from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, all_positions, presets
-from nerode.tasks.table import TaskKind, register_task
-from nerode.tasks.task import Batch
-from nerode.tasks.walk import Integers
+from nerode.tasks.task import Batch, Integers, TaskKind
+
+
+class Prediction(LanguageTask):
+    """Words of a language; the targets are bits, one a letter and one for the end.
+
+    A position is right if all its bits are, and a word if all its positions are. The empty prefix is not
+    asked about, as in the papers.
+
+    References: [Bhattamishra2020], [Sarrof2024]
+    """
+
+    name = "language-prediction"
+    targets_are_bits = True
+
+    def __init__(self, settings: LanguageSettings) -> None:
+        super().__init__(settings)
+        self.outputs = len(self.alphabet) + 1
+
+    def label(self, words: Integers) -> Batch:
+        """Returns words with the sets of symbols that may follow each prefix."""
+        return Batch(
+            inputs=torch.from_numpy(words),
+            targets=torch.from_numpy(self.source.legal(words)),
+            mask=all_positions(words),
+        )
 
 
 class NextToken(LanguageTask):
@@ -51,13 +74,20 @@ class NextToken(LanguageTask):
         return (batch.targets[..., 1:].gather(-1, best)[..., 0] == 1) | ~batch.mask
 
 
-register_task(
-    TaskKind(
-        name="language-next-token",
-        title="the next symbol of a word, or its end; right if it is a legal one",
-        settings=LanguageSettings,
-        build=NextToken,
-        reference=Reference("Sarrof2024"),
-    ),
-    **presets("next"),
+PREDICTION = TaskKind(
+    name="language-prediction",
+    title="the symbols that may follow each prefix of a word, and whether it may end",
+    settings=LanguageSettings,
+    build=Prediction,
+    reference=Reference("Bhattamishra2020"),
+    presets=presets("predict"),
+)
+
+NEXT_TOKEN = TaskKind(
+    name="language-next-token",
+    title="the next symbol of a word, or its end; right if it is a legal one",
+    settings=LanguageSettings,
+    build=NextToken,
+    reference=Reference("Sarrof2024"),
+    presets=presets("next"),
 )

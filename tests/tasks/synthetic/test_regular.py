@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nerode.core import InputError
-from nerode.tasks.modular_arithmetic import symbols
+from nerode.tasks.synthetic.modular_arithmetic import symbols
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 

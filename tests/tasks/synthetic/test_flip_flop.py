@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from nerode.core import InputError, UnknownName
-from nerode.tasks.flip_flop_streams import checkpoints
+from nerode.tasks.synthetic.flip_flop import checkpoints
 from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 

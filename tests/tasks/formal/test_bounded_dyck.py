@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from nerode.core import InputError, UnknownName
-from nerode.tasks.bounded_dyck import random_paths
+from nerode.tasks.formal.bounded_dyck import random_paths
 from nerode.tasks.table import TaskConfig
 
 

@@ -14,10 +14,8 @@ from torch.nn import functional
 
 from nerode.core import InputError, Reference, UnknownName
 from nerode.languages.sampling import even_half
-from nerode.tasks.formal.balanced import Bools, last_open, with_kinds
-from nerode.tasks.lengths import require_range
-from nerode.tasks.table import TaskKind, register_task
-from nerode.tasks.task import Axis, Batch, Memory, Task
+from nerode.tasks.formal.source import Bools, last_open, with_kinds
+from nerode.tasks.task import Axis, Batch, Memory, Task, TaskKind, require_range
 
 CERTAIN = 0.8
 """Share of the probability of all closing brackets that the right one has to have, as in the paper."""
@@ -163,14 +161,12 @@ def _chances(length: int, depth: int) -> npt.NDArray[np.float64]:
     return chances
 
 
-register_task(
-    TaskKind(
-        name="bounded-dyck",
-        title="the next letter of balanced words of bounded depth; the right closing bracket counts",
-        settings=BoundedDyckSettings,
-        build=BoundedDyck,
-        reference=Reference("Hewitt2020"),
-        test_lengths=(700, 1400),
-    ),
-    bounded_dyck_small={"kinds": 2, "depth": 3, "longest": 50},
+KIND = TaskKind(
+    name="bounded-dyck",
+    title="the next letter of balanced words of bounded depth; the right closing bracket counts",
+    settings=BoundedDyckSettings,
+    build=BoundedDyck,
+    reference=Reference("Hewitt2020"),
+    test_lengths=(700, 1400),
+    presets={"bounded-dyck-small": {"kinds": 2, "depth": 3, "longest": 50}},
 )

@@ -13,10 +13,7 @@ from nerode.languages import Language, RegularLanguage, prefix_closure, resolve_
 from nerode.languages.sampling import sample_prefix_batch
 from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, presets
 from nerode.tasks.formal.source import MOST_STATES, AutomatonWords
-from nerode.tasks.lengths import Labels, counted
-from nerode.tasks.table import TaskKind, register_task
-from nerode.tasks.task import Batch
-from nerode.tasks.walk import Integers
+from nerode.tasks.task import Batch, Integers, Labels, TaskKind, counted
 
 NOT_WALKED = (
     *("dyck-1", "dyck-2", "dyck-8-10", "shuffle-2", "shuffle-4", "shuffle-6"),
@@ -99,13 +96,11 @@ class DfaStates(LanguageTask):
         )
 
 
-register_task(
-    TaskKind(
-        name="dfa-states",
-        title="the state of the minimal automaton after each letter",
-        settings=DfaStatesSettings,
-        build=DfaStates,
-        reference=Reference("Merrill2024"),
-    ),
-    **presets("states", without=NOT_WALKED),
+KIND = TaskKind(
+    name="dfa-states",
+    title="the state of the minimal automaton after each letter",
+    settings=DfaStatesSettings,
+    build=DfaStates,
+    reference=Reference("Merrill2024"),
+    presets=presets("states", without=NOT_WALKED),
 )
