@@ -21,7 +21,7 @@ def test_a_table_of_a_language():
     rows = list(csv.DictReader(io.StringIO(export_sequences(spec(split="test")))))
     assert [int(row["length"]) for row in rows] == [6] * 4 + [9] * 4
     task = TaskConfig(name="predict-tomita-3").build()
-    batch = task.draw("test", 9, 4, stream(0, "export_sequences", "test", 9))
+    batch = task.draw("test", 9, 4, stream(0, "export", "test", 9))
     for row, word, targets in zip(rows[4:], batch.inputs.tolist(), batch.targets.tolist(), strict=True):
         assert row["split"] == "test"
         assert row["inputs"].split() == [str(x) for x in word]
@@ -61,7 +61,7 @@ def test_a_file_is_made_once_and_named_by_its_content(tmp_path):
 
 
 def test_what_cannot_be_exported():
-    with pytest.raises(InputError, match="nothing to export_sequences"):
+    with pytest.raises(InputError, match="nothing to export"):
         spec(count=0)
     with pytest.raises(InputError, match="split is 'dev'"):
         spec(split="dev")
