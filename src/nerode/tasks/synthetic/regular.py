@@ -83,7 +83,8 @@ class EvenPairs(RegularTask):
 
     def label(self, words: Integers) -> Integers:
         """Returns 1 where the first letter is back: each of the two pairs changes the letter."""
-        return (words == words[:, :1]).astype(np.int64)
+        even: Integers = (words == words[:, :1]).astype(np.int64)
+        return even
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,7 @@ class CycleNavigation(RegularTask):
 
     name = "cycle-navigation"
     letters = 3
+    settings: CycleNavigationSettings
 
     def __init__(self, settings: CycleNavigationSettings) -> None:
         super().__init__(settings)
