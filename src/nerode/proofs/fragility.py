@@ -1,8 +1,8 @@
-"""Linear layers that hold a state never correct an error: a word that shows it, how soon noise is fatal.
+"""Fragility: linear layers that hold a state never correct an error; a word that shows it.
 
 If a word brings two states h ≠ h' of a linear layer back to themselves, the layer's steps along the word
 being the same for both, then A h + b = h and A h' + b = h', so A is the identity on h - h': whatever noise
-adds along this direction stays for ever. With ±eps a reading it is a random walk, which leaves the half-way
+adds along this direction stays for ever. With ±eps per reading it is a random walk, which leaves the half-way
 interval after (gap / 2 eps)² readings in expectation.
 """
 

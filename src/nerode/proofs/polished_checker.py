@@ -6,10 +6,10 @@ may have tiny imaginary parts, as B is written with finitely many digits; scores
 
 1. E(gh) = E(h) E(g) for all elements, in exact arithmetic: so the network with the matrices B E(x) B⁻¹ is at
    one of finitely many points after every word, that of the product of its letters;
-2. at each of these points the score of the right element is the largest, with a margin: so that network is
-   right at every length;
+2. at each of these points the score of the correct element is the largest, with a margin: so that network is
+   correct at every length;
 3. the matrices of the model are so near that rounding takes N steps to use up the margin: so the model itself
-   is right up to length N in its own floats.
+   is correct up to length N in its own floats.
 
 Nothing that computes is shared with what makes such certificates; torch is not needed.
 """
@@ -29,7 +29,15 @@ import numpy.typing as npt
 from nerode.core import Budget, Exact, exact_sum
 from nerode.languages.groups import FiniteMonoid
 from nerode.proofs.certificate import EXACT, TRACK, UP_TO_LENGTH, Claim
-from nerode.proofs.representation_bounds import (
+from nerode.proofs.polished import (
+    Refused,
+    StatedBlock,
+    StatedProof,
+    Weights,
+    read_proof,
+    read_weights,
+)
+from nerode.proofs.polished_bounds import (
     LARGEST,
     ROOM,
     SCALE,
@@ -44,14 +52,6 @@ from nerode.proofs.representation_bounds import (
     norm_above,
     to_scale,
 )
-from nerode.proofs.representation_files import (
-    Refused,
-    StatedBlock,
-    StatedProof,
-    Weights,
-    read_proof,
-    read_weights,
-)
 
 METHOD = "representation"
 
@@ -60,7 +60,7 @@ ExactRows = list[list[Exact]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepresentationCheck:
-    """What the checker found.
+    """The result of a check.
 
     Attributes:
         ok: whether every claim of the certificate holds.

@@ -1,4 +1,4 @@
-"""The context window: after how many letters a network has forgotten, exactly or up to eps."""
+"""Context windows: the number of last letters that matter, exactly or up to eps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_WIDTH = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextWindow:
-    """How many of the last letters matter.
+    """The number of last letters that matter.
 
     Attributes:
         letters: the number of letters.

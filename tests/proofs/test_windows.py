@@ -11,8 +11,8 @@ from nerode.languages.bestiary import find_language
 from nerode.network import Fixed, Interpreter, Network, network_to_json
 from nerode.proofs.certificate import PREDICT, Certificate, certificate_to_json, extend
 from nerode.proofs.checker import check
-from nerode.proofs.context import context_window, contraction_window, nilpotency_order
 from nerode.proofs.exact import certify_exact
+from nerode.proofs.windows import context_window, contraction_window, nilpotency_order
 from tests.proofs import networks
 from tests.proofs.test_exact import regular
 

@@ -1,4 +1,4 @@
-"""The files of a polished network, as its checker reads them: nothing is believed that is not looked at.
+"""The files of a polished network, read by its checker with every entry looked at.
 
 config.json         the model: one layer of orthogonal blocks, and the SHA-256 of its weights
 model.safetensors   its weights
@@ -21,18 +21,18 @@ import numpy.typing as npt
 from nerode.core import Budget, Exact, FormatError, InputError, NerodeError, read_exact
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 
-CERTIFICATE = "polish.json"
+POLISH_FILE = "polish.json"
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
-FORMAT = "nerode-polish"
-VERSION = 1
+POLISH_FORMAT = "nerode-polish"
+POLISH_VERSION = 1
 
-CLAIM = (
+POLISH_CLAIM = (
     "With the matrices B E(x) B⁻¹ in exact arithmetic, the largest score after every word is that of the "
     "product of its letters; the model itself, one letter after the other in its own floats with every "
     "operation rounded to nearest and sums in any order, has this up to the stated length"
 )
-"""What a certificate says; no other words are accepted."""
+"""The sentence of a certificate; no other words are accepted."""
 
 MAX_BYTES = 200_000_000
 MAX_ELEMENTS = 2_000
@@ -55,11 +55,11 @@ class Refused(NerodeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedBlock:
-    """What a certificate says about a block.
+    """The statement of a certificate about a block.
 
     Attributes:
         basis: B, rows of (real, imaginary).
-        parts: for each part of the representation its matrices, one a letter.
+        parts: for each part of the representation its matrices, one per letter.
     """
 
     basis: list[list[tuple[Fraction, Fraction]]]
@@ -68,7 +68,7 @@ class StatedBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedProof:
-    """What a certificate says.
+    """The statement of a certificate.
 
     Attributes:
         group: the group.
@@ -110,7 +110,7 @@ class Weights:
 
 def is_polished(folder: Path) -> bool:
     """Whether a folder holds a polished network with its certificate, and no compiled one."""
-    return (folder / CERTIFICATE).exists() and not (folder / "certificate.json").exists()
+    return (folder / POLISH_FILE).exists() and not (folder / "certificate.json").exists()
 
 
 def read_proof(folder: Path) -> StatedProof:
@@ -119,10 +119,16 @@ def read_proof(folder: Path) -> StatedProof:
     Raises:
         FormatError: if it is missing, or not such a certificate.
     """
-    path = folder / CERTIFICATE
+    path = folder / POLISH_FILE
     data = _json(path)
-    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
-        raise FormatError(f"is not a certificate of the format {FORMAT!r}, version {VERSION}", path=path)
+    if (
+        not isinstance(data, dict)
+        or data.get("format") != POLISH_FORMAT
+        or data.get("version") != POLISH_VERSION
+    ):
+        raise FormatError(
+            f"is not a certificate of the format {POLISH_FORMAT!r}, version {POLISH_VERSION}", path=path
+        )
     try:
         return _proof(data)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, NerodeError) as error:
@@ -135,7 +141,7 @@ def _proof(data: dict[str, Any]) -> StatedProof:
         raise ValueError(f"{odd[0][:40]!r} is {'unknown' if odd[0] in data else 'missing'}")
     if not data["letters"] or not data["blocks"]:
         raise ValueError("there are no letters, or no blocks")
-    if data["claim"] != CLAIM:
+    if data["claim"] != POLISH_CLAIM:
         raise ValueError("it claims something else than what is checked")
     margin, length = data["margin"], data["length"]
     if type(margin) not in (int, float) or not math.isfinite(margin) or type(length) is not int:
@@ -163,7 +169,7 @@ def _block(data: Any, letters: int) -> StatedBlock:
     parts = [[[[read_exact(e) for e in row] for row in matrix] for matrix in part] for part in data["parts"]]
     size = len(basis)
     if any(len(row) != size for row in basis) or any(len(part) != letters for part in parts):
-        raise ValueError("a basis is not square, or a part does not have one matrix a letter")
+        raise ValueError("a basis is not square, or a part does not have one matrix per letter")
     degrees = [len(part[0]) for part in parts]
     for part, degree in zip(parts, degrees, strict=True):
         if any(len(matrix) != degree or any(len(row) != degree for row in matrix) for matrix in part):

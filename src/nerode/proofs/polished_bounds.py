@@ -134,7 +134,7 @@ def conjugate(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """How fast a block of a module may leave the exact points.
+    """The drift of a block of a module away from the exact points.
 
     Attributes:
         step: bound of what one step adds to ‖H̃ - H‖.

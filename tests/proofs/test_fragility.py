@@ -12,9 +12,9 @@ from nerode.network import Network, network_to_json
 from nerode.proofs.certificate import Certificate, certificate_to_json, extend
 from nerode.proofs.checker import check
 from nerode.proofs.exact import certify_exact
-from nerode.proofs.linear_noise import METHOD, Fragility, find_fragility
+from nerode.proofs.fragility import METHOD, Fragility, find_fragility
 from tests.proofs import networks
-from tests.proofs.test_context import last_but
+from tests.proofs.test_windows import last_but
 
 SIZES = (Fraction(1, 10), Fraction(1, 100))
 
