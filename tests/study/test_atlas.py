@@ -8,7 +8,7 @@ import pytest
 
 from nerode.report import atlas_page, entry_from_json
 from nerode.study import StudyCache, atlas, for_all_languages, study_named
-from tests.report.test_atlas import hostile_row, parity_row
+from tests.report.pages.test_atlas import hostile_row, parity_row
 
 SETTINGS = {"sense": "finite-precision"}
 
