@@ -74,7 +74,6 @@ class _Rewriter:
                     self.contexts[level] = self._step_contexts(level, split)
         return Cascade(
             num_letters=self.cascade.num_letters,
-            window=self.cascade.window,
             levels=tuple(self._levels()),
             lookups=tuple(self.lookups),
             state=self.new_lookup[self.cascade.state],

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nerode.algebra.cascades.assembly import Carrier, CascadeBuilder, ChainAssembly
+from nerode.algebra.cascades.assembly import DecodedLookup, CascadeBuilder, ChainAssembly
 from nerode.algebra.cascades.chains import build_chain
 from nerode.algebra.cascades.commands import HOLD, Command, Reset
 from nerode.algebra.cascades.lookups import Lookup, Row, Source, letter, lookup, new, old
@@ -70,7 +70,7 @@ class _Inside:
 
     level: tuple[int, int]
     before: dict[int, list[Literals]]
-    after: Carrier
+    after: DecodedLookup
 
 
 @dataclass(kw_only=True)
@@ -157,7 +157,7 @@ class _Assembly:
             name=name,
             num_values=1 + max([*otherwise, *entries.values()]),
             reads=tuple(reads),
-            otherwise=(*otherwise, 0),
+            otherwise=tuple(otherwise),
             rows=tuple(rows),
         )
         return self.builder.add_lookup(table)
@@ -182,7 +182,7 @@ class _Assembly:
         for label, n in enumerate(group, 1):
             (q,) = self.parts[n].states
             before: dict[int, list[Literals]] = {q: [((old(number), label),)]}
-            self.inside[n] = _Inside(level=(number, label), before=before, after=Carrier(None, (q,)))
+            self.inside[n] = _Inside(level=(number, label), before=before, after=DecodedLookup(None, (q,)))
 
     def _add_component(self, number: int) -> None:
         part = self.parts[number]
@@ -202,12 +202,12 @@ class _Assembly:
         assembly = ChainAssembly(self.builder, blocks, name)
         entries = {(q, symbol): assembly.kind(enter[target]) for q, symbol, target in part.entries}
         front = self._front(f"{name}front", entries, [assembly.kind(root) for root in roots])
-        assembly.add_levels(Carrier(front, tuple(range(self.builder.lookups[front].num_values))))
+        assembly.add_levels(DecodedLookup(front, tuple(range(self.builder.lookups[front].num_values))))
         flag = assembly.level_of[len(blocks) - 1, 0, 0]
         state_of = {levels.skeleton.singleton(i): q for i, q in enumerate(part.states)}
         before = self._alternatives(assembly, flag, state_of)
-        reading = assembly.add_reading(Carrier(None, (0,)), new)
-        after = Carrier(reading.number, tuple(state_of[image] for image in reading.meanings))
+        reading = assembly.add_reading(DecodedLookup(None, (0,)), new)
+        after = DecodedLookup(reading.number, tuple(state_of[image] for image in reading.meanings))
         self.inside[number] = _Inside(level=(flag, 1), before=before, after=after)
 
     def _alternatives(
@@ -217,21 +217,21 @@ class _Assembly:
 
         If the flag lies deeper than the labels, one lookup sums them up.
         """
-        carrier, trees = assembly.add_most_of_reading(Carrier(None, (0,)), old)
+        decoded, trees = assembly.add_most_of_reading(DecodedLookup(None, (0,)), old)
         depths = [self.builder.source_depth(s) for tree in trees for literals, _ in tree for s, _ in literals]
         if max(depths, default=0) < self.builder.level_depths[flag]:
-            carrier = self.builder.follow(f"{assembly.name}old point", carrier, trees)
-            trees = [[((), image)] for image in carrier.meanings]
+            decoded = self.builder.follow(f"{assembly.name}old point", decoded, trees)
+            trees = [[((), image)] for image in decoded.meanings]
         found: dict[int, list[Literals]] = {}
         for value, tree in enumerate(trees):
             here: Literals = ((old(flag), 1),)
-            if carrier.number is not None:
-                here = (*here, (lookup(carrier.number), value))
+            if decoded.number is not None:
+                here = (*here, (lookup(decoded.number), value))
             for literals, image in tree:
                 found.setdefault(state_of[image], []).append((*here, *literals))
         return found
 
-    def _state(self) -> Carrier:
+    def _state(self) -> DecodedLookup:
         """Adds the lookup that says the state; the silent one is the default."""
         reads: dict[Source, int] = {}
         rows = []
@@ -252,7 +252,7 @@ class _Assembly:
             otherwise=(default,),
             rows=tuple(rows),
         )
-        return Carrier(self.builder.add_lookup(table), tuple(range(len(self.rows))))
+        return DecodedLookup(self.builder.add_lookup(table), tuple(range(len(self.rows))))
 
 
 def restricted_action(rows: Rows, states: Sequence[int]) -> tuple[PartialAction, list[int | None]]:

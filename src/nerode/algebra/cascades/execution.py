@@ -14,13 +14,13 @@ Cases = dict[int, list[tuple[tuple[tuple[int, int], ...], int]]]
 class Evaluation:
     """Some lookups, each with the lookups that it reads, over one list of values.
 
-    The list holds the letters (latest first), then the labels, then the values of the lookups as they are
+    The list holds the letter if one is given, then the labels, then the values of the lookups as they are
     found.
 
     Args:
         lookups: all lookups of a cascade.
         goals: the ones that are wanted.
-        num_letters: how many letters are given.
+        num_letters: 1 if a letter is given, otherwise 0.
         num_labels: how many labels are given, old ones or new ones.
     """
 

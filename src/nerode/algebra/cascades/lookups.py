@@ -13,8 +13,7 @@ from nerode.core import InputError
 class Source(NamedTuple):
     """Something with finitely many values that a lookup can read at one position of a word.
 
-    kind "letter": the letter `number` positions back, 0 for the current one; the value `num_letters` stands
-    for "before the word". kind "old": the label of level `number` before the current letter. kind "new": its
+    kind "letter": the current letter; `number` is 0. kind "old": the label of level `number` before the current letter. kind "new": its
     label after the current letter. kind "lookup": the value of lookup `number`.
     """
 
@@ -22,9 +21,9 @@ class Source(NamedTuple):
     number: int
 
 
-def letter(back: int = 0) -> Source:
-    """Returns the source of the letter that many positions back."""
-    return Source("letter", back)
+def letter() -> Source:
+    """Returns the source of the current letter."""
+    return Source("letter", 0)
 
 
 def old(level: int) -> Source:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from nerode.algebra.cascades.lookups import Source, lookup
+from nerode.algebra.cascades.lookups import Source, letter, lookup
 from nerode.algebra.cascades.records import Cascade
 
 Values = dict[Source, int]
 
 
 class PartialEvaluation:
-    """What is known of some lookups when the letters and the labels of the first levels are known.
+    """What is known of some lookups when the letter and the labels of the first levels are known.
 
     Known values that are still needed are one piece of knowledge; at each level the pieces are numbered, so
     that each is evaluated once. `begin` gives a piece for the letters, `follow` the one after a label.
@@ -60,9 +58,9 @@ class PartialEvaluation:
     def _use(self, source: Source, time: int) -> None:
         self._last_use[source] = max(self._last_use.get(source, 0), time)
 
-    def begin(self, letters: Sequence[int]) -> int:
-        """Returns what is known from the letters alone, latest first."""
-        return self._number(0, {Source("letter", i): symbol for i, symbol in enumerate(letters)})
+    def begin(self, given: int | None = None) -> int:
+        """Returns what is known from the letter alone, or without one."""
+        return self._number(0, {} if given is None else {letter(): given})
 
     def follow(self, t: int, piece: int, label: int) -> int:
         """Returns what is known once the label of level t is, too."""

@@ -26,21 +26,19 @@ SHARE_AFTER_SUCCESS = 0.1
 """The same, once another construction has succeeded."""
 
 
-def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade:
+def decompose(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     """Returns a verified cascade of set-reset automata, of the least (depth, bits) that was found.
 
     Tried are the components one by one, and section-labelled holonomy of the whole automaton, of subdirect
-    quotients and over a tower of quotients, these with the window. `route` says which of them it is.
+    quotients and over a tower of quotients. `route` says which of them it is.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
         budget: its `images` bound the images of one automaton, its `elements` the configurations of the
             check. A construction that exceeds it is left out, unless none is left.
-        window: how many letters before the current one a network can see (by a short convolution).
 
     Raises:
         NotCounterFree: if the language is not star-free.
-        InputError: if the window is negative.
         BudgetExceeded: if no construction fits the budget.
 
     Implements: [KrohnRhodes1965], [MalerPnueli1990]
@@ -49,13 +47,12 @@ def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cas
     minimal = minimise(dfa)
     if (witness := find_counter(minimal, budget)) is not None:
         raise NotCounterFree(witness, minimal.alphabet)
-    return best_verified(minimal, budget, window)
+    return best_verified(minimal, budget)
 
 
 def best_verified(
     dfa: Dfa,
     budget: Budget,
-    window: int,
     finish: Callable[[Cascade], Cascade] = lambda cascade: cascade,
 ) -> Cascade:
     """Returns the smallest cascade that some construction finds within the budget, verified.
@@ -65,18 +62,14 @@ def best_verified(
     Args:
         dfa: a minimal automaton, with or without groups.
         budget: a part of its seconds goes to each construction, the rest to the check.
-        window: how many letters before the current one may be read.
         finish: what to do with each cascade before it is compared.
 
     Raises:
-        InputError: if the window is negative.
         BudgetExceeded: if no construction and its check fit the budget.
     """
-    if window < 0:
-        raise InputError(f"a window of {window} letters; give 0 or more")
     found: list[Cascade] = []
     stopped: list[BudgetExceeded] = []
-    for construction in _constructions(dfa, window):
+    for construction in _constructions(dfa):
         part = _part_of(budget, SHARE_AFTER_SUCCESS if found else SHARE)
         try:
             if (cascade := construction(part)) is not None:
@@ -101,13 +94,13 @@ def best_verified(
     raise BudgetExceeded(first.resource, limit, known_so_far=first.known_so_far)
 
 
-def _constructions(dfa: Dfa, window: int) -> Iterator[Construction]:
+def _constructions(dfa: Dfa) -> Iterator[Construction]:
     """Yields what can be tried; the components come first, because they cost little."""
     if len(strong_components(dfa.transitions.tolist())) > 1:
         yield lambda budget: component_cascade(dfa, budget)
-    yield lambda budget: holonomy_cascade(dfa, budget, window=window)
-    yield lambda budget: quotient_cascade(dfa, budget, window=window)
-    yield lambda budget: tower_cascade(dfa, budget, window=window)
+    yield lambda budget: holonomy_cascade(dfa, budget)
+    yield lambda budget: quotient_cascade(dfa, budget)
+    yield lambda budget: tower_cascade(dfa, budget)
 
 
 def _part_of(budget: Budget, share: float) -> Budget:

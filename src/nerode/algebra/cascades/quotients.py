@@ -7,26 +7,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nerode.algebra.cascades.assembly import Carrier, CascadeBuilder
+from nerode.algebra.cascades.assembly import DecodedLookup, CascadeBuilder
 from nerode.algebra.cascades.congruences import Labels, separating_congruences
 from nerode.algebra.cascades.holonomy import add_holonomy
 from nerode.algebra.cascades.lookups import Lookup, Row, lookup
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Skeleton
-from nerode.algebra.cascades.window_front import describe_window
 from nerode.algebra.components import whole_action
 from nerode.core import Budget
 from nerode.languages import Dfa
 
 
-def quotient_cascade(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade | None:
+def quotient_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade | None:
     """Returns the cascade of quotients that together determine the state; None if there is one quotient only.
 
     Args:
         dfa: any automaton; the states of the cascade are its states.
         budget: bounds the images of each quotient.
-        window: how many letters before the current one may be read.
 
     Raises:
         BudgetExceeded: if a quotient has too many images.
@@ -36,16 +34,15 @@ def quotient_cascade(dfa: Dfa, budget: Budget | None = None, *, window: int = 0)
     congruences = separating_congruences(dfa.transitions.tolist(), budget)
     if len(congruences) < 2:
         return None
-    builder = CascadeBuilder(dfa.num_letters, window)
-    carriers = []
+    builder = CascadeBuilder(dfa.num_letters)
+    decoded_states = []
     for number, labels in enumerate(congruences):
         factor = quotient(dfa, labels)
         levels = Levels(Skeleton(whole_action(factor), budget))
-        carriers.append(add_holonomy(builder, factor, levels, name=f"{number + 1}."))
-    state = join_classes(builder, congruences, carriers)
+        decoded_states.append(add_holonomy(builder, factor, levels, name=f"{number + 1}."))
+    state = join_classes(builder, congruences, decoded_states)
     sizes = ", ".join(str(max(labels) + 1) for labels in congruences)
     route = f"holonomy of {len(congruences)} quotients with {sizes} states side by side"
-    route += describe_window(window)
     return builder.build(state=state, num_states=dfa.num_states, route=route)
 
 
@@ -62,23 +59,23 @@ def quotient(dfa: Dfa, labels: Labels) -> Dfa:
 
 
 def join_classes(
-    builder: CascadeBuilder, congruences: Sequence[Labels], carriers: Sequence[Carrier]
-) -> Carrier:
+    builder: CascadeBuilder, congruences: Sequence[Labels], decoded_states: Sequence[DecodedLookup]
+) -> DecodedLookup:
     """Adds the lookup from the classes of a state to the state; returns where the state is said."""
     num_states = len(congruences[0])
-    order = sorted(range(len(carriers)), key=lambda i: -max(congruences[i]))
+    order = sorted(range(len(decoded_states)), key=lambda i: -max(congruences[i]))
     values = []
     reads = []
     for i in order:
-        number = carriers[i].number
+        number = decoded_states[i].number
         if number is not None:
-            value_of = {meaning: value for value, meaning in enumerate(carriers[i].meanings)}
+            value_of = {meaning: value for value, meaning in enumerate(decoded_states[i].meanings)}
             reads.append(lookup(number))
             values.append([value_of.get(label) for label in congruences[i]])
     table = list(zip(*values, strict=True))
     otherwise: list[int] = []
     rows: list[Row] = []
-    for first in range(len(carriers[order[0]].meanings)):
+    for first in range(len(decoded_states[order[0]].meanings)):
         states = [q for q in range(num_states) if table[q][0] == first]
         otherwise.append(states[0])
         rows.extend(Row(_distinguish(table, q, states), q) for q in states[1:])
@@ -89,7 +86,7 @@ def join_classes(
         otherwise=tuple(otherwise),
         rows=tuple(rows),
     )
-    return Carrier(builder.add_lookup(joined), tuple(range(num_states)))
+    return DecodedLookup(builder.add_lookup(joined), tuple(range(num_states)))
 
 
 def _distinguish(

@@ -8,7 +8,6 @@ from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Skeleton
 from nerode.algebra.cascades.towers import Tower, is_finer, principal_congruences
-from nerode.algebra.cascades.window_front import describe_window
 from nerode.algebra.components import whole_action
 from nerode.core import Budget
 from nerode.languages import Dfa
@@ -20,26 +19,25 @@ MOST_CONGRUENCES = 24
 """How many congruences a tower may be chosen from."""
 
 
-def tower_cascade(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade | None:
+def tower_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade | None:
     """Returns the cascade of one chain over a tower of congruences; None if no tower lowers the levels.
 
     Args:
         dfa: any automaton; the states of the cascade are its states.
-        budget: its `images` bound the images and its `elements` the windows.
-        window: how many letters before the current one may be read.
+        budget: its `images` bound the images.
 
     Raises:
-        BudgetExceeded: if there are too many images or windows.
+        BudgetExceeded: if there are too many images.
 
     Implements: [HartmanisStearns1966]
     """
     levels = _levels_over_a_tower(dfa, budget) if 3 < dfa.num_states <= MOST_STATES else None
     if levels is None:
         return None
-    builder = CascadeBuilder(dfa.num_letters, window)
+    builder = CascadeBuilder(dfa.num_letters)
     state = add_holonomy(builder, dfa, levels)
     sizes = ", ".join(str(max(labels) + 1) for labels in levels.skeleton.tower.congruences)
-    route = f"holonomy over a tower of quotients with {sizes} states{describe_window(window)}"
+    route = f"holonomy over a tower of quotients with {sizes} states"
     return builder.build(state=state, num_states=dfa.num_states, route=route)
 
 

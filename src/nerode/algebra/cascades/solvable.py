@@ -11,13 +11,12 @@ from nerode.core import Budget
 from nerode.languages import Dfa, minimise
 
 
-def decompose_solvable(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade:
+def decompose_solvable(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     """Returns a verified cascade of set-reset automata and counters modulo prime powers.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
         budget: its `images` bound the images of one automaton, its `elements` a group and the check.
-        window: how many letters before the current one may be read.
 
     Raises:
         NotSolvable: if the automaton contains a group that is not solvable.
@@ -25,16 +24,15 @@ def decompose_solvable(dfa: Dfa, budget: Budget | None = None, *, window: int = 
 
     Implements: [KrohnRhodes1965], [Shakerinava2026]
     """
-    return _decompose(dfa, budget, window, lambda cascade, limits: abelian_levels(cascade, limits))
+    return _decompose(dfa, budget, lambda cascade, limits: abelian_levels(cascade, limits))
 
 
-def decompose_general(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade:
+def decompose_general(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     """Returns a verified cascade for any automaton: as `decompose_solvable`, other groups as permutations.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
         budget: its `images` bound the images of one automaton, its `elements` a group and the check.
-        window: how many letters before the current one may be read.
 
     Raises:
         BudgetExceeded: if no construction fits the budget.
@@ -42,13 +40,13 @@ def decompose_general(dfa: Dfa, budget: Budget | None = None, *, window: int = 0
     Implements: [KrohnRhodes1965]
     """
     return _decompose(
-        dfa, budget, window, lambda cascade, limits: abelian_levels(cascade, limits, keep_others=True)
+        dfa, budget, lambda cascade, limits: abelian_levels(cascade, limits, keep_others=True)
     )
 
 
 def _decompose(
-    dfa: Dfa, budget: Budget | None, window: int, finish: Callable[[Cascade, Budget], Cascade]
+    dfa: Dfa, budget: Budget | None, finish: Callable[[Cascade, Budget], Cascade]
 ) -> Cascade:
     budget = budget or Budget()
     minimal = minimise(dfa)
-    return best_verified(minimal, budget, window, lambda cascade: finish(cascade, budget))
+    return best_verified(minimal, budget, lambda cascade: finish(cascade, budget))

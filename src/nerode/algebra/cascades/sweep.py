@@ -9,7 +9,6 @@ words reach, so the proof may fail although the cascade is right; it never succe
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -68,7 +67,7 @@ class LevelSweep:
         return self._starts_right() and (self._round(everything=True) or self._grow())
 
     def _starts_right(self) -> bool:
-        known = self._decoding.begin((self.cascade.num_letters,) * (self.cascade.window + 1))
+        known = self._decoding.begin()
         for t, level in enumerate(self.cascade.levels):
             self._note(t, known, level.start)
             known = self._decoding.follow(t, known, level.start)
@@ -131,13 +130,6 @@ class LevelSweep:
         return following
 
     def _beginnings(self) -> Iterator[Front]:
-        missing, window = self.cascade.num_letters, self.cascade.window
-        for length in range(1, window + 2):
-            for seen in itertools.product(self.letters, repeat=length):
-                letters = (*seen, *(missing,) * (window + 1 - length))
-                yield Front(
-                    letters[0],
-                    self._commanding.begin(letters),
-                    self._decoding.begin((*letters[1:], missing)),
-                    self._decoding.begin(letters),
-                )
+        known = self._decoding.begin()
+        for letter in self.letters:
+            yield Front(letter, self._commanding.begin(letter), known, known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from nerode.algebra.cascades.lookups import letter
-from nerode.algebra.cascades.records import Cascade, Configuration
+from nerode.algebra.cascades.records import Cascade, Labels
 from nerode.algebra.cascades.sweep import LevelSweep
 from nerode.core import Budget, BudgetExceeded, NerodeError
 from nerode.languages import Dfa, Word
@@ -54,33 +54,31 @@ def _explore(cascade: Cascade, dfa: Dfa, budget: Budget, limit: int) -> int | No
     letters = distinct_letters(cascade, dfa)
     rows = [[(symbol, row[symbol]) for symbol in letters] for row in dfa.transitions.tolist()]
     first = cascade.initial()
-    came_from: dict[Configuration, tuple[Configuration, int]] = {}
+    predecessor: dict[Labels, tuple[Labels, int]] = {}
     states = {first: dfa.start}
     queue = [first]
-    for position, configuration in enumerate(queue):
+    for position, labels in enumerate(queue):
         if len(queue) > limit:
             return None
         if position % 256 == 0:
             budget.check_time(configurations=len(queue))
-        state = states[configuration]
-        got = cascade.state_of(configuration)
+        state = states[labels]
+        got = cascade.state_of(labels)
         if got != state:
-            raise CascadeMismatch(_word(came_from, configuration), state, got)
-        for symbol, target in rows[state]:
-            following = cascade.step(configuration, symbol)
+            raise CascadeMismatch(_word(predecessor, labels), state, got)
+        for letter, target in rows[state]:
+            following = cascade.step(labels, letter)
             if following not in states:
                 states[following] = target
-                came_from[following] = (configuration, symbol)
+                predecessor[following] = (labels, letter)
                 queue.append(following)
             elif states[following] != target and (got := cascade.state_of(following)) != target:
-                raise CascadeMismatch((*_word(came_from, configuration), symbol), target, got)
+                raise CascadeMismatch((*_word(predecessor, labels), letter), target, got)
     return len(queue)
 
 
 def distinct_letters(cascade: Cascade, dfa: Dfa) -> list[int]:
-    """Returns one letter of each kind that automaton and cascade treat alike; all if there is a window."""
-    if cascade.window:
-        return list(range(dfa.num_letters))
+    """Returns one letter of each kind that automaton and cascade treat alike."""
     tables = [(table, table.reads.index(LETTER)) for table in cascade.lookups if LETTER in table.reads]
     kinds: dict[Hashable, int] = {}
     for symbol in range(dfa.num_letters):
@@ -97,9 +95,9 @@ def distinct_letters(cascade: Cascade, dfa: Dfa) -> list[int]:
     return list(kinds.values())
 
 
-def _word(came_from: dict[Configuration, tuple[Configuration, int]], configuration: Configuration) -> Word:
+def _word(predecessor: dict[Labels, tuple[Labels, int]], labels: Labels) -> Word:
     letters = []
-    while configuration in came_from:
-        configuration, symbol = came_from[configuration]
-        letters.append(symbol)
+    while labels in predecessor:
+        labels, letter = predecessor[labels]
+        letters.append(letter)
     return tuple(reversed(letters))
