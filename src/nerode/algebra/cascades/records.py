@@ -1,4 +1,4 @@
-"""The Cascade record: levels of finite memory, each told what to do by the letter and by the levels above.
+"""The Cascade record: levels of finite memory, each commanded by the letter and by the levels above.
 
 One step on a letter, with the labels of all levels before it ("old"):
 
@@ -30,10 +30,76 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nerode.algebra.cascades.commands import Add, Command, Permute
-from nerode.algebra.cascades.execution import Evaluation
-from nerode.algebra.cascades.lookups import Lookup, Source
+from nerode.algebra.cascades.lookups import Evaluation, Lookup, Source
+from nerode.algebra.permutations import Permutation
 from nerode.core import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Keep the label."""
+
+    def apply(self, label: int, num_labels: int) -> int:
+        """Returns the label itself."""
+        return label
+
+    def check(self, num_labels: int) -> None:
+        """Nothing can be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Forget the label and take this one."""
+
+    label: int
+
+    def apply(self, label: int, num_labels: int) -> int:
+        """Returns the new label, whatever the old one was."""
+        return self.label
+
+    def check(self, num_labels: int) -> None:
+        """Raises InputError if there is no such label."""
+        if not 0 <= self.label < num_labels:
+            raise InputError(f"a reset to label {self.label} of a level with {num_labels} labels")
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Add an amount to the label, modulo the number of labels."""
+
+    amount: int
+
+    def apply(self, label: int, num_labels: int) -> int:
+        """Returns the sum."""
+        return (label + self.amount) % num_labels
+
+    def check(self, num_labels: int) -> None:
+        """Raises InputError if the amount is not reduced; zero is written as Hold."""
+        if not 0 < self.amount < num_labels:
+            raise InputError(f"an addition of {self.amount} modulo {num_labels}; give 1…{num_labels - 1}")
+
+
+@dataclass(frozen=True, slots=True)
+class Permute:
+    """Replace label i by images[i]."""
+
+    images: Permutation
+
+    def apply(self, label: int, num_labels: int) -> int:
+        """Returns the image of the label."""
+        return self.images[label]
+
+    def check(self, num_labels: int) -> None:
+        """Raises InputError if this is not a permutation of the labels, or is the identity."""
+        if sorted(self.images) != list(range(num_labels)):
+            raise InputError(f"{self.images} is not a permutation of {num_labels} labels")
+        if self.images == tuple(range(num_labels)):
+            raise InputError("the identity is written as Hold")
+
+
+Command = Hold | Reset | Add | Permute
+
+HOLD = Hold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +294,7 @@ class Cascade:
 
     @property
     def kinds(self) -> Counter[str]:
-        """How many levels there are of each kind."""
+        """Number of levels of each kind."""
         return Counter(level.kind for level in self.levels)
 
     def initial(self) -> Labels:
@@ -239,9 +305,7 @@ class Cascade:
         """Returns the labels after one more letter."""
         return tuple(
             command.apply(label, level.num_labels)
-            for command, label, level in zip(
-                self.commands(labels, letter), labels, self.levels, strict=True
-            )
+            for command, label, level in zip(self.commands(labels, letter), labels, self.levels, strict=True)
         )
 
     def commands(self, labels: Labels, letter: int) -> tuple[Command, ...]:

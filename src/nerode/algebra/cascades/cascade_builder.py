@@ -7,16 +7,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from nerode.algebra.cascades.lookups import Lookup, Row, Source, letter, lookup, new, old
+from nerode.algebra.cascades.chains import Block, Choice, Component, Context, Node, Reading
+from nerode.algebra.cascades.lookups import LETTER, Lookup, Row, Source, lookup, new, old
 from nerode.algebra.cascades.records import Cascade, Level
-from nerode.algebra.cascades.stages import Block, Choice, Component, Context, Node, Reading
 
 Leaf = tuple[tuple[tuple[Source, int], ...], int]
 """Literals (source, value) and the result where all of them hold."""
 
 Tree = list[Leaf]
 """Leaves of a decision tree: one and only one of them holds; their first literals read one source."""
-
 
 Place = tuple[int, int, int]
 """A level of a chain: number of the block, of the stage in it, of the component in it."""
@@ -33,7 +32,7 @@ class DecodedLookup(NamedTuple):
 
 
 class CascadeBuilder:
-    """Collects levels and lookups; see `Cascade` for what they are."""
+    """Builder of a `Cascade`: levels and lookups, added in order."""
 
     def __init__(self, num_letters: int) -> None:
         self.num_letters = num_letters
@@ -92,13 +91,13 @@ class CascadeBuilder:
         table = Lookup(
             name=name,
             num_values=len(values),
-            reads=(letter(),),
+            reads=(LETTER,),
             otherwise=tuple(values[meaning] for meaning in meanings),
         )
         return DecodedLookup(self.add_lookup(table), tuple(values))
 
     def follow(self, name: str, decoded: DecodedLookup, trees: Sequence[Tree]) -> DecodedLookup:
-        """Returns where the results of decision trees are said, one tree for each value of a decoded.
+        """Returns the lookup of the results of decision trees, one tree for each value of a lookup.
 
         A new lookup is added only if some tree has more than one leaf.
         """
@@ -139,7 +138,7 @@ class CascadeBuilder:
         return DecodedLookup(self.add_lookup(table), tuple(meanings))
 
 
-class ChainAssembly:
+class ChainWriter:
     """Puts the blocks of one chain into a builder.
 
     Leaders that command the same now and in all later blocks are one value of a context lookup.
@@ -169,7 +168,7 @@ class ChainAssembly:
         )
 
     def add_levels(self, decoded: DecodedLookup) -> None:
-        """Adds the levels and their contexts; the decoded means kinds of contexts at the top."""
+        """Adds the levels and their contexts; `decoded` stands for kinds of contexts at the top."""
         for b, block in enumerate(self.blocks):
             leader = {kind: i for i, kind in reversed(list(enumerate(self._kinds[b])))}
             leaders = [leader[kind] for kind in decoded.meanings]
@@ -213,10 +212,10 @@ class ChainAssembly:
         return leaves
 
     def add_reading(self, decoded: DecodedLookup, source: Callable[[int], Source] = new) -> DecodedLookup:
-        """Adds the lookups that follow the labels from image to image; returns where the last image is said.
+        """Adds the lookups that follow the labels from image to image; returns the lookup of the last image.
 
         Args:
-            decoded: means images where decoding begins.
+            decoded: the lookup of the image where decoding begins.
             source: `new` to read labels after the letter, `old` to read them before it.
         """
         decoded, trees = self.add_most_of_reading(decoded, source)
@@ -225,7 +224,7 @@ class ChainAssembly:
     def add_most_of_reading(
         self, decoded: DecodedLookup, source: Callable[[int], Source]
     ) -> tuple[DecodedLookup, list[Tree]]:
-        """Adds all lookups of a reading but the last; returns what the last one would follow."""
+        """Adds all lookups of a reading but the last; returns the arguments of the last one."""
         trees: list[Tree] = [[((), image)] for image in decoded.meanings]
         depth = 0
         for b, block in enumerate(self.blocks):

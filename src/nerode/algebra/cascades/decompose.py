@@ -1,29 +1,47 @@
-"""The shallowest cascade of set-reset automata that some construction finds for a star-free language."""
+"""Decomposition: the smallest verified cascade that the constructions find for an automaton.
+
+A star-free language gets set-reset levels only; solvable groups become counters, other groups permutations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from nerode.algebra.cascades.abelian import abelian_levels
 from nerode.algebra.cascades.by_components import component_cascade
-from nerode.algebra.cascades.holonomy import holonomy_cascade
-from nerode.algebra.cascades.quotients import quotient_cascade
+from nerode.algebra.cascades.holonomy import holonomy_cascade, quotient_cascade, tower_cascade
 from nerode.algebra.cascades.records import Cascade
-from nerode.algebra.cascades.refusals import NotCounterFree
-from nerode.algebra.cascades.serial_quotients import tower_cascade
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter
+from nerode.algebra.records import CounterWitness
 from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import Dfa, minimise
+from nerode.languages import Alphabet, Dfa, minimise
 
-Construction = Callable[[Budget], Cascade | None]
+Finder = Callable[[Budget], Cascade | None]
+"""Finds a cascade for an automaton within a budget; None if the method does not apply."""
 
 SHARE = 0.5
 """Part of the seconds left that one construction, or the check of one cascade among several, may take."""
 
 SHARE_AFTER_SUCCESS = 0.1
 """The same, once another construction has succeeded."""
+
+
+class NotCounterFree(InputError):
+    """A language that is not star-free: no cascade of set-reset automata runs its automaton.
+
+    Attributes:
+        witness: words that show it.
+    """
+
+    def __init__(self, witness: CounterWitness, alphabet: Alphabet) -> None:
+        self.witness = witness
+        super().__init__(
+            f"the language is not star-free ({witness.describe(alphabet)}), so no cascade of set-reset "
+            "automata runs it; decompose it with groups (decompose_solvable, decompose_general)"
+        )
 
 
 def decompose(dfa: Dfa, budget: Budget | None = None) -> Cascade:
@@ -47,10 +65,47 @@ def decompose(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     minimal = minimise(dfa)
     if (witness := find_counter(minimal, budget)) is not None:
         raise NotCounterFree(witness, minimal.alphabet)
-    return best_verified(minimal, budget)
+    return _smallest_verified(minimal, budget)
 
 
-def best_verified(
+def decompose_solvable(dfa: Dfa, budget: Budget | None = None) -> Cascade:
+    """Returns a verified cascade of set-reset automata and counters modulo prime powers.
+
+    Args:
+        dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
+        budget: its `images` bound the images of one automaton, its `elements` a group and the check.
+
+    Raises:
+        NotSolvable: if the automaton contains a group that is not solvable.
+        BudgetExceeded: if no construction fits the budget.
+
+    Implements: [KrohnRhodes1965], [Shakerinava2026]
+    """
+    return _decompose(dfa, budget, lambda cascade, limits: abelian_levels(cascade, limits))
+
+
+def decompose_general(dfa: Dfa, budget: Budget | None = None) -> Cascade:
+    """Returns a verified cascade for any automaton: as `decompose_solvable`, other groups as permutations.
+
+    Args:
+        dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
+        budget: its `images` bound the images of one automaton, its `elements` a group and the check.
+
+    Raises:
+        BudgetExceeded: if no construction fits the budget.
+
+    Implements: [KrohnRhodes1965]
+    """
+    return _decompose(dfa, budget, lambda cascade, limits: abelian_levels(cascade, limits, keep_others=True))
+
+
+def _decompose(dfa: Dfa, budget: Budget | None, finish: Callable[[Cascade, Budget], Cascade]) -> Cascade:
+    budget = budget or Budget()
+    minimal = minimise(dfa)
+    return _smallest_verified(minimal, budget, lambda cascade: finish(cascade, budget))
+
+
+def _smallest_verified(
     dfa: Dfa,
     budget: Budget,
     finish: Callable[[Cascade], Cascade] = lambda cascade: cascade,
@@ -94,7 +149,7 @@ def best_verified(
     raise BudgetExceeded(first.resource, limit, known_so_far=first.known_so_far)
 
 
-def _constructions(dfa: Dfa) -> Iterator[Construction]:
+def _constructions(dfa: Dfa) -> Iterator[Finder]:
     """Yields what can be tried; the components come first, because they cost little."""
     if len(strong_components(dfa.transitions.tolist())) > 1:
         yield lambda budget: component_cascade(dfa, budget)
