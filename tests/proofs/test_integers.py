@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from nerode.core import Budget
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.network import Diagonal, Factor, Householder, network_to_json, zero_map
+from nerode.network import Factor, Gated, Householder, network_to_json, zero_map
 from nerode.proofs.certificate import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIXES
 from nerode.proofs.checker_closure import search
 from nerode.proofs.checker_dtypes import Exactness
@@ -22,9 +22,9 @@ from nerode.proofs.checker_problem import Problem
 from nerode.proofs.closure import JointClosure, close_jointly
 from nerode.proofs.integers import integer_claims
 from tests.proofs import networks
-from tests.proofs.test_context import last_but
 from tests.proofs.test_counters import counter_language
 from tests.proofs.test_exact import certified, regular
+from tests.proofs.test_windows import last_but
 from tests.strategies import dfas
 
 
@@ -81,7 +81,7 @@ def test_a_gate_of_one_half_is_exact_step_by_step_only() -> None:
         layer,
         state=("d0", "nothing"),
         start=(0, 0),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=networks.affine(names, [({}, 0), ({}, Fraction(1, 2))]),
             write=networks.affine(names, [({names[1]: 1}, 0), ({}, 0)]),
         ),

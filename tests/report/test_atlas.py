@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from nerode.languages import RegularLanguage
-from nerode.report.atlas import AtlasRow, atlas_page
+from nerode.report import AtlasEntry, entry_of
+from nerode.report.atlas import atlas_page
 from nerode.verdict import ARCHITECTURES, Sense
 from tests.report.cases import (
     PARITY,
@@ -21,30 +22,25 @@ from tests.report.cases import (
     hostile_profile,
     hostile_verdicts,
     parity_verdicts,
+    study_of,
 )
 from tests.report.specimens import SPECIMENS
 from tests.report.test_explain import assert_offline, read, words
 
 
-def parity_row(group: str = "") -> AtlasRow:
-    return AtlasRow(
-        language=PARITY,
-        profile=PARITY_PROFILE,
-        verdicts=parity_verdicts(),
-        dfa=PARITY.automaton,
-        eggboxes=PARITY_BOXES,
+def parity_row(group: str = "") -> AtlasEntry:
+    return entry_of(
+        study_of(PARITY, PARITY_PROFILE, parity_verdicts(), dfa=PARITY.automaton, eggboxes=PARITY_BOXES),
         group=group,
     )
 
 
-def hostile_row() -> AtlasRow:
+def hostile_row() -> AtlasEntry:
     language = hostile_language()
-    return AtlasRow(
-        language=language,
-        profile=hostile_profile(),
-        verdicts=hostile_verdicts(),
-        dfa=language.automaton,
-        eggboxes=hostile_boxes(),
+    return entry_of(
+        study_of(
+            language, hostile_profile(), hostile_verdicts(), dfa=language.automaton, eggboxes=hostile_boxes()
+        ),
         group=language.name,
     )
 
@@ -56,19 +52,21 @@ def data_of(page: str) -> dict[str, Any]:
     return data
 
 
-def many_rows(number: int) -> list[AtlasRow]:
+def many_rows(number: int) -> list[AtlasEntry]:
     automata = list(SPECIMENS.items())
     rows = []
     for i in range(number):
         name, dfa = automata[i % len(automata)]
         language = RegularLanguage(name=f"{name} ({i})", automaton=dfa, convention="Some words.")
         rows.append(
-            AtlasRow(
-                language=language,
-                profile=PARITY_PROFILE,
-                verdicts=every_architecture(),
-                dfa=language.automaton,
-                eggboxes=PARITY_BOXES,
+            entry_of(
+                study_of(
+                    language,
+                    PARITY_PROFILE,
+                    every_architecture(),
+                    dfa=language.automaton,
+                    eggboxes=PARITY_BOXES,
+                )
             )
         )
     return rows

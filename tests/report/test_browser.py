@@ -17,7 +17,7 @@ import pytest
 
 from nerode.report.atlas import atlas_page
 from nerode.report.explain import explain_page
-from tests.report.cases import PARITY, PARITY_BOXES, PARITY_PROFILE, every_architecture
+from tests.report.cases import PARITY, PARITY_BOXES, PARITY_PROFILE, every_architecture, study_of
 from tests.report.test_atlas import hostile_row, many_rows
 
 CHROMIUM = "/usr/bin/chromium"
@@ -120,11 +120,7 @@ def with_driver(page: str, script: str) -> str:
 
 def parity_page() -> str:
     return explain_page(
-        language=PARITY,
-        profile=PARITY_PROFILE,
-        verdicts=every_architecture(),
-        dfa=PARITY.automaton,
-        eggboxes=PARITY_BOXES,
+        study_of(PARITY, PARITY_PROFILE, every_architecture(), dfa=PARITY.automaton, eggboxes=PARITY_BOXES)
     )
 
 

@@ -17,7 +17,7 @@ from nerode.proofs import (
 )
 from nerode.proofs.certificate import fragile_claim
 from nerode.report.claims import claim_line
-from nerode.report.networks import summarise
+from nerode.study.networks import summarise
 
 
 def claim(**changes):

@@ -9,7 +9,7 @@ from nerode.algebra import Profile
 from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
 from nerode.report.explain import explain_page
-from nerode.report.study import study_language
+from nerode.study.language import study_language
 from nerode.verdict import ARCHITECTURES
 from tests.report.cases import (
     EVIL,
@@ -22,6 +22,7 @@ from tests.report.cases import (
     hostile_profile,
     hostile_verdicts,
     parity_verdicts,
+    study_of,
 )
 from tests.report.specimens import SPECIMENS, counter
 
@@ -79,11 +80,7 @@ def assert_offline(page: str) -> None:
 @pytest.fixture(scope="module")
 def page() -> str:
     return explain_page(
-        language=PARITY,
-        profile=PARITY_PROFILE,
-        verdicts=parity_verdicts(),
-        dfa=PARITY.automaton,
-        eggboxes=PARITY_BOXES,
+        study_of(PARITY, PARITY_PROFILE, parity_verdicts(), dfa=PARITY.automaton, eggboxes=PARITY_BOXES),
         definition="named language",
         command="nerode explain parity -o page.html",
     )
@@ -151,11 +148,9 @@ def test_words_counts_and_next_symbols_are_shown(page: str) -> None:
 def test_nothing_that_a_user_names_becomes_markup() -> None:
     language = hostile_language()
     page = explain_page(
-        language=language,
-        profile=hostile_profile(),
-        verdicts=hostile_verdicts(),
-        dfa=language.automaton,
-        eggboxes=hostile_boxes(),
+        study_of(
+            language, hostile_profile(), hostile_verdicts(), dfa=language.automaton, eggboxes=hostile_boxes()
+        ),
         definition=EVIL,
         command=EVIL,
     )
@@ -171,7 +166,7 @@ def test_nothing_that_a_user_names_becomes_markup() -> None:
 def test_undecided_languages_say_so() -> None:
     profile = Profile(regular=True, num_states=41, incomplete={"monoid_size": "more than 10 elements"})
     language = RegularLanguage(name="Z41", automaton=counter(41), convention="")
-    text = words(explain_page(language=language, profile=profile, verdicts=[], dfa=language.automaton))
+    text = words(explain_page(study_of(language, profile, dfa=language.automaton)))
     assert "star-free or not: undecided" in text
     assert "The budget was used up" in text
     assert "monoid size: more than 10 elements" in text
@@ -181,7 +176,7 @@ def test_undecided_languages_say_so() -> None:
 def test_star_free_languages_say_why() -> None:
     language = RegularLanguage(name="(ab)*", automaton=SPECIMENS["(ab)*"], convention="")
     profile = Profile(regular=True, num_states=3, star_free=True, monoid_size=6)
-    text = words(explain_page(language=language, profile=profile, verdicts=[]))
+    text = words(explain_page(study_of(language, profile)))
     assert "Every group inside the syntactic monoid is trivial" in text
     assert "Minimal automaton" not in text
 
@@ -191,11 +186,9 @@ def test_a_typical_page_is_small_and_always_the_same() -> None:
 
     def make() -> str:
         return explain_page(
-            language=language,
-            profile=PARITY_PROFILE,
-            verdicts=every_architecture(),
-            dfa=language.automaton,
-            eggboxes=PARITY_BOXES,
+            study_of(
+                language, PARITY_PROFILE, every_architecture(), dfa=language.automaton, eggboxes=PARITY_BOXES
+            )
         )
 
     page = make()
@@ -207,13 +200,7 @@ def test_a_typical_page_is_small_and_always_the_same() -> None:
 @pytest.mark.parametrize("name", ["parity", "ab-star", "dyck-2-3", "contains-abaab", "t3", "dyck-1", "z60"])
 def test_named_languages_have_whole_pages(name: str) -> None:
     study = study_language(find_language(name))
-    page = explain_page(
-        language=study.language,
-        profile=study.profile,
-        verdicts=study.table,
-        dfa=study.automaton,
-        eggboxes=study.eggboxes,
-    )
+    page = explain_page(study)
     assert_offline(page)
     assert len(page.encode()) < 300_000
     text = words(page)

@@ -6,11 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from nerode.report.published_values import published_values, reference_points
-from nerode.report.run_files import read_run_files
-from nerode.report.run_groups import TaskGroup, group_runs
-from nerode.report.training_runs import MEASURES
 from nerode.reproduce import Cell, Lengths, Line
 from nerode.reproduce.grazzi import GRAZZI, MEDIANS
+from nerode.study import MEASURES
+from nerode.study.runs import TaskGroup, group_runs, read_run_files
 from tests.report.run_specimens import write_run
 
 

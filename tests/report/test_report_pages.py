@@ -11,8 +11,8 @@ import pytest
 
 from nerode.core import Reference
 from nerode.report.report_pages import findings, report_page
-from nerode.report.run_files import read_run_files
 from nerode.report.run_report import RunReport, make_report, report_json
+from nerode.study.runs import read_run_files
 from tests.browser import OpenPage, wait_until
 from tests.report.run_specimens import fill_store, write_run
 

@@ -6,10 +6,9 @@ import csv
 import io
 from pathlib import Path
 
-from nerode.report.figures.length_curves import Theory
-from nerode.report.run_files import read_run_files
-from nerode.report.run_groups import TaskGroup, group_runs
 from nerode.report.run_tables import ResultTable, success_table, to_csv, to_latex, to_markdown
+from nerode.study import VerdictSummary
+from nerode.study.runs import TaskGroup, group_runs, read_run_files
 from tests.report.run_specimens import fill_store, write_run
 
 
@@ -19,7 +18,7 @@ def group(folder: Path) -> TaskGroup:
 
 def test_model_by_length_with_median_range_and_seeds(tmp_path: Path) -> None:
     task = group(fill_store(tmp_path))
-    no = Theory(status="no", reason="r")
+    no = VerdictSummary(status="no", reason="r")
     table = success_table(task, [no if model.label == "mamba" else None for model in task.models])
     assert table.headings == ("model", "parameters", "seeds", "40", "80", "400", "master 400", "theory")
     rows = {row[0]: row[1:] for row in table.rows}

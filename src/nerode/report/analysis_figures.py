@@ -7,7 +7,7 @@ from typing import Any
 
 from nerode.report.analysis_views import number
 from nerode.report.figures.heat_map import HeatMap, heat_figure
-from nerode.report.figures.line_chart import Line, LineChart, Mark, line_figure
+from nerode.report.figures.line_chart import ChartLine, LineChart, Mark, line_figure
 from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot, scatter_figure, spectrum_figure
 from nerode.report.vega import Figure
 
@@ -53,13 +53,13 @@ def product_figures(found: Json) -> list[Figure]:
     for layer in found["spectra"]:
         one = layer["source"] == "one matrix"
         rows = layer["products"]
-        lines = [Line(series="norm" if one else "largest", points=_points(rows, "n", "largest"))]
+        lines = [ChartLine(series="norm" if one else "largest", points=_points(rows, "n", "largest"))]
         if not one:
-            lines.append(Line(series="median", points=_points(rows, "n", "median")))
+            lines.append(ChartLine(series="median", points=_points(rows, "n", "median")))
         stretch = layer["stretch"]
         if stretch is not None and stretch["free"]:
             free = tuple((float(n), v) for n, v in enumerate(stretch["free"], start=1))
-            lines.append(Line(series="without inputs", points=free))
+            lines.append(ChartLine(series="without inputs", points=free))
         title = (
             f"Norms of powers, layer {layer['layer']}"
             if one
@@ -98,7 +98,7 @@ def context_figure(found: Json) -> Figure | None:
             x_title="letters back",
             y_title="change",
             lines=tuple(
-                Line(series=name, points=tuple((float(c["back"]), c[key]) for c in context["changes"]))
+                ChartLine(series=name, points=tuple((float(c["back"]), c[key]) for c in context["changes"]))
                 for key, name in series
             ),
             marks=tuple(marks),
@@ -195,7 +195,7 @@ def margin_figure(found: Json) -> Figure | None:
             x_title="length",
             y_title="margin",
             lines=tuple(
-                Line(series=name, points=tuple((float(r["length"]), r[key]) for r in margins["lengths"]))
+                ChartLine(series=name, points=tuple((float(r["length"]), r[key]) for r in margins["lengths"]))
                 for key, name in series
             ),
             marks=(Mark(x=float(margins["trained"]), label="longest of training"),),
@@ -213,11 +213,11 @@ def forgetting_figure(found: Json) -> Figure | None:
     lines = []
     for row in forgetting["streams"]:
         name = f"{row['stream']}, bit {row['bit']}"
-        lines.append(Line(series=name, points=tuple((float(n), m) for n, m in row["margins"])))
+        lines.append(ChartLine(series=name, points=tuple((float(n), m) for n, m in row["margins"])))
         if row["expected"]:
             last = row["margins"][-1][0]
             points = tuple((float(n), m) for n, m in row["expected"] if n <= last)
-            lines.append(Line(series=name, name="predicted", points=points, thin=True))
+            lines.append(ChartLine(series=name, name="predicted", points=points, thin=True))
     said = "Thin lines are predicted by the gates alone. " if forgetting["prediction"] else ""
     return line_figure(
         LineChart(

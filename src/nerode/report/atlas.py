@@ -8,16 +8,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nerode.report.atlas_entry import AtlasEntry, AtlasRow, entry_of
+from nerode.report.atlas_entry import AtlasEntry
 from nerode.report.bibliography import Bibliography
-from nerode.report.disagreements import Disagreement, find_disagreements
 from nerode.report.highlights import Highlight
 from nerode.report.pages import render
-from nerode.report.trained import Trained
 from nerode.report.verdict_rows import FAMILY_ORDER, SENSE_TITLES, family_title, sense_title
+from nerode.study import Disagreement, TrainingOutcome, find_disagreements
 from nerode.verdict import ARCHITECTURES, Architecture, Sense
-
-__all__ = ["AtlasEntry", "AtlasRow", "atlas_page"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +26,7 @@ class _Section:
     summary: Markup
     markup: Markup
     statuses: list[str]
-    trained: list[Trained]
+    trained: list[TrainingOutcome]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,27 +45,26 @@ class _ArchitectureSection:
 
 
 def atlas_page(
-    rows: Sequence[AtlasRow | AtlasEntry],
+    entries: Sequence[AtlasEntry],
     *,
     sense: Sense = Sense.FINITE_PRECISION,
     dtype: str = "float32",
     command: str = "",
-    trained: Sequence[Trained] = (),
+    trained: Sequence[TrainingOutcome] = (),
     highlights: Sequence[Highlight] = (),
 ) -> str:
     """Returns one HTML file with all languages; it needs no network, and a script only for comfort.
 
     Args:
-        rows: the languages; those of one group are put together, else the order is kept.
+        entries: the languages; those of one group are put together, else the order is kept.
         sense: the arithmetic that the matrix shows first.
         dtype: the float format of the IEEE sense, the default of `decide`.
         command: the command line that made the page.
         trained: what training found.
         highlights: comparisons for the top of the page.
     """
-    entries = [row if isinstance(row, AtlasEntry) else entry_of(row, sense=sense) for row in rows]
     groups = list(dict.fromkeys(entry.group for entry in entries))
-    entries.sort(key=lambda entry: groups.index(entry.group))
+    entries = sorted(entries, key=lambda entry: groups.index(entry.group))
     architectures = _architectures(entries)
     book = _AnswerBook()
     cells = [_cells(entry, architectures, book) for entry in entries]
@@ -160,12 +156,14 @@ def _architecture_sections(
     return found
 
 
-def _by_language(trained: Sequence[Trained], entries: Sequence[AtlasEntry]) -> list[list[Trained]]:
+def _by_language(
+    trained: Sequence[TrainingOutcome], entries: Sequence[AtlasEntry]
+) -> list[list[TrainingOutcome]]:
     return [[item for item in trained if item.language == entry.name.lower()] for entry in entries]
 
 
 def _trained_data(
-    known: Sequence[Sequence[Trained]], architectures: Sequence[Architecture]
+    known: Sequence[Sequence[TrainingOutcome]], architectures: Sequence[Architecture]
 ) -> dict[str, list[Any]]:
     """What was trained, by the numbers of language and architecture."""
     places = {architecture.name: i for i, architecture in enumerate(architectures)}
@@ -179,7 +177,7 @@ def _trained_data(
 
 
 def _disagreements(
-    entries: Sequence[AtlasEntry], known: Sequence[Sequence[Trained]], sense: Sense
+    entries: Sequence[AtlasEntry], known: Sequence[Sequence[TrainingOutcome]], sense: Sense
 ) -> list[Disagreement]:
     place = list(SENSE_TITLES).index(sense)
     verdicts = {

@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from nerode.algebra import Profile
-from nerode.languages import Dfa, Language
 from nerode.report.bibliography import Bibliography
-from nerode.report.eggbox import Box
 from nerode.report.language_view import view_language
 from nerode.report.network_drawing import draw_network
-from nerode.report.networks import NetworkStudy
 from nerode.report.pages import environment
-from nerode.report.verdict_rows import SENSE_TITLES, Answer, answer, families
+from nerode.report.verdict_rows import SENSE_TITLES, VerdictText, answer, families
+from nerode.study import NetworkStudy, Study
 from nerode.verdict import Sense, Verdict
 
 _MOST_DRAWN = 24
 """A network with more lines than this is not drawn: one would not read it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtlasRow:
-    """What is known about one language of the atlas.
-
-    Attributes:
-        networks: compiled networks with their certificates.
-        group: a heading that it shares with its neighbours ("Tomita", "groups" …), may be empty.
-    """
-
-    language: Language
-    profile: Profile
-    verdicts: Sequence[Verdict]
-    dfa: Dfa | None = None
-    eggboxes: Sequence[Box] = ()
-    networks: Sequence[NetworkStudy] = ()
-    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,38 +49,44 @@ class AtlasEntry:
     proved: int
 
 
-def entry_of(row: AtlasRow, *, sense: Sense = Sense.FINITE_PRECISION) -> AtlasEntry:
+def entry_of(study: Study, *, group: str = "", sense: Sense = Sense.FINITE_PRECISION) -> AtlasEntry:
     """Returns a language as the page shows it.
 
     Args:
-        row: what is known about it.
+        study: what is known about it.
+        group: a heading that it shares with its neighbours ("Tomita", "groups" …), may be empty.
         sense: the arithmetic whose reasons are shown first.
     """
     bibliography = Bibliography()
-    language = row.language
-    view = view_language(
-        language, row.profile, bibliography, dfa=row.dfa, eggboxes=row.eggboxes, compact=True
-    )
-    cells = _cells(row.verdicts, bibliography)
+    language, verdicts = study.language, list(study.table)
+    view = view_language(study, bibliography, compact=True)
+    cells = _cells(verdicts, bibliography)
     template = environment().get_template("atlas_language.html.j2").module
     section = template.section(  # type: ignore[attr-defined]
         view,
-        families([v for v in row.verdicts if v.sense is sense], bibliography, sense=sense),
-        row.networks,
-        _drawing(row.networks),
+        families([v for v in verdicts if v.sense is sense], bibliography, sense=sense),
+        study.networks,
+        _drawing(study.networks),
     )
     return AtlasEntry(
         name=language.name,
-        group=row.group,
-        text=" ".join((language.name, language.convention, language.kind, row.group)).lower(),
-        task=next((v.task.value for v in row.verdicts), "predict"),
+        group=group,
+        text=" ".join((language.name, language.convention, language.kind, group)).lower(),
+        task=next((v.task.value for v in verdicts), "predict"),
         cells=cells,
         summary=str(template.summary(view)),  # type: ignore[attr-defined]
         section=str(section),
         cited=bibliography.keys,
-        networks=[_network(item) for item in row.networks if item.network is not None],
-        proved=sum(item.is_proved for item in row.networks),
+        networks=[_network(item) for item in study.networks if item.network is not None],
+        proved=sum(item.is_proved for item in study.networks),
     )
+
+
+def entry_from_json(values: dict[str, Any] | None) -> AtlasEntry | None:
+    """Returns the entry with these values, None if they are not those of an entry."""
+    if values is None or values.keys() != {field.name for field in fields(AtlasEntry)}:
+        return None
+    return AtlasEntry(**values)
 
 
 def _cells(verdicts: Sequence[Verdict], bibliography: Bibliography) -> dict[str, list[list[Any] | None]]:
@@ -115,7 +100,7 @@ def _cells(verdicts: Sequence[Verdict], bibliography: Bibliography) -> dict[str,
 def _record(verdict: Verdict | None, bibliography: Bibliography) -> list[Any] | None:
     if verdict is None:
         return None
-    text: Answer = answer(verdict, bibliography)
+    text: VerdictText = answer(verdict, bibliography)
     citation = text.citation
     return [
         text.status,

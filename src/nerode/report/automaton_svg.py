@@ -13,9 +13,9 @@ from nerode.report.curves import Floats
 from nerode.report.diagram import Diagram
 from nerode.report.drawing import Drawing, draw_diagram
 from nerode.report.labelling import Label
-from nerode.report.lettering import shorten
 from nerode.report.notation import visible
 from nerode.report.routing import Route, start_line
+from nerode.study import shorten
 
 MAX_STATES = 40
 MAX_ARROWS = 80
@@ -32,7 +32,7 @@ _ARROW_HALF_WIDTH = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class AutomatonFigure:
     """A drawing inside its `<figure>` element, and how wide it wants to be (0 for words only)."""
 
     markup: Markup
@@ -44,7 +44,7 @@ class Figure:
         return self.width > NARROW
 
 
-def automaton_figure(dfa: Dfa, *, name: str = "", show_dead: bool = False) -> Figure:
+def automaton_figure(dfa: Dfa, *, name: str = "", show_dead: bool = False) -> AutomatonFigure:
     """Returns the drawing of an automaton, or a sentence that says why there is none.
 
     Args:
@@ -55,12 +55,14 @@ def automaton_figure(dfa: Dfa, *, name: str = "", show_dead: bool = False) -> Fi
     diagram = Diagram.of(dfa, show_dead=show_dead)
     if not is_drawable(diagram):
         words = Markup('<p class="too-large">{}</p>').format(too_large_note(diagram))
-        return Figure(markup=Markup('<figure class="automaton">{}</figure>').format(words), width=0.0)
+        return AutomatonFigure(
+            markup=Markup('<figure class="automaton">{}</figure>').format(words), width=0.0
+        )
     drawing = draw_diagram(diagram)
     notes = _notes(drawing)
     caption = Markup("<figcaption>{}</figcaption>").format(" ".join(notes)) if notes else Markup("")
     svg = drawing_svg(drawing, name=name)
-    return Figure(
+    return AutomatonFigure(
         markup=Markup('<figure class="automaton">{}{}</figure>').format(svg, caption), width=drawing.box[2]
     )
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from nerode.algebra import CounterWitness, Membership, Profile
 from nerode.algebra.classes import CLASSES
 from nerode.languages import Alphabet, Dfa, Language
-from nerode.report.automaton_svg import Figure, automaton_figure
+from nerode.report.automaton_svg import AutomatonFigure, automaton_figure
 from nerode.report.bibliography import Bibliography, Citation
-from nerode.report.eggbox import Box
-from nerode.report.lettering import shorten
-from nerode.report.words import LengthCount, count_by_length, first_words
+from nerode.study import Box, LengthCount, Study, count_by_length, first_words, shorten
 
 _MAX_TABLE_STATES = 16
 _MAX_SYMBOLS = 24
@@ -54,7 +52,7 @@ class MembershipView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PulseWord:
     """The n-th word of a witness family."""
 
     n: int
@@ -85,10 +83,10 @@ class LanguageView:
 
     language: Language
     profile: Profile
-    figure: Figure | None
+    figure: AutomatonFigure | None
     memberships: tuple[MembershipView, ...]
     eggboxes: tuple[tuple[Box, ...], ...]
-    pulse: tuple[Step, ...]
+    pulse: tuple[PulseWord, ...]
     witness: dict[str, str]
     next_rows: tuple[NextRow, ...]
     counts: tuple[LengthCount, ...]
@@ -114,24 +112,19 @@ class LanguageView:
 
 
 def view_language(
-    language: Language,
-    profile: Profile,
+    study: Study,
     bibliography: Bibliography,
     *,
-    dfa: Dfa | None = None,
-    eggboxes: Sequence[Box] = (),
     compact: bool = False,
 ) -> LanguageView:
     """Returns what a page shows about a language.
 
     Args:
-        language: the language.
-        profile: what the algebra found.
+        study: what is known about the language.
         bibliography: notes what is cited.
-        dfa: its minimal automaton, None if there is none or it was too large to build.
-        eggboxes: of its syntactic monoid, none if that was not enumerated.
         compact: whether to leave out the next-symbol table and all but the first words.
     """
+    language, profile, dfa, eggboxes = study.language, study.profile, study.automaton, study.eggboxes
     levels = sorted({box.level for box in eggboxes})
     accepted = first_words(language, accepted=True, number=5 if compact else 10)
     rejected = first_words(language, accepted=False, number=5 if compact else 10)
@@ -180,13 +173,13 @@ def class_title(name: str) -> str:
     return _CLASS_TITLES.get(name, name.replace("-", " "))
 
 
-def _pulse(language: Language, counter: CounterWitness | None) -> tuple[Step, ...]:
+def _pulse(language: Language, counter: CounterWitness | None) -> tuple[PulseWord, ...]:
     if counter is None:
         return ()
     steps = []
     for n in range(min(2 * counter.period + 1, 9)):
         word = counter.word(n)
-        steps.append(Step(n=n, word=_word(language.alphabet, word), inside=language.accepts(word)))
+        steps.append(PulseWord(n=n, word=_word(language.alphabet, word), inside=language.accepts(word)))
     return tuple(steps)
 
 

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Collection
 
 from nerode.languages import Alphabet
+from nerode.study import shorten
 
 FONT_SIZE = 13.0
 LINE_HEIGHT = 16.0
@@ -33,11 +34,6 @@ def text_width(text: str, size: float = FONT_SIZE) -> float:
         else:
             width += 0.68
     return width * size
-
-
-def shorten(text: str, limit: int) -> str:
-    """Returns the text, cut to `limit` characters with an ellipsis."""
-    return text if len(text) <= limit else text[: max(1, limit - 1)] + "…"
 
 
 def letters_label(alphabet: Alphabet, letters: Collection[int], *, limit: int = 14) -> str:

@@ -8,7 +8,7 @@ from nerode.network import Network, network_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class NetworkPart:
     """One box: the embedding, a layer or the decoder."""
 
     title: str
@@ -25,7 +25,7 @@ class NetworkDrawing:
     """
 
     target: str
-    parts: tuple[Part, ...]
+    parts: tuple[NetworkPart, ...]
 
     @property
     def num_lines(self) -> int:
@@ -35,5 +35,5 @@ class NetworkDrawing:
 
 def draw_network(network: Network) -> NetworkDrawing:
     """Returns the boxes of a network, with its weights as far as they can be written in a few lines."""
-    parts = tuple(Part(title=title, lines=tuple(lines)) for title, lines in network_parts(network))
+    parts = tuple(NetworkPart(title=title, lines=tuple(lines)) for title, lines in network_parts(network))
     return NetworkDrawing(target=network.target, parts=parts)

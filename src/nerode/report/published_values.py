@@ -8,9 +8,8 @@ from typing import Any
 
 from nerode.core import Reference
 from nerode.report.figures.length_curves import Published
-from nerode.report.run_groups import ModelGroup, TaskGroup
-from nerode.report.run_theory import architectures_of
 from nerode.reproduce import PAPERS, Cell, Lengths, Line, Paper, Table
+from nerode.study import ModelGroup, TaskGroup, architectures_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

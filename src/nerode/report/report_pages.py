@@ -13,18 +13,18 @@ from nerode.report.figures.bars import bar_figure
 from nerode.report.figures.length_figure import length_figure
 from nerode.report.figures.line_chart import line_figure
 from nerode.report.pages import render
-from nerode.report.run_files import RunFile
 from nerode.report.run_report import RunReport, TaskReport
 from nerode.report.training_runs import share
 from nerode.report.vega import Figure
 from nerode.report.verdict_rows import sense_title
+from nerode.study import RunFile
 
 _MOST_ANALYSES = 8
 """Analyses that are shown whole; a page of hundreds would not open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class TheoryFinding:
     """Theory and training in one sentence.
 
     Attributes:
@@ -90,7 +90,7 @@ class _Section:
     dynamics: tuple[Figure, ...]
     successes: Figure | None
     streams: Figure | None
-    findings: tuple[Finding, ...]
+    findings: tuple[TheoryFinding, ...]
 
 
 def _section(item: TaskReport) -> _Section:
@@ -104,7 +104,7 @@ def _section(item: TaskReport) -> _Section:
     )
 
 
-def findings(item: TaskReport) -> Iterator[Finding]:
+def findings(item: TaskReport) -> Iterator[TheoryFinding]:
     """Yields for each model that theory speaks of whether training agrees, the disagreements first."""
     task = item.task
     if not task.lengths:
@@ -123,7 +123,9 @@ def findings(item: TaskReport) -> Iterator[Finding]:
         agrees = theory.status == "open" or (theory.status == "yes") == mastered
         word = {"yes": "possible", "no": "impossible", "open": "open"}[theory.status]
         reason = f"{text} Theory: {theory.reason}"
-        one = Finding(status=theory.status, word=word, model=model.label, text=reason, source=theory.source)
+        one = TheoryFinding(
+            status=theory.status, word=word, model=model.label, text=reason, source=theory.reference
+        )
         rows.append((agrees, one))
     yield from (one for _, one in sorted(rows, key=lambda row: row[0]))
 

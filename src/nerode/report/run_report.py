@@ -10,16 +10,22 @@ from nerode.core import Reference
 from nerode.report.bibliography import Bibliography
 from nerode.report.figures.bars import Bar, BarChart
 from nerode.report.figures.dynamics import dynamics_charts
-from nerode.report.figures.length_curves import LengthCurves, LengthSeries, SeedCurve, Theory
+from nerode.report.figures.length_curves import LengthCurves, LengthSeries, SeedCurve
 from nerode.report.figures.line_chart import LineChart
 from nerode.report.published_values import PublishedValue, published_values, reference_points
-from nerode.report.run_files import LeftOut, RunFile
-from nerode.report.run_groups import TaskGroup, group_runs
 from nerode.report.run_tables import ResultTable, success_table
-from nerode.report.run_theory import TheoryOfRuns, works_of
 from nerode.report.stream_margins import stream_chart
-from nerode.report.training_runs import MEASURES
 from nerode.report.verdict_rows import sense_title
+from nerode.study import (
+    MEASURES,
+    LeftOut,
+    RunFile,
+    TaskGroup,
+    TheoryOfRuns,
+    VerdictSummary,
+    group_runs,
+    works_of,
+)
 from nerode.verdict import Sense
 
 
@@ -40,7 +46,7 @@ class TaskReport:
     """
 
     task: TaskGroup
-    theories: tuple[Theory | None, ...]
+    theories: tuple[VerdictSummary | None, ...]
     published: tuple[PublishedValue, ...]
     table: ResultTable
     curves: LengthCurves
@@ -124,7 +130,10 @@ def _task_report(task: TaskGroup, sense: Sense, task_works: Mapping[str, Referen
 
 
 def _curves(
-    task: TaskGroup, theories: Sequence[Theory | None], published: Sequence[PublishedValue], sense: Sense
+    task: TaskGroup,
+    theories: Sequence[VerdictSummary | None],
+    published: Sequence[PublishedValue],
+    sense: Sense,
 ) -> LengthCurves:
     series = []
     for model, theory in zip(task.models, theories, strict=True):
@@ -198,7 +207,7 @@ def _task_json(item: TaskReport) -> dict[str, Any]:
                 else None,
                 "theory": None
                 if theory is None
-                else {"status": theory.status, "reason": theory.reason, "source": theory.source},
+                else {"status": theory.status, "reason": theory.reason, "source": theory.reference},
             }
         )
     return {

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nerode.report.figures.length_curves import Theory
-from nerode.report.run_groups import ModelGroup, TaskGroup
-from nerode.report.training_runs import MEASURES, share
+from nerode.report.training_runs import share
+from nerode.study import MEASURES, ModelGroup, TaskGroup, VerdictSummary
 
 Form = Literal["md", "tex", "csv"]
 
@@ -47,7 +46,7 @@ class ResultTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def success_table(task: TaskGroup, theories: Sequence[Theory | None]) -> ResultTable:
+def success_table(task: TaskGroup, theories: Sequence[VerdictSummary | None]) -> ResultTable:
     """Returns model × length: median [range] over all seeds, how many master the longest, and theory.
 
     Args:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nerode.report.figures.line_chart import Line, LineChart
-from nerode.report.run_files import RunFile
-from nerode.report.run_groups import TaskGroup
+from nerode.report.figures.line_chart import ChartLine, LineChart
+from nerode.study import RunFile, TaskGroup
 
 
 def stream_chart(task: TaskGroup) -> LineChart | None:
@@ -17,7 +16,7 @@ def stream_chart(task: TaskGroup) -> LineChart | None:
         for run in model.runs:
             points = tuple(_least(run))
             if points:
-                lines.append(Line(series=model.label, name=f"seed {run.seed}", points=points))
+                lines.append(ChartLine(series=model.label, name=f"seed {run.seed}", points=points))
     if not lines:
         return None
     return LineChart(

@@ -11,14 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from nerode.report.run_labels import labelled_groups, seed_of
-
-MEASURES = {
-    "token": "share of positions that are right",
-    "sequence": "share of sequences that are right throughout",
-    "final": "share of sequences whose last answer is right",
-    "scaled": "share of positions that are right, a uniform guess at 0",
-}
+from nerode.study import labelled_groups, seed_of
 
 
 @dataclass(slots=True, kw_only=True)

@@ -26,7 +26,7 @@ STATUS_WORDS: Mapping[Status, str] = {Status.YES: "yes", Status.NO: "no", Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class VerdictText:
     """One verdict, ready to be shown."""
 
     sense: str
@@ -41,12 +41,12 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class VerdictRow:
     """The architectures of one family that have the same answers in every sense."""
 
     architectures: tuple[Architecture, ...]
-    answer: Answer
-    others: tuple[Answer, ...]
+    answer: VerdictText
+    others: tuple[VerdictText, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Family:
     """A heading and its rows."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[VerdictRow, ...]
 
 
 @dataclass
@@ -71,7 +71,7 @@ class _Group:
         for sense, verdict in answers.items():
             self.tried.setdefault(sense, {}).update(dict.fromkeys(verdict.tried))
 
-    def answer(self, sense: Sense, bibliography: Bibliography) -> Answer:
+    def answer(self, sense: Sense, bibliography: Bibliography) -> VerdictText:
         shown = answer(self.verdicts[sense], bibliography)
         return replace(shown, sense=sense_title(sense, self.dtype), tried=tuple(self.tried[sense]))
 
@@ -148,9 +148,9 @@ def family_title(architecture: Architecture) -> str:
     return _TRANSITION_TITLES.get(properties.transition, FAMILY_ORDER[5])
 
 
-def answer(verdict: Verdict, bibliography: Bibliography) -> Answer:
+def answer(verdict: Verdict, bibliography: Bibliography) -> VerdictText:
     """Returns a verdict as text."""
-    return Answer(
+    return VerdictText(
         sense=SENSE_TITLES[verdict.sense],
         status=STATUS_WORDS[verdict.status],
         reason=verdict.reason,
@@ -186,10 +186,10 @@ def _key(answers: Mapping[Sense, Verdict]) -> tuple[Any, ...]:
     )
 
 
-def _row(group: _Group, sense: Sense, bibliography: Bibliography) -> Row:
+def _row(group: _Group, sense: Sense, bibliography: Bibliography) -> VerdictRow:
     first = sense if sense in group.verdicts else next(iter(group.verdicts))
     others = [s for s in SENSE_TITLES if s in group.verdicts and s is not first]
-    return Row(
+    return VerdictRow(
         architectures=tuple(group.architectures),
         answer=group.answer(first, bibliography),
         others=tuple(group.answer(s, bibliography) for s in others),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from nerode.report.figures.line_chart import Line, LineChart
+from nerode.report.figures.line_chart import ChartLine, LineChart
 
 
 def dynamics_charts(
@@ -47,15 +47,17 @@ def _column(
     return tuple((float(row["step"]), read(row)) for row in history)
 
 
-def _lines(curves: Sequence[tuple[str, int, Points]]) -> tuple[Line, ...]:
-    lines: list[Line] = []
+def _lines(curves: Sequence[tuple[str, int, Points]]) -> tuple[ChartLine, ...]:
+    lines: list[ChartLine] = []
     for label in dict.fromkeys(label for label, _, _ in curves):
         group = [(seed, points) for name, seed, points in curves if name == label]
         if len(group) == 1:
-            lines.append(Line(series=label, name=f"seed {group[0][0]}", points=group[0][1]))
+            lines.append(ChartLine(series=label, name=f"seed {group[0][0]}", points=group[0][1]))
             continue
-        lines += [Line(series=label, name=f"seed {seed}", points=points, thin=True) for seed, points in group]
-        lines.append(Line(series=label, name="median", points=_median([points for _, points in group])))
+        lines += [
+            ChartLine(series=label, name=f"seed {seed}", points=points, thin=True) for seed, points in group
+        ]
+        lines.append(ChartLine(series=label, name="median", points=_median([points for _, points in group])))
     return tuple(lines)
 
 

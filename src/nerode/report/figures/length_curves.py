@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
 
 from nerode.core import InputError
-
-Status = Literal["yes", "no", "open"]
+from nerode.study import VerdictSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,27 +23,12 @@ class SeedCurve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Theory:
-    """What is known of an architecture at every length.
-
-    Attributes:
-        status: "yes", "no" or "open".
-        reason: in one sentence.
-        source: the work that says so; may be empty.
-    """
-
-    status: Status
-    reason: str
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LengthSeries:
     """All runs of one architecture."""
 
     label: str
     runs: tuple[SeedCurve, ...]
-    theory: Theory | None = None
+    theory: VerdictSummary | None = None
 
     def medians(self) -> list[tuple[int, float, float, float, int]]:
         """Returns length, median, least, largest and number of seeds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.report.figures.length_curves import LengthCurves, Status
+from nerode.report.figures.length_curves import LengthCurves
 from nerode.report.figures.marks import (
     SHOWN,
     colour_channel,
@@ -19,7 +19,7 @@ from nerode.report.figures.marks import (
 from nerode.report.training_runs import share
 from nerode.report.vega import Figure, FigureTable, Json, figure
 
-THEORY_MARKS: dict[Status, str] = {"yes": "✓", "no": "✗", "open": "?"}
+THEORY_MARKS: dict[str, str] = {"yes": "✓", "no": "✗", "open": "?"}
 _STRIP = 9
 """Height of the band of one series, in pixels."""
 
@@ -125,7 +125,7 @@ def _rows(curves: LengthCurves) -> list[Json]:
                 "x2": end,
                 "status": series.theory.status,
                 "reason": series.theory.reason,
-                "source": series.theory.source,
+                "source": series.theory.reference,
             }
         )
     for item in curves.published:
