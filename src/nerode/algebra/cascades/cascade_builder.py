@@ -7,16 +7,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from nerode.algebra.cascades.lookups import Lookup, Row, Source, lookup, new, old
+from nerode.algebra.cascades.chains import Block, Choice, Component, Context, Node, Reading
+from nerode.algebra.cascades.lookups import LETTER, Lookup, Row, Source, lookup, new, old
 from nerode.algebra.cascades.records import Cascade, Level
-from nerode.algebra.cascades.stages import Block, Choice, Component, Context, Node, Reading
 
 Leaf = tuple[tuple[tuple[Source, int], ...], int]
 """Literals (source, value) and the result where all of them hold."""
 
 Tree = list[Leaf]
 """Leaves of a decision tree: one and only one of them holds; their first literals read one source."""
-
 
 Place = tuple[int, int, int]
 """A level of a chain: number of the block, of the stage in it, of the component in it."""
@@ -25,19 +24,18 @@ Decision = int | tuple[Place, tuple["Decision | None", ...]]
 """A result, or the level whose label decides and what follows by label (None if it cannot occur)."""
 
 
-class Carrier(NamedTuple):
-    """Where a meaning can be read: a lookup (None for a constant) and the meaning of each of its values."""
+class DecodedLookup(NamedTuple):
+    """A lookup (None for a constant) and what each of its values stands for."""
 
     number: int | None
     meanings: tuple[int, ...]
 
 
 class CascadeBuilder:
-    """Collects levels and lookups; see `Cascade` for what they are."""
+    """Builder of a `Cascade`: levels and lookups, added in order."""
 
-    def __init__(self, num_letters: int, window: int = 0) -> None:
+    def __init__(self, num_letters: int) -> None:
         self.num_letters = num_letters
-        self.window = window
         self.levels: list[Level] = []
         self.lookups: list[Lookup] = []
         self.level_depths: list[int] = []
@@ -61,12 +59,11 @@ class CascadeBuilder:
             return 0
         return (self.lookup_depths if source.kind == "lookup" else self.level_depths)[source.number]
 
-    def build(self, *, state: Carrier, num_states: int, route: str) -> Cascade:
+    def build(self, *, state: DecodedLookup, num_states: int, route: str) -> Cascade:
         """Returns the record; `state` must mean states of the automaton."""
         number = self._add_state(state, num_states)
         return Cascade(
             num_letters=self.num_letters,
-            window=self.window,
             levels=tuple(self.levels),
             lookups=tuple(self.lookups),
             state=number,
@@ -74,7 +71,7 @@ class CascadeBuilder:
             route=route,
         )
 
-    def _add_state(self, state: Carrier, num_states: int) -> int:
+    def _add_state(self, state: DecodedLookup, num_states: int) -> int:
         if state.number is None:
             table = Lookup(name="state", num_values=num_states, reads=(), otherwise=state.meanings)
             return self.add_lookup(table)
@@ -88,15 +85,26 @@ class CascadeBuilder:
         )
         return state.number
 
-    def follow(self, name: str, carrier: Carrier, trees: Sequence[Tree]) -> Carrier:
-        """Returns where the results of decision trees are said, one tree for each value of a carrier.
+    def add_letter_classes(self, name: str, meanings: Sequence[int]) -> DecodedLookup:
+        """Adds the lookup from the letter to a meaning for each letter."""
+        values = {meaning: value for value, meaning in enumerate(dict.fromkeys(meanings))}
+        table = Lookup(
+            name=name,
+            num_values=len(values),
+            reads=(LETTER,),
+            otherwise=tuple(values[meaning] for meaning in meanings),
+        )
+        return DecodedLookup(self.add_lookup(table), tuple(values))
+
+    def follow(self, name: str, decoded: DecodedLookup, trees: Sequence[Tree]) -> DecodedLookup:
+        """Returns the lookup of the results of decision trees, one tree for each value of a lookup.
 
         A new lookup is added only if some tree has more than one leaf.
         """
         if all(len(tree) == 1 for tree in trees):
-            return Carrier(carrier.number, tuple(tree[0][1] for tree in trees))
-        if carrier.number is not None:
-            return self.add_trees(name, lookup(carrier.number), dict(enumerate(trees)))
+            return DecodedLookup(decoded.number, tuple(tree[0][1] for tree in trees))
+        if decoded.number is not None:
+            return self.add_trees(name, lookup(decoded.number), dict(enumerate(trees)))
         (tree,) = trees
         first = tree[0][0][0][0]
         by_value: dict[int, Tree] = {}
@@ -106,7 +114,7 @@ class CascadeBuilder:
         by_value.update({value: [((), tree[0][1])] for value in missing})
         return self.add_trees(name, first, by_value)
 
-    def add_trees(self, name: str, first: Source, trees: Mapping[int, Tree]) -> Carrier:
+    def add_trees(self, name: str, first: Source, trees: Mapping[int, Tree]) -> DecodedLookup:
         """Adds the lookup that goes through a decision tree for each value of its first source."""
         meanings: dict[int, int] = {}
         sources = dict.fromkeys(s for v in sorted(trees) for literals, _ in trees[v] for s, _ in literals)
@@ -127,10 +135,10 @@ class CascadeBuilder:
             otherwise=tuple(otherwise),
             rows=tuple(rows),
         )
-        return Carrier(self.add_lookup(table), tuple(meanings))
+        return DecodedLookup(self.add_lookup(table), tuple(meanings))
 
 
-class ChainAssembly:
+class ChainWriter:
     """Puts the blocks of one chain into a builder.
 
     Leaders that command the same now and in all later blocks are one value of a context lookup.
@@ -159,30 +167,30 @@ class ChainAssembly:
             c.num_labels > 1 for block in self.blocks for stage in block.stages for c in stage.components
         )
 
-    def add_levels(self, carrier: Carrier) -> None:
-        """Adds the levels and their contexts; the carrier means kinds of contexts at the top."""
+    def add_levels(self, decoded: DecodedLookup) -> None:
+        """Adds the levels and their contexts; `decoded` stands for kinds of contexts at the top."""
         for b, block in enumerate(self.blocks):
             leader = {kind: i for i, kind in reversed(list(enumerate(self._kinds[b])))}
-            leaders = [leader[kind] for kind in carrier.meanings]
+            leaders = [leader[kind] for kind in decoded.meanings]
             for s, stage in enumerate(block.stages):
                 for c, component in enumerate(stage.components):
                     if component.num_labels > 1:
-                        self.level_of[b, s, c] = self._add_level(component, carrier, leaders)
+                        self.level_of[b, s, c] = self._add_level(component, decoded, leaders)
             if b + 1 < len(self.blocks):
                 trees = [self._leaves(self._moves[b][i], old) for i in leaders]
-                carrier = self.builder.follow(
-                    f"{self.name}context after level {len(self.level_of)}", carrier, trees
+                decoded = self.builder.follow(
+                    f"{self.name}context after level {len(self.level_of)}", decoded, trees
                 )
 
-    def _add_level(self, component: Component, carrier: Carrier, leaders: Sequence[int]) -> int:
-        if carrier.number is None:
+    def _add_level(self, component: Component, decoded: DecodedLookup, leaders: Sequence[int]) -> int:
+        if decoded.number is None:
             raise AssertionError("a level without a context")
         return self.builder.add_level(
             Level(
                 name=f"{self.name}{len(self.level_of) + 1}",
                 num_labels=component.num_labels,
                 start=component.start,
-                context=carrier.number,
+                context=decoded.number,
                 commands=tuple(component.commands[i] for i in leaders),
             )
         )
@@ -203,38 +211,38 @@ class ChainAssembly:
                     pending.append(((*literals, (level, label)), option))
         return leaves
 
-    def add_reading(self, carrier: Carrier, source: Callable[[int], Source] = new) -> Carrier:
-        """Adds the lookups that follow the labels from image to image; returns where the last image is said.
+    def add_reading(self, decoded: DecodedLookup, source: Callable[[int], Source] = new) -> DecodedLookup:
+        """Adds the lookups that follow the labels from image to image; returns the lookup of the last image.
 
         Args:
-            carrier: means images where decoding begins.
+            decoded: the lookup of the image where decoding begins.
             source: `new` to read labels after the letter, `old` to read them before it.
         """
-        carrier, trees = self.add_most_of_reading(carrier, source)
-        return self.builder.follow(f"{self.name}{source(0).kind} point", carrier, trees)
+        decoded, trees = self.add_most_of_reading(decoded, source)
+        return self.builder.follow(f"{self.name}{source(0).kind} point", decoded, trees)
 
     def add_most_of_reading(
-        self, carrier: Carrier, source: Callable[[int], Source]
-    ) -> tuple[Carrier, list[Tree]]:
-        """Adds all lookups of a reading but the last; returns what the last one would follow."""
-        trees: list[Tree] = [[((), image)] for image in carrier.meanings]
+        self, decoded: DecodedLookup, source: Callable[[int], Source]
+    ) -> tuple[DecodedLookup, list[Tree]]:
+        """Adds all lookups of a reading but the last; returns the arguments of the last one."""
+        trees: list[Tree] = [[((), image)] for image in decoded.meanings]
         depth = 0
         for b, block in enumerate(self.blocks):
             depths = [
                 self.builder.level_depths[level] for place, level in self.level_of.items() if place[0] == b
             ]
             if max(depths, default=0) > depth:
-                carrier = self.builder.follow(
-                    f"{self.name}{source(0).kind} image before block {b + 1}", carrier, trees
+                decoded = self.builder.follow(
+                    f"{self.name}{source(0).kind} image before block {b + 1}", decoded, trees
                 )
-                trees = [[((), image)] for image in carrier.meanings]
+                trees = [[((), image)] for image in decoded.meanings]
                 depth = max(depths)
             leaves = self._reading_leaves(b, block, source)
             trees = [
                 [((*literals, *more), result) for literals, image in tree for more, result in leaves[image]]
                 for tree in trees
             ]
-        return carrier, trees
+        return decoded, trees
 
     def _reading_leaves(self, b: int, block: Block, source: Callable[[int], Source]) -> dict[int, Tree]:
         """Returns for each image at the beginning of a block the images at its end."""

@@ -6,15 +6,14 @@ import random
 
 import pytest
 
-from nerode.algebra.cascades.portfolio import decompose
-from nerode.algebra.cascades.refusals import NotCounterFree
+from nerode.algebra.cascades.decompose import NotCounterFree, decompose
 from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Skeleton
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import whole_action
 from nerode.algebra.counters import is_counter
-from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import Dfa, minimise
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.automata import COUNTER_FREE, planted_cascade
 from tests.algebra.cascades.naive import assert_runs
@@ -47,25 +46,6 @@ SIZES = {
 }
 """Depth and bits, none above the specification (algebra, 2.4)."""
 
-WINDOW_DEPTHS = {
-    "tomita-1": (1, 1),
-    "tomita-2": (1, 1),
-    "tomita-4": (2, 1),
-    "tomita-7": (2, 2),
-    "ab-star": (1, 1),
-    "aab-star": (2, 1),
-    "aabb-star": (2, 1),
-    "aabbccddee": (1, 1),
-    "012-star-02-star": (1, 1),
-    "d-2": (2, 2),
-    "d-12": (12, 12),
-    "contains-abaab": (3, 2),
-    "contains-fibonacci-22": (6, 5),
-    "last-but-8": (8, 6),
-    "flip-flop": (2, 2),
-}
-"""Depth behind a window of one and of three letters."""
-
 
 @pytest.mark.parametrize(("name", "size"), SIZES.items())
 def test_a_cascade_is_no_larger_than_it_was(name: str, size: tuple[int, int]) -> None:
@@ -75,24 +55,6 @@ def test_a_cascade_is_no_larger_than_it_was(name: str, size: tuple[int, int]) ->
     assert cascade.bits <= size[1]
     assert all(level.kind == "reset" for level in cascade.levels)
     assert_runs(cascade, dfa, num_words=2, length=60)
-
-
-@pytest.mark.parametrize(("name", "depths"), WINDOW_DEPTHS.items())
-def test_a_window_takes_away_the_top(name: str, depths: tuple[int, int]) -> None:
-    dfa = find_language(name).dfa()
-    for window, depth in zip((1, 3), depths, strict=True):
-        cascade = decompose(dfa, window=window)
-        assert cascade.depth <= depth
-        assert cascade.window <= window
-        assert_runs(cascade, dfa, num_words=2, length=40)
-
-
-def test_a_definite_language_needs_only_a_window() -> None:
-    dfa = Dfa.build("ab", lambda q, s: (q + s)[-5:], start="", accept=lambda q: len(q) == 5 and q[0] == "a")
-    dfa = minimise(dfa)
-    cascade = decompose(dfa, window=5)
-    assert (cascade.depth, cascade.bits) == (0, 0)
-    assert_runs(cascade, dfa, num_words=2, length=40)
 
 
 @pytest.mark.parametrize("kind", COUNTER_FREE)
@@ -141,11 +103,6 @@ def test_a_language_that_is_not_star_free_is_refused_with_a_counter(name: str) -
     with pytest.raises(NotCounterFree, match="not star-free") as refused:
         decompose(dfa)
     assert is_counter(dfa, refused.value.witness)
-
-
-def test_a_negative_window_is_refused() -> None:
-    with pytest.raises(InputError, match="window of -1"):
-        decompose(find_language("tomita-4").dfa(), window=-1)
 
 
 def test_a_construction_that_exceeds_the_budget_is_left_out_and_said_so() -> None:

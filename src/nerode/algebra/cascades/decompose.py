@@ -1,23 +1,26 @@
-"""The shallowest cascade of set-reset automata that some construction finds for a star-free language."""
+"""Decomposition: the smallest verified cascade that the constructions find for an automaton.
+
+A star-free language gets set-reset levels only; solvable groups become counters, other groups permutations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from nerode.algebra.cascades.abelian import abelian_levels
 from nerode.algebra.cascades.by_components import component_cascade
-from nerode.algebra.cascades.holonomy import holonomy_cascade
-from nerode.algebra.cascades.quotients import quotient_cascade
+from nerode.algebra.cascades.holonomy import holonomy_cascade, quotient_cascade, tower_cascade
 from nerode.algebra.cascades.records import Cascade
-from nerode.algebra.cascades.refusals import NotCounterFree
-from nerode.algebra.cascades.serial_quotients import tower_cascade
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter
+from nerode.algebra.records import CounterWitness
 from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import Dfa, minimise
+from nerode.languages import Alphabet, Dfa, minimise
 
-Construction = Callable[[Budget], Cascade | None]
+Finder = Callable[[Budget], Cascade | None]
+"""Finds a cascade for an automaton within a budget; None if the method does not apply."""
 
 SHARE = 0.5
 """Part of the seconds left that one construction, or the check of one cascade among several, may take."""
@@ -26,21 +29,34 @@ SHARE_AFTER_SUCCESS = 0.1
 """The same, once another construction has succeeded."""
 
 
-def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cascade:
+class NotCounterFree(InputError):
+    """A language that is not star-free: no cascade of set-reset automata runs its automaton.
+
+    Attributes:
+        witness: words that show it.
+    """
+
+    def __init__(self, witness: CounterWitness, alphabet: Alphabet) -> None:
+        self.witness = witness
+        super().__init__(
+            f"the language is not star-free ({witness.describe(alphabet)}), so no cascade of set-reset "
+            "automata runs it; decompose it with groups (decompose_solvable, decompose_general)"
+        )
+
+
+def decompose(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     """Returns a verified cascade of set-reset automata, of the least (depth, bits) that was found.
 
     Tried are the components one by one, and section-labelled holonomy of the whole automaton, of subdirect
-    quotients and over a tower of quotients, these with the window. `route` says which of them it is.
+    quotients and over a tower of quotients. `route` says which of them it is.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
         budget: its `images` bound the images of one automaton, its `elements` the configurations of the
             check. A construction that exceeds it is left out, unless none is left.
-        window: how many letters before the current one a network can see (by a short convolution).
 
     Raises:
         NotCounterFree: if the language is not star-free.
-        InputError: if the window is negative.
         BudgetExceeded: if no construction fits the budget.
 
     Implements: [KrohnRhodes1965], [MalerPnueli1990]
@@ -49,13 +65,49 @@ def decompose(dfa: Dfa, budget: Budget | None = None, *, window: int = 0) -> Cas
     minimal = minimise(dfa)
     if (witness := find_counter(minimal, budget)) is not None:
         raise NotCounterFree(witness, minimal.alphabet)
-    return best_verified(minimal, budget, window)
+    return _smallest_verified(minimal, budget)
 
 
-def best_verified(
+def decompose_solvable(dfa: Dfa, budget: Budget | None = None) -> Cascade:
+    """Returns a verified cascade of set-reset automata and counters modulo prime powers.
+
+    Args:
+        dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
+        budget: its `images` bound the images of one automaton, its `elements` a group and the check.
+
+    Raises:
+        NotSolvable: if the automaton contains a group that is not solvable.
+        BudgetExceeded: if no construction fits the budget.
+
+    Implements: [KrohnRhodes1965], [Shakerinava2026]
+    """
+    return _decompose(dfa, budget, lambda cascade, limits: abelian_levels(cascade, limits))
+
+
+def decompose_general(dfa: Dfa, budget: Budget | None = None) -> Cascade:
+    """Returns a verified cascade for any automaton: as `decompose_solvable`, other groups as permutations.
+
+    Args:
+        dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
+        budget: its `images` bound the images of one automaton, its `elements` a group and the check.
+
+    Raises:
+        BudgetExceeded: if no construction fits the budget.
+
+    Implements: [KrohnRhodes1965]
+    """
+    return _decompose(dfa, budget, lambda cascade, limits: abelian_levels(cascade, limits, keep_others=True))
+
+
+def _decompose(dfa: Dfa, budget: Budget | None, finish: Callable[[Cascade, Budget], Cascade]) -> Cascade:
+    budget = budget or Budget()
+    minimal = minimise(dfa)
+    return _smallest_verified(minimal, budget, lambda cascade: finish(cascade, budget))
+
+
+def _smallest_verified(
     dfa: Dfa,
     budget: Budget,
-    window: int,
     finish: Callable[[Cascade], Cascade] = lambda cascade: cascade,
 ) -> Cascade:
     """Returns the smallest cascade that some construction finds within the budget, verified.
@@ -65,18 +117,14 @@ def best_verified(
     Args:
         dfa: a minimal automaton, with or without groups.
         budget: a part of its seconds goes to each construction, the rest to the check.
-        window: how many letters before the current one may be read.
         finish: what to do with each cascade before it is compared.
 
     Raises:
-        InputError: if the window is negative.
         BudgetExceeded: if no construction and its check fit the budget.
     """
-    if window < 0:
-        raise InputError(f"a window of {window} letters; give 0 or more")
     found: list[Cascade] = []
     stopped: list[BudgetExceeded] = []
-    for construction in _constructions(dfa, window):
+    for construction in _constructions(dfa):
         part = _part_of(budget, SHARE_AFTER_SUCCESS if found else SHARE)
         try:
             if (cascade := construction(part)) is not None:
@@ -101,13 +149,13 @@ def best_verified(
     raise BudgetExceeded(first.resource, limit, known_so_far=first.known_so_far)
 
 
-def _constructions(dfa: Dfa, window: int) -> Iterator[Construction]:
+def _constructions(dfa: Dfa) -> Iterator[Finder]:
     """Yields what can be tried; the components come first, because they cost little."""
     if len(strong_components(dfa.transitions.tolist())) > 1:
         yield lambda budget: component_cascade(dfa, budget)
-    yield lambda budget: holonomy_cascade(dfa, budget, window=window)
-    yield lambda budget: quotient_cascade(dfa, budget, window=window)
-    yield lambda budget: tower_cascade(dfa, budget, window=window)
+    yield lambda budget: holonomy_cascade(dfa, budget)
+    yield lambda budget: quotient_cascade(dfa, budget)
+    yield lambda budget: tower_cascade(dfa, budget)
 
 
 def _part_of(budget: Budget, share: float) -> Budget:
