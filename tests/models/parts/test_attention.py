@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.models.parts.chunk_attention import attend, attend_step
+from nerode.models.parts.attention import attend, attend_step
 
 CHUNK, BASE = 5, 100.0
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.models.parts import dense_states as module
-from nerode.models.parts.dense_states import CHUNK, FEW, LONG, dense_states
+from nerode.models.parts import dense as module
+from nerode.models.parts.dense import CHUNK, FEW, LONG, dense_states
 
 
 @pytest.mark.parametrize("time", [1, 2, 17, LONG - 1, LONG, LONG + 1, LONG + CHUNK, LONG + CHUNK + 3])
