@@ -109,7 +109,7 @@ def _names(suite: str | None, only: str | None) -> list[str]:
 
 
 def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutcome]:
-    """What training found, of the tables of experiments (there may be none) and of the user's runs."""
+    """Results of training, from tables of experiments (there may be none) and from the user's runs."""
     found = read_experiments(experiments)
     for folder in runs:
         if not folder.is_dir():

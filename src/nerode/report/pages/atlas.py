@@ -29,7 +29,7 @@ from nerode.verdict import ARCHITECTURES, Architecture, Sense, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
-    """What the page shows of one language."""
+    """The section of one language."""
 
     number: int
     entry: AtlasEntry
@@ -41,7 +41,7 @@ class _Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ArchitectureSection:
-    """What the page shows of one architecture.
+    """The section of one architecture.
 
     Attributes:
         languages: for each status the numbers and names of the languages.
@@ -132,7 +132,7 @@ def _architectures(entries: Sequence[AtlasEntry]) -> list[Architecture]:
 
 
 def _spans(architectures: Sequence[Architecture]) -> list[tuple[str, int]]:
-    """How many neighbouring columns each family takes."""
+    """The families with their numbers of neighbouring columns."""
     spans: list[tuple[str, int]] = []
     for architecture in architectures:
         title = family_title(architecture)
@@ -175,7 +175,7 @@ def _by_language(
 def _trained_data(
     known: Sequence[Sequence[TrainingOutcome]], architectures: Sequence[Architecture]
 ) -> dict[str, list[Any]]:
-    """What was trained, by the numbers of language and architecture."""
+    """Results of training, by the numbers of language and architecture."""
     places = {architecture.name: i for i, architecture in enumerate(architectures)}
     found: dict[str, list[Any]] = {}
     for number, items in enumerate(known):
