@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks import polish
+from nerode.records import read_tables
 from nerode.report import claims_page, table_markdown
 from nerode.reproduce.agreement import RULE
-from nerode.reproduce.committed import read_results
+from nerode.reproduce.measuring.run import compared, specs_of
 from nerode.reproduce.papers import find_tables
-from nerode.reproduce.run import compared, specs_of
+from nerode.training import run_key
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-RESULTS = read_results(EXPERIMENTS / "reproduce")
+RESULTS = read_tables(EXPERIMENTS / "reproduce")
 
 
 def test_the_page_is_made_from_the_files():
@@ -63,7 +64,7 @@ def test_every_line_and_every_seed_is_reported_or_said_to_be_missing(result):
             continue
         assert sorted([*line["seeds"], *line["missing"]]) == list(range(own.seeds))
         assert all(len(cell["values"]) == len(line["seeds"]) for cell in line["cells"])
-        assert line["keys"] == [spec.key for spec in specs_of(own, line["seeds"])]
+        assert line["keys"] == [run_key(spec) for spec in specs_of(own, line["seeds"])]
 
 
 def test_every_paper_has_been_run():

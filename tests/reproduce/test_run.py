@@ -10,15 +10,15 @@ import pytest
 
 from nerode.core import BudgetExceeded, FormatError
 from nerode.proofs import Unproved
-from nerode.reproduce.committed import read_results, result_path, write_result
-from nerode.reproduce.compiled import measure_compiled
-from nerode.reproduce.polished import polished_lines
-from nerode.reproduce.readings import lengths_to_test, read_value
+from nerode.records import RunStore, TaskConfig, read_tables, write_table
+from nerode.records.tables import result_path
+from nerode.reproduce.measuring.compiled import measure_compiled
+from nerode.reproduce.measuring.polished import polished_lines
+from nerode.reproduce.measuring.readings import lengths_to_test, read_value
+from nerode.reproduce.measuring.run import compared, run_table, specs_of
 from nerode.reproduce.records import AxisValue, Cell, Finding, Lengths, Noise
-from nerode.reproduce.run import compared, run_table, specs_of
-from nerode.sweeps import RunStore
-from nerode.tasks import TaskConfig
-from nerode.training import train
+from nerode.tasks import build_task
+from nerode.training import run_key, train
 from tests.reproduce.tiny import RUN, compiled, paper, table, trained
 
 BROKEN = {**trained().cpu, "model": {"module": "tests.reproduce.no_such_file:build"}}
@@ -54,7 +54,7 @@ def test_values_are_those_of_the_runs(done):
     for seed, spec in enumerate(specs_of(trained(), range(2))):
         record, _ = train(spec)
         assert result.lines[0].cells[1].values[seed] == record.at(16).sequence
-        assert RunStore(out).is_done(spec.key)
+        assert RunStore(out).is_done(run_key(spec))
 
 
 def test_nothing_is_run_twice_and_what_is_missing_can_be_left(done):
@@ -114,14 +114,16 @@ def test_a_compiler_out_of_time_is_a_result(monkeypatch):
     def out_of_time(*_):
         raise BudgetExceeded("seconds", 60.0)
 
-    monkeypatch.setattr("nerode.reproduce.compiled.compile_language", out_of_time)
+    monkeypatch.setattr("nerode.reproduce.measuring.compiled.compile_language", out_of_time)
     measured = measure_compiled(compiled())
     assert measured.values == ((),)
     assert "budget of 60.0 seconds is used up" in " ".join(measured.problems)
 
 
 def test_what_was_not_proved_is_said(monkeypatch):
-    monkeypatch.setattr("nerode.reproduce.compiled.certify", lambda *_, **__: Unproved(reason="too hard"))
+    monkeypatch.setattr(
+        "nerode.reproduce.measuring.compiled.certify", lambda *_, **__: Unproved(reason="too hard")
+    )
     measured = measure_compiled(compiled())
     assert measured.values == ((1.0,),)
     assert measured.claims == ()
@@ -159,22 +161,22 @@ def test_divergence_counts_as_nothing(done):
 
 
 def test_results_are_kept_and_read_back(done, tmp_path):
-    path = write_result(tmp_path, done[1])
+    path = write_table(tmp_path, done[1])
     assert path == result_path(tmp_path, "tiny", "table-1")
-    assert read_results(tmp_path) == [json.loads(json.dumps(done[1].to_json()))]
+    assert read_tables(tmp_path) == [json.loads(json.dumps(done[1].to_json()))]
     path.write_text('{"format": "other"}')
     with pytest.raises(FormatError, match="no reproduced table"):
-        read_results(tmp_path)
+        read_tables(tmp_path)
     path.write_text('{"format": "nerode-reproduction", "version": 99}')
     with pytest.raises(FormatError, match="version 99"):
-        read_results(tmp_path)
+        read_tables(tmp_path)
     path.write_text("{")
     with pytest.raises(FormatError, match="cannot be read"):
-        read_results(tmp_path)
+        read_tables(tmp_path)
 
 
 def test_lengths_without_words_are_replaced_by_shorter_ones():
-    task = TaskConfig(name="predict-aaaa-star").build()
+    task = build_task(TaskConfig(name="predict-aaaa-star"))
     found = lengths_to_test(task, [Lengths(low=51, high=101), AxisValue(axis="x", value=1)])
     assert found
     assert all(n % 4 == 0 and 51 <= n <= 101 for n in found)

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from nerode.sweeps.disk import Disk
+from nerode.records import Disk
 
 
 class FaultyDisk(Disk):

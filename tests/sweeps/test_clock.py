@@ -6,11 +6,8 @@ import time
 import pytest
 
 from nerode.core import InputError
-from nerode.sweeps.driver import run_sweep
-from nerode.sweeps.index import list_runs
-from nerode.sweeps.local import LocalExecutor
-from nerode.sweeps.lock import LOCK, locked
-from nerode.sweeps.store import RunStore
+from nerode.records import LOCK, RunStore, list_runs, locked
+from nerode.sweeps.driver import LocalExecutor, run_sweep
 from tests.sweeps.toy import NAME, assert_right, contents, job
 
 YEAR_1970, YEAR_2100 = 0.0, 4_102_444_800.0

@@ -7,9 +7,8 @@ import subprocess
 import pytest
 
 from nerode.core import InputError
-from nerode.sweeps.execution import execute
-from nerode.sweeps.lock import locked
-from nerode.sweeps.store import RunStore
+from nerode.records import RunStore, locked
+from nerode.sweeps.runner import execute
 from tests.sweeps.faulty_disk import FaultyDisk
 from tests.sweeps.toy import TOY, assert_right, job
 

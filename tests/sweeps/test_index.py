@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from nerode.sweeps.execution import execute
-from nerode.sweeps.index import INDEX, list_runs
-from nerode.sweeps.store import RunStore
+from nerode.records import RunStore, list_runs
+from nerode.records.index import INDEX
+from nerode.sweeps.runner import execute
 from tests.sweeps.faulty_disk import FaultyDisk
 from tests.sweeps.toy import TOY, job
 

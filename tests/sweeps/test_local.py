@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 from nerode.core import InputError
-from nerode.sweeps.driver import run_sweep
-from nerode.sweeps.index import list_runs
-from nerode.sweeps.local import LocalExecutor
-from nerode.sweeps.lock import locked
-from nerode.sweeps.store import RunStore
+from nerode.records import RunStore, list_runs, locked
+from nerode.sweeps.driver import LocalExecutor, run_sweep
 from tests.sweeps.toy import NAME, assert_right, contents, job
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from nerode.core import InputError, to_mapping
-from nerode.sweeps.lock import LOCK, locked, read_owner
-from nerode.sweeps.owner import Owner, current_owner
+from nerode.records import LOCK, Owner, current_owner, locked, read_owner
 
 
 def write_lock(root, owner: Owner) -> None:

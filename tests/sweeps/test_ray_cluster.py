@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nerode.core import InputError
-from nerode.sweeps.ray_cluster import RayExecutor
-from nerode.sweeps.store import RunStore
+from nerode.records import RunStore
+from nerode.sweeps.clusters import RayExecutor
 from tests.sweeps.test_training_sweeps import FILE, found
 from tests.sweeps.toy import assert_right, job
 

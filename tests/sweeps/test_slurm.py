@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from nerode.core import InputError
+from nerode.records import RunStore
+from nerode.sweeps.clusters import SlurmExecutor
 from nerode.sweeps.driver import run_sweep
-from nerode.sweeps.slurm import SlurmExecutor
-from nerode.sweeps.store import RunStore
 from tests.sweeps.toy import NAME, assert_right, job
 
 

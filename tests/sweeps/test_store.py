@@ -7,8 +7,9 @@ import os
 import pytest
 
 from nerode.core import FormatError, InputError
-from nerode.sweeps.execution import execute
-from nerode.sweeps.store import RunOutput, RunStore, read_key, read_metrics, run_name
+from nerode.records import RunOutput, RunStore, read_metrics, run_name
+from nerode.records.store import read_key
+from nerode.sweeps.runner import execute
 from tests.sweeps.toy import TOY, Toy, assert_right, job
 
 

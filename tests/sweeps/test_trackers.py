@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from nerode.sweeps.execution import execute
-from nerode.sweeps.store import RunStore
+from nerode.records import RunStore
+from nerode.sweeps.runner import execute
 from tests.sweeps.toy import TOY, job
 
 CODE = """

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 
 
 def task(language, **settings):
-    return TaskConfig(name=f"next-{language}", settings=settings).build()
+    return build_task(TaskConfig(name=f"next-{language}", settings=settings))
 
 
 @pytest.mark.parametrize("name", ["tomita-3", "dyck-1", "dyck-2-3", "boolean-3", "flip-flop"])
@@ -18,7 +19,7 @@ def test_targets_are_the_word_moved_by_one_and_what_may_follow(name):
     built = task(name)
     length = 41 if name == "boolean-3" else 40
     batch = built.sample(length, 20, np.random.default_rng(0))
-    prediction = TaskConfig(name=f"predict-{name}").build().label(batch.inputs.numpy())
+    prediction = build_task(TaskConfig(name=f"predict-{name}")).label(batch.inputs.numpy())
     assert torch.equal(batch.targets[..., 1:].bool(), prediction.targets)
     for word, targets in zip(batch.inputs.tolist(), batch.targets[..., 0].tolist(), strict=True):
         assert targets == [*word[1:], len(built.alphabet)]

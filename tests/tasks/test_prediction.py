@@ -9,13 +9,15 @@ import pytest
 
 from nerode.core import InputError, UnknownName
 from nerode.languages.bestiary import BESTIARY
-from nerode.tasks.table import TaskConfig, all_tasks
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
+from nerode.tasks.table import all_tasks
 from nerode.tasks.task import Memory
 from tests.tasks.formal.membership import MEMBER, may_continue
 
 
 def task(language, **settings):
-    return TaskConfig(name=f"predict-{language}", settings=settings).build()
+    return build_task(TaskConfig(name=f"predict-{language}", settings=settings))
 
 
 @functools.cache
@@ -97,13 +99,13 @@ def test_every_language_of_the_bestiary_has_a_preset():
 
 
 def test_languages_of_the_user(tmp_path):
-    built = TaskConfig(name="language-prediction", settings={"language": "(ab|c)*d"}).build()
+    built = build_task(TaskConfig(name="language-prediction", settings={"language": "(ab|c)*d"}))
     assert built.alphabet == ("a", "b", "c", "d")
     text = "0 1 a\n1 0 a\n1\n"
     path = tmp_path / "odd.att"
     path.write_text(text, encoding="utf-8")
-    built = TaskConfig(name="language-prediction", settings={"language": str(path)}).build()
+    built = build_task(TaskConfig(name="language-prediction", settings={"language": str(path)}))
     batch = built.sample(7, 2, np.random.default_rng(0))
     assert batch.targets[:, :, -1].tolist() == [[True, False] * 3 + [True]] * 2
     with pytest.raises(UnknownName, match="did you mean tomita-"):
-        TaskConfig(name="language-prediction", settings={"language": "tomita-9"}).build()
+        build_task(TaskConfig(name="language-prediction", settings={"language": "tomita-9"}))

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from nerode.core import InputError
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.task import SPLITS
 from tests.tasks.formal.membership import MEMBER
 
 
 def task(language, **settings):
-    return TaskConfig(name=f"recognise-{language}", settings=settings).build()
+    return build_task(TaskConfig(name=f"recognise-{language}", settings=settings))
 
 
 @pytest.mark.parametrize("labels", ["last", "all"])

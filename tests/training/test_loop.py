@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from nerode.core import FormatError, InputError
+from nerode.records import RunRecord
 from nerode.training.loop import Trainer, train
-from nerode.training.record import RunRecord
 
 from .tiny import tiny
 

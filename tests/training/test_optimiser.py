@@ -9,8 +9,8 @@ import torch
 
 from nerode.core import InputError
 from nerode.models import all_members, build_model, model_config
+from nerode.records import OptimiserSpec, TrainSpec
 from nerode.training.optimiser import make_optimiser, parameter_groups, rate_factor, set_rates
-from nerode.training.spec import OptimiserSpec, TrainSpec
 
 
 def names(model, group):

@@ -11,8 +11,9 @@ import time
 import pytest
 
 from nerode.core import InputError
-from nerode.training.pool import run_all
-from nerode.training.run_folder import folder_name, read_run
+from nerode.records import read_run, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_all
 
 from .tiny import tiny
 
@@ -49,7 +50,7 @@ def test_runs_side_by_side(tmp_path):
     assert sorted(found) == [0, 1, 2]
     assert seen >= {(n, e) for n in range(3) for e in ("validation", "testing")}
     for number, spec in enumerate(specs):
-        assert read_run(tmp_path / folder_name(spec.key)) == found[number]
+        assert read_run(tmp_path / run_name(run_key(spec))) == found[number]
 
 
 def test_errors_come_through(tmp_path):

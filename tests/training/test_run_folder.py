@@ -12,9 +12,10 @@ from torch import nn
 
 from nerode.core import FormatError, InputError
 from nerode.models import read_model
-from nerode.training import run_folder
+from nerode.records import read_run, run_name
+from nerode.training import run_folder, run_key
 from nerode.training.loop import train
-from nerode.training.run_folder import folder_name, read_run, run_in, write_run
+from nerode.training.runs import run_in, write_run
 
 from .tiny import tiny
 
@@ -91,11 +92,11 @@ def test_damage_is_said(trained, tmp_path):
 def test_a_finished_run_is_not_trained_again(tmp_path, monkeypatch):
     spec = tiny(run={"steps": 6})
     record = run_in(tmp_path, spec)
-    assert os.listdir(tmp_path) == [folder_name(spec.key)]
+    assert os.listdir(tmp_path) == [run_name(run_key(spec))]
     monkeypatch.setattr(run_folder, "train", None)
     assert run_in(tmp_path, spec) == record
     other = tiny(run={"steps": 7})
-    (tmp_path / folder_name(spec.key)).rename(tmp_path / folder_name(other.key))
+    (tmp_path / run_name(run_key(spec))).rename(tmp_path / run_name(run_key(other)))
     with pytest.raises(InputError, match="holds another run"):
         run_in(tmp_path, other)
 
@@ -109,7 +110,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         run_in(tmp_path, spec, watch=stop, checkpoint_every=0.0)
-    assert not (tmp_path / folder_name(spec.key)).exists()
+    assert not (tmp_path / run_name(run_key(spec))).exists()
     steps = []
     record = run_in(tmp_path, spec, watch=lambda sight: steps.append(sight.step))
     assert min(steps) >= 9
@@ -123,7 +124,7 @@ def test_divergence_has_a_folder_without_a_model(tmp_path):
     spec = tiny(optimiser={"name": "sgd", "rate": 1e6, "clip": 0}, model={"layers": "elman-relu"})
     record = run_in(tmp_path, spec)
     assert record.divergence is not None
-    assert not (tmp_path / folder_name(spec.key) / "model").exists()
+    assert not (tmp_path / run_name(run_key(spec)) / "model").exists()
     assert run_in(tmp_path, spec) == record
 
 
@@ -139,7 +140,7 @@ def test_the_weights_of_own_models_are_kept(tmp_path):
 
     spec = tiny(run={"steps": 3})
     run_in(tmp_path, spec, build=lambda task: Own())
-    weights = load_file(tmp_path / folder_name(spec.key) / "model" / "weights.safetensors")
+    weights = load_file(tmp_path / run_name(run_key(spec)) / "model" / "weights.safetensors")
     assert weights["table"].shape == (2, 2)
     assert weights["table"].abs().sum() > 0
 

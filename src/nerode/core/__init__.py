@@ -36,14 +36,17 @@ from nerode.core.refs import Reference, Work, work
 from nerode.core.registry import Registry
 from nerode.core.rng import stream
 from nerode.core.shown import Shown
+from nerode.core.workers import Emit, LostJob, WorkerPool
 
 __all__ = [
     "Budget",
     "BudgetExceeded",
     "Cyclotomic",
+    "Emit",
     "Exact",
     "FormatError",
     "InputError",
+    "LostJob",
     "NerodeError",
     "NotCompilable",
     "PatternError",
@@ -52,6 +55,7 @@ __all__ = [
     "Shown",
     "UnknownName",
     "Work",
+    "WorkerPool",
     "cosine",
     "cosine_bounds",
     "exact_sum",

@@ -22,8 +22,8 @@ from nerode.explorer.orders import RunOrder
 from nerode.explorer.reading import request_budget
 from nerode.explorer.runs import run_folder
 from nerode.languages import minimise
+from nerode.records import read_result
 from nerode.report import automaton_figure
-from nerode.sweeps import read_result
 
 _MOST_CONFIGURATIONS = 400
 """Configurations of a target that is drawn."""

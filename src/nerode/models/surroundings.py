@@ -6,44 +6,12 @@ x → layer → [dropout] → (+ x) → [norm] → feed-forward → (+ …) → 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models.base import Layer, State
-
-Norm = Literal["none", "layer", "rms"]
-FeedForward = Literal["none", "relu", "gelu", "swiglu", "geglu"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What stands around a layer.
-
-    Attributes:
-        norm: which norm.
-        position: whether norms stand before the parts or after the residual sums.
-        residual: whether the input is added to the output of each part.
-        feed_forward: the activation of the feed-forward part; "none" for no such part.
-        expansion: its hidden width as a multiple of the width.
-        dropout: share of the outputs of each part that training drops.
-    """
-
-    norm: Norm = "none"
-    position: Literal["pre", "post"] = "pre"
-    residual: bool = False
-    feed_forward: FeedForward = "none"
-    expansion: float = 4.0
-    dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}; it has to be at least 0 and below 1")
-        if self.expansion <= 0:
-            raise InputError(f"the expansion is {self.expansion}; it has to be positive")
+from nerode.records import FeedForward, Norm, Surroundings
 
 
 class FeedForwardPart(nn.Module):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError
+from nerode.records import RESULT, RunStore, read_metrics, read_result
 from nerode.report.training_runs import MEASURES
-from nerode.sweeps import RESULT, RunStore, read_metrics, read_result
 
 RUN_FORMAT = "nerode-run"
 ANALYSIS_FORMAT = "nerode-analysis-1"
@@ -66,8 +66,8 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
             store = RunStore(place)
             folders = [place / name for name in store.names()]
             left_out += [
-                LeftOut(path=str(place / row["key"][:16]), why=f"failed: {row['message']}")
-                for row in store.failures()
+                LeftOut(path=str(place / failure.key[:16]), why=f"failed: {failure.message}")
+                for failure in store.failures()
             ]
         for folder in folders:
             try:

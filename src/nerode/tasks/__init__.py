@@ -9,7 +9,7 @@ from nerode.tasks.prediction import Prediction
 from nerode.tasks.recognition import Recognition
 from nerode.tasks.regular import CycleNavigation, EvenPairs
 from nerode.tasks.state_tracking import StateTracking
-from nerode.tasks.table import TaskConfig, all_tasks, find_task
+from nerode.tasks.table import all_tasks, build_task, complete_task, find_task, resolve_task, task_file_hashes
 from nerode.tasks.task import Batch, Split, Task
 
 __all__ = [
@@ -32,8 +32,11 @@ __all__ = [
     "Split",
     "StateTracking",
     "Task",
-    "TaskConfig",
     "all_tasks",
+    "build_task",
+    "complete_task",
     "find_task",
+    "resolve_task",
     "survey",
+    "task_file_hashes",
 ]

@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 
 from nerode.core import InputError
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.formal.bins import LengthBin, draw_bin, length_bins
-from nerode.tasks.table import TaskConfig
 
 
 def test_the_bins_of_the_papers():
     names = [b.name for b in length_bins(1, 50)]
     assert names == ["1-50", "51-100", "101-150", "451-500"]
-    assert [b.name for b in TaskConfig(name="predict-tomita-3").build().bins] == names
+    assert [b.name for b in build_task(TaskConfig(name="predict-tomita-3")).bins] == names
     assert [b.name for b in length_bins(3, 40, longer=(1,))] == ["3-40", "41-80"]
     with pytest.raises(InputError, match="not a range"):
         LengthBin(low=3, high=2)
 
 
 def test_lengths_are_spread_over_those_that_have_words():
-    task = TaskConfig(name="predict-dyck-1").build()
+    task = build_task(TaskConfig(name="predict-dyck-1"))
     lengths = LengthBin(low=51, high=60)
     batches = draw_bin(task, "test", lengths, 400, np.random.default_rng(0))
     counts = {b.inputs.shape[1]: len(b) for b in batches}
@@ -30,6 +31,6 @@ def test_lengths_are_spread_over_those_that_have_words():
 
 
 def test_an_empty_bin_is_said():
-    task = TaskConfig(name="predict-ngram-seed").build()
+    task = build_task(TaskConfig(name="predict-ngram-seed"))
     with pytest.raises(InputError, match="no sequence of length 51-100 in the test split"):
         draw_bin(task, "test", LengthBin(low=51, high=100), 5, np.random.default_rng(0))

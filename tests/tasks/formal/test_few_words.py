@@ -9,8 +9,9 @@ import pytest
 
 from nerode.core import InputError
 from nerode.languages import resolve_language
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.formal.few_words import FewWords, list_words
-from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 from tests.tasks.formal.membership import MEMBER
 
@@ -48,7 +49,7 @@ def test_of_five_words_three_are_trained_on():
 @pytest.mark.parametrize("kind", ["predict", "next"])
 @pytest.mark.parametrize("name", ["tomita-1", "tomita-2", "aa-star", "aaaa-star", "abab-star", "anbn"])
 def test_no_split_is_empty_and_none_has_a_word_of_another(kind, name):
-    built = TaskConfig(name=f"{kind}-{name}").build()
+    built = build_task(TaskConfig(name=f"{kind}-{name}"))
     rng = np.random.default_rng(0)
     seen = {split: set() for split in SPLITS}
     for split, length in itertools.product(SPLITS, range(1, 51)):
@@ -69,4 +70,4 @@ def test_no_split_is_empty_and_none_has_a_word_of_another(kind, name):
 
 def test_a_range_without_words():
     with pytest.raises(InputError, match="no word from length 1 to 3"):
-        TaskConfig(name="predict-aaaa-star", settings={"longest": 3}).build()
+        build_task(TaskConfig(name="predict-aaaa-star", settings={"longest": 3}))

@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from nerode.core import InputError
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.task import SPLITS
 
 
 def task(name, **settings):
-    return TaskConfig(name=name, settings=settings).build()
+    return build_task(TaskConfig(name=name, settings=settings))
 
 
 @pytest.mark.parametrize("name", ["predict-tomita-3", "next-dyck-1", "predict-a5", "states-s3"])

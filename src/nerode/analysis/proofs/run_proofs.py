@@ -24,7 +24,7 @@ from nerode.analysis.subject import load_subject
 from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
 from nerode.models import model_config, save_model
 from nerode.proofs import write_folder
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
 
 PROOF = "proof"
 ATTEMPT = "attempt.json"

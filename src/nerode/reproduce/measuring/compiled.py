@@ -15,7 +15,7 @@ from nerode.languages import Language, resolve_language
 from nerode.models.compiled import CompiledModel, load_model
 from nerode.network import Network
 from nerode.proofs import UNDER_NOISE, Certificate, Claim, Refutation, Unproved, certify
-from nerode.reproduce.readings import lengths_to_test
+from nerode.reproduce.measuring.readings import lengths_to_test
 from nerode.reproduce.records import Lengths, Line, Noise, Reading
 from nerode.tasks import Prediction, Task
 from nerode.tasks.formal import LanguageSettings

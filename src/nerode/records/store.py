@@ -1,19 +1,17 @@
-"""Where runs are kept: a folder for each, there whole or not at all.
+"""The run store: one folder per run, there whole or not at all. `train`, `sweep` and `reproduce` share it.
 
-    <first 16 digits of the key>/
-        spec.json          the spec as it was written
-        environment.json   versions and machine
-        metrics.jsonl      one measurement a line
-        result.json        what the run found, with its whole key
-        …                  what the run itself wrote (model/)
-    .work/<the same digits>/
-        scratch/           survives when the run is stopped: its checkpoint
-        failure.json       why the last attempt failed
-        attempt-…/         a folder in the making
-    .damaged/              folders that could not be read, set aside
-    .index.jsonl           outlines for quick lists; the folders are the truth
-
-`nerode train --out` writes the same folders.
+<first 16 digits of the key>/
+spec.json          the spec as it was written
+environment.json   versions and machine
+metrics.jsonl      one measurement per line
+result.json        the outcome of the run, with its whole key
+…                  what the run itself wrote (model/)
+.work/<the same digits>/
+scratch/           survives when the run is stopped: its checkpoint
+failure.json       the message of the last failure
+attempt-…/         a folder in the making
+.damaged/              folders that could not be read, set aside
+.index.jsonl           outlines for quick lists; the folders are the truth
 """
 
 from __future__ import annotations
@@ -22,6 +20,8 @@ import errno
 import json
 import os
 import re
+import shutil
+import tempfile
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nerode.core import FormatError, InputError
-from nerode.sweeps.disk import Disk
+from nerode.core import FormatError, InputError, from_mapping, to_mapping
+from nerode.records.run_record import RunRecord
 
 SPEC = "spec.json"
 ENVIRONMENT = "environment.json"
@@ -44,12 +44,57 @@ _NAME = re.compile(r"[0-9a-f]{16}\Z")
 _KEY = re.compile(r"[0-9a-f]{64}\Z")
 
 
+class Disk:
+    """The file system of a store; tests put one in its place that fails. Every method raises OSError."""
+
+    def make_folder(self, path: Path) -> None:
+        """Makes a folder and those above it."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Writes a file and waits until it is on the disk. A reader may see a part of it."""
+        with path.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def sync(self, path: Path) -> None:
+        """Waits until a file, or the list of names in a folder, is on the disk."""
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Gives a file or folder another name in one step; a file of that name is replaced."""
+        os.rename(source, target)
+
+    def remove(self, path: Path) -> None:
+        """Removes a file, or a folder with all that is in it; nothing if there is none."""
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def replace(self, path: Path, content: bytes) -> None:
+        """Writes a file so that a reader sees the old content or the new, never a part."""
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            self.write(temporary, content)
+            self.rename(temporary, path)
+            self.sync(path.parent)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutput:
-    """What a run function gives back; files of its own it has written into its folder.
+    """The outcome of a run of any kind; files of its own it has written into its folder.
 
     Attributes:
-        result: what the run found.
+        result: plain values.
         environment: versions and machine.
         metrics: measurements on the way.
     """
@@ -60,7 +105,7 @@ class RunOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class RunAttempt:
     """A run under way.
 
     Attributes:
@@ -72,6 +117,15 @@ class Attempt:
     key: str
     out: Path
     scratch: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFailure:
+    """The failure of a run: its key, the message and the stack trace."""
+
+    key: str
+    message: str
+    trace: str
 
 
 class RunStore:
@@ -96,6 +150,15 @@ class RunStore:
             self.disk.make_folder(self.root)
         except OSError as error:
             raise InputError(f"cannot make {self.root}: {error.strerror}; choose another place") from None
+
+    def require_writable(self) -> None:
+        """Raises InputError if the folder, or the one that it would be made in, cannot be written to."""
+        there = next(place for place in (self.root, *self.root.absolute().parents) if place.exists())
+        try:
+            with tempfile.TemporaryFile(dir=there):
+                pass
+        except OSError as error:
+            raise InputError(f"cannot write {self.root}: {error.strerror}; choose another place") from None
 
     def folder(self, key: str) -> Path:
         """Returns where the finished run of this key is."""
@@ -132,15 +195,15 @@ class RunStore:
             raise InputError(f"{folder} holds the run {found}; this is {key}. Choose another place")
         return True
 
-    def begin(self, key: str) -> Attempt:
+    def begin(self, key: str) -> RunAttempt:
         """Begins a run, or goes on with it."""
         work = self.work(key)
-        attempt = Attempt(key=key, out=work / f"attempt-{uuid.uuid4().hex}", scratch=work / "scratch")
+        attempt = RunAttempt(key=key, out=work / f"attempt-{uuid.uuid4().hex}", scratch=work / "scratch")
         self.disk.make_folder(attempt.scratch)
         self.disk.make_folder(attempt.out)
         return attempt
 
-    def publish(self, attempt: Attempt, spec: dict[str, Any], output: RunOutput) -> None:
+    def publish(self, attempt: RunAttempt, spec: dict[str, Any], output: RunOutput) -> None:
         """Makes the run of an attempt appear as finished. If it was published meanwhile, that one stays.
 
         Raises:
@@ -169,7 +232,7 @@ class RunStore:
         with suppress(OSError):
             self.disk.remove(self.work(attempt.key))
 
-    def abandon(self, attempt: Attempt) -> None:
+    def abandon(self, attempt: RunAttempt) -> None:
         """Removes what an attempt wrote, but for its scratch."""
         with suppress(OSError):
             self.disk.remove(attempt.out)
@@ -187,16 +250,15 @@ class RunStore:
         self.disk.rename(folder, place)
         return place
 
-    def note_failure(self, key: str, message: str, trace: str) -> None:
-        """Keeps why a run failed."""
-        self.disk.make_folder(self.work(key))
-        content = _text({"key": key, "message": message, "trace": trace})
-        self.disk.replace(self.work(key) / FAILURE, content.encode())
+    def note_failure(self, failure: RunFailure) -> None:
+        """Keeps the failure of a run."""
+        self.disk.make_folder(self.work(failure.key))
+        self.disk.replace(self.work(failure.key) / FAILURE, _text(to_mapping(failure)).encode())
 
-    def failures(self) -> list[dict[str, Any]]:
-        """Returns why runs failed that have not succeeded since: `key`, `message` and `trace` of each."""
-        found = [_read_json(path) for path in sorted((self.root / WORK).glob(f"*/{FAILURE}"))]
-        return [row for row in found if not self.is_done(row["key"])]
+    def failures(self) -> list[RunFailure]:
+        """Returns the failures of runs that have not succeeded since."""
+        found = [_read_failure(path) for path in sorted((self.root / WORK).glob(f"*/{FAILURE}"))]
+        return [failure for failure in found if not self.is_done(failure.key)]
 
     def unfinished(self) -> list[str]:
         """Returns the names of runs that were begun and are not finished, in order."""
@@ -211,7 +273,7 @@ class RunStore:
 
 
 def run_name(key: str) -> str:
-    """Returns what the folder of a run is called."""
+    """Returns the name of the folder of a run: the first 16 digits of its key."""
     if not _KEY.match(key):
         raise InputError(f"the run key {key!r} is not a SHA-256 hash; it has to be 64 hexadecimal digits")
     return key[:16]
@@ -227,12 +289,12 @@ def read_key(folder: Path) -> str:
 
 
 def read_result(folder: Path) -> dict[str, Any]:
-    """Returns what a finished run found, with its `key`.
+    """Returns the outcome of a finished run of any kind, with its `key`.
 
     Raises:
         FormatError: if the folder is not that of a finished run.
     """
-    result = _read_json(folder / RESULT)
+    result = _read_object(folder / RESULT)
     key = result.get("key")
     if not isinstance(key, str) or not _KEY.match(key):
         raise FormatError("does not say which run it is of: it has no key", path=folder / RESULT)
@@ -241,7 +303,7 @@ def read_result(folder: Path) -> dict[str, Any]:
 
 def read_spec(folder: Path) -> dict[str, Any]:
     """Returns the spec of a finished run as it was written, or raises FormatError."""
-    return _read_json(folder / SPEC)
+    return _read_object(folder / SPEC)
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
@@ -253,7 +315,24 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
         raise FormatError(f"is not JSON lines: {error}", path=path) from None
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_run(folder: Path) -> RunRecord:
+    """Returns the record of a finished training run.
+
+    Raises:
+        FormatError: if a file is missing or damaged, or if it is a run of another kind.
+    """
+    result = _read_object(folder / RESULT)
+    return RunRecord.from_json({**result, "history": read_metrics(folder)}, path=str(folder / RESULT))
+
+
+def _read_failure(path: Path) -> RunFailure:
+    try:
+        return from_mapping(RunFailure, _read_object(path))
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def _read_object(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(_read_text(path))
     except ValueError as error:

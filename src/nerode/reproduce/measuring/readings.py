@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from nerode.core import InputError
+from nerode.records import RunRecord
 from nerode.reproduce.records import AxisValue, Finding, Lengths, Line, Measure, Noise, Reading
 from nerode.tasks import Task
-from nerode.training import RunRecord, require_tests
+from nerode.training import require_tests
 
 _LENGTHS_OF_A_RANGE = 4
 """Lengths that stand for a range, its ends among them."""

@@ -1,16 +1,18 @@
-"""What was found for a table: cells beside the published ones, as plain values for JSON."""
+"""Reproduced tables: cells beside the published ones, on disk as JSON under `experiments/reproduce`."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core import to_mapping
-from nerode.reproduce.theory import Theory
+from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
 
-FORMAT = "nerode-reproduction"
-VERSION = 1
+TABLE_FORMAT = "nerode-reproduction"
+TABLE_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +33,41 @@ class CellResult:
     values: tuple[float, ...]
     agreement: str
 
+    @property
+    def median(self) -> float | None:
+        """The median over the seeds; None without values."""
+        return median(self.values) if self.values else None
+
+    @property
+    def low(self) -> float | None:
+        """The worst seed; None without values."""
+        return min(self.values, default=None)
+
+    @property
+    def high(self) -> float | None:
+        """The best seed; None without values."""
+        return max(self.values, default=None)
+
     def to_json(self) -> dict[str, Any]:
         """Returns plain values, with the median and the range."""
-        found = self.values
-        return {
-            **to_mapping(self),
-            "median": median(found) if found else None,
-            "low": min(found, default=None),
-            "high": max(found, default=None),
-        }
+        return {**to_mapping(self), "median": self.median, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TheorySummary:
+    """The verdict on the architecture and language of a line, in short.
+
+    Attributes:
+        status: "yes", "no" or "open": whether it can be correct at every length, at finite precision.
+        robust: the same under noise at every step.
+        reason: of the first.
+        reference: of the first; empty if it is open.
+    """
+
+    status: str
+    robust: str
+    reason: str
+    reference: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +101,7 @@ class LineResult:
     model: str
     kind: str
     cells: tuple[CellResult, ...]
-    theory: Theory | None
+    theory: TheorySummary | None
     seeds: tuple[int, ...] = ()
     diverged: tuple[int, ...] = ()
     failed: tuple[str, ...] = ()
@@ -148,9 +176,65 @@ class TableResult:
     def to_json(self) -> dict[str, Any]:
         """Returns plain values."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": TABLE_FORMAT,
+            "version": TABLE_VERSION,
             **to_mapping(self),
             "lines": [line.to_json() for line in self.lines],
             "cpu_seconds": self.cpu_seconds,
         }
+
+    @classmethod
+    def from_json(cls, data: Any, *, path: Path) -> TableResult:
+        """Returns the table of plain values; what follows from the rest is left out.
+
+        Raises:
+            FormatError: if they are no table of this version.
+        """
+        if not isinstance(data, dict) or data.get("format") != TABLE_FORMAT:
+            raise FormatError(f"is no reproduced table: its format is not {TABLE_FORMAT!r}", path=path)
+        if data.get("version") != TABLE_VERSION:
+            version = data.get("version")
+            raise FormatError(f"has version {version!r}; this nerode reads {TABLE_VERSION}", path=path)
+        try:
+            plain = _without(data, "format", "version", "cpu_seconds")
+            lines = [
+                {**line, "cells": [_without(cell, "median", "low", "high") for cell in line["cells"]]}
+                for line in plain["lines"]
+            ]
+            return from_mapping(cls, {**plain, "lines": lines})
+        except (InputError, KeyError, TypeError, AttributeError) as error:
+            raise FormatError(f"is damaged: {type(error).__name__} {error}", path=path) from None
+
+
+def _without(table: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if name not in names}
+
+
+def write_table(folder: Path, result: TableResult) -> Path:
+    """Writes the JSON of a table, and returns its path."""
+    path = folder / result.paper / f"{result.table}.json"
+    text = json.dumps(result.to_json(), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    write_atomically(path, text + "\n")
+    return path
+
+
+def read_table(path: Path) -> TableResult:
+    """Returns a reproduced table.
+
+    Raises:
+        FormatError: for a file that is no table of this version.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot be read: {error}", path=path) from None
+    return TableResult.from_json(data, path=path)
+
+
+def read_tables(folder: Path) -> list[TableResult]:
+    """Returns all reproduced tables of a folder, by paper and table.
+
+    Raises:
+        FormatError: for a file that is no table of this version.
+    """
+    return [read_table(path) for path in sorted(folder.glob("*/*.json"))]

@@ -1,13 +1,61 @@
-"""Specs from TOML files and from `--set a.b=c`."""
+"""Training specs from tables, TOML files and `--set a.b=c`; the complete spec and the key of a run."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError
+from nerode.records import CompleteSpec, TrainSpec
+from nerode.tasks import build_task, complete_task, resolve_task, task_file_hashes
+from nerode.training.model_building import complete_model, model_file_hashes
+
+
+def make_spec(tables: Mapping[str, Any]) -> TrainSpec:
+    """Returns the spec that tables describe, its task checked.
+
+    Raises:
+        InputError: if a setting does not fit; UnknownName if there is no such task or setting.
+    """
+    spec = TrainSpec.from_mapping(tables)
+    resolve_task(spec.task)
+    return spec
+
+
+def tested_lengths(spec: TrainSpec) -> tuple[int, ...]:
+    """Returns the lengths to test, in order: the spec's, or the task's, or multiples of the longest."""
+    kind, _ = resolve_task(spec.task)
+    task = build_task(spec.task)
+    longest = task.training_lengths[1]
+    chosen = (
+        spec.run.test_lengths
+        or task.test_lengths
+        or kind.test_lengths
+        or tuple(longest * k for k in (1, 2, 4, 8))
+    )
+    return tuple(sorted(set(chosen)))
+
+
+def complete_spec(spec: TrainSpec) -> CompleteSpec:
+    """Returns the spec with all defaults written out.
+
+    A default that is written and one that is not give the same complete spec.
+    """
+    return CompleteSpec(
+        task=complete_task(spec.task),
+        model=complete_model(spec.model, build_task(spec.task)),
+        optimiser=spec.optimiser,
+        run=replace(spec.run, test_lengths=tested_lengths(spec)),
+        files={**task_file_hashes(spec.task), **model_file_hashes(spec.model)},
+    )
+
+
+def run_key(spec: TrainSpec) -> str:
+    """Returns the hash of the complete spec: the name of the run."""
+    return complete_spec(spec).key
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -1,27 +1,120 @@
-"""All that a training run depends on. A run is a pure function of its spec; its key is the spec's hash."""
+"""Specs of training runs as plain data: task, model, optimiser, run.
+
+`nerode.training` builds tasks and models from them. A run is a pure function of its spec; its key is the hash
+of the spec with all defaults written out.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nerode.core import InputError, from_mapping, to_mapping
-from nerode.tasks import TaskConfig
-from nerode.training.model_spec import ModelSpec
 
 Measure = Literal["token", "sequence", "final", "scaled"]
-"""Right positions; sequences right throughout; right last positions; right positions above chance."""
+"""Correct positions; sequences correct throughout; correct last positions; correct positions above chance."""
 
-_YOUNGER = ("decay_only", "hold")
-"""Settings of the optimiser that runs were made without."""
+Norm = Literal["none", "layer", "rms"]
+FeedForward = Literal["none", "relu", "gelu", "swiglu", "geglu"]
+
+_LEFT_OUT_OF_KEY_WHEN_UNSET = ("decay_only", "hold")
+"""Fields of the optimiser that were added later; omitting them where unset keeps old run keys valid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskConfig:
+    """A task by name, with the settings that differ from its defaults."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Norm, residual path and feed-forward part around a layer.
+
+    Attributes:
+        norm: which norm.
+        position: whether norms stand before the parts or after the residual sums.
+        residual: whether the input is added to the output of each part.
+        feed_forward: the activation of the feed-forward part; "none" for no such part.
+        expansion: its hidden width as a multiple of the width.
+        dropout: share of the outputs of each part that training drops.
+    """
+
+    norm: Norm = "none"
+    position: Literal["pre", "post"] = "pre"
+    residual: bool = False
+    feed_forward: FeedForward = "none"
+    expansion: float = 4.0
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout is {self.dropout}; it has to be at least 0 and below 1")
+        if self.expansion <= 0:
+            raise InputError(f"the expansion is {self.expansion}; it has to be positive")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A model, but for the sizes that belong to the task.
+
+    Attributes:
+        layers: names of the zoo separated by commas, in order.
+        depth: how often the list of layers is repeated.
+        width: features after the embedding; 0 reads letters as one-hot vectors.
+        settings: of every layer.
+        layer_settings: of each layer, on top of `settings`; empty, or one table per layer.
+        surroundings: norm, residual and feed-forward part of every layer; None for the published ones.
+        positions: what is added to the embedding; None for what the names say.
+        final_norm: the norm before the head; None for what goes with the last layer.
+        head: "linear", "relu" (one hidden layer) or "none".
+        head_width: hidden units of a "relu" head.
+        head_bias: whether the head adds a bias.
+        configuration: name of a model of a paper, instead of all of the above but width (0 for the paper's)
+            and depth (0 for the paper's).
+        module: "module:function" that builds the user's own model; importing it runs its code.
+    """
+
+    layers: str = "mamba"
+    depth: int = 1
+    width: int = 16
+    settings: dict[str, Any] = field(default_factory=dict)
+    layer_settings: tuple[dict[str, Any], ...] = ()
+    surroundings: Surroundings | None = None
+    positions: Literal["none", "sine"] | None = None
+    final_norm: Norm | None = None
+    head: Literal["linear", "relu", "none"] = "linear"
+    head_width: int = 0
+    head_bias: bool = True
+    configuration: str = ""
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        if self.width < 0:
+            raise InputError(f"model.width is {self.width}; it has to be 0 (one-hot letters) or more")
+        if self.depth < (0 if self.configuration else 1):
+            raise InputError(f"model.depth is {self.depth}; it has to be 1 or more")
+        if self.module and self.configuration:
+            raise InputError("model.module and model.configuration exclude each other; give one of them")
+
+    @property
+    def title(self) -> str:
+        """The name of the model in tables."""
+        if self.module or self.configuration:
+            return self.module or self.configuration
+        name = self.layers.replace(" ", "").replace(",", "+")
+        return name if self.depth == 1 else f"{name} ×{self.depth}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimiserSpec:
-    """How weights are changed.
+    """The optimiser and its learning rate.
 
     Attributes:
         name: the method.
@@ -87,7 +180,7 @@ class Curriculum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRule:
-    """When training ends early: by validation on the lengths of training, never by longer ones.
+    """Early end of training, by validation on the lengths of training and never by longer ones.
 
     Attributes:
         threshold: accuracy that is enough; above 1 for never.
@@ -104,7 +197,7 @@ class StopRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
-    """How long, on how much, and how it is judged.
+    """Length of training, data and evaluation.
 
     Attributes:
         steps: updates, each on a batch of new sequences.
@@ -161,62 +254,61 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSpec:
-    """All that a training run depends on."""
+    """The inputs of a training run; defaults may be left out."""
 
     task: TaskConfig
     model: ModelSpec = field(default_factory=ModelSpec)
     optimiser: OptimiserSpec = field(default_factory=OptimiserSpec)
     run: RunSpec = field(default_factory=RunSpec)
 
-    @property
-    def test_lengths(self) -> tuple[int, ...]:
-        """The lengths to test, in order: those asked for, or the task's, or multiples of the longest."""
-        kind, _ = self.task.resolve()
-        task = self.task.build()
-        longest = task.training_lengths[1]
-        chosen = (
-            self.run.test_lengths
-            or task.test_lengths
-            or kind.test_lengths
-            or tuple(longest * k for k in (1, 2, 4, 8))
-        )
-        return tuple(sorted(set(chosen)))
-
-    def complete(self) -> dict[str, Any]:
-        """Returns everything that the run depends on, defaults written out, as plain values.
-
-        A default that is written and one that is not give the same mapping.
-        """
-        run = {**to_mapping(self.run), "test_lengths": list(self.test_lengths)}
-        if self.run.epochs:
-            del run["steps"]
-        # What is younger than the rest is left out where it is not used: such a run keeps its key.
-        optimiser = {k: v for k, v in to_mapping(self.optimiser).items() if v or k not in _YOUNGER}
-        files = {**self.task.file_hashes(), **self.model.file_hashes()}
-        return {
-            "task": to_mapping(self.task.complete()),
-            "model": self.model.complete(self.task.build()),
-            "optimiser": optimiser,
-            "run": run,
-            **({"files": files} if files else {}),
-        }
-
-    @property
-    def key(self) -> str:
-        """The hash of the complete spec: the name of the run."""
-        text = json.dumps(self.complete(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
-
     def to_mapping(self) -> dict[str, Any]:
-        """Returns the spec as it was written, as plain values for JSON."""
+        """Returns the spec as plain values for JSON."""
         return to_mapping(self)
 
     @classmethod
-    def from_mapping(cls, given: dict[str, Any]) -> TrainSpec:
-        """Returns the spec that plain values describe, or raises InputError or UnknownName."""
-        spec = from_mapping(cls, given)
-        spec.task.resolve()
-        return spec
+    def from_mapping(cls, given: Mapping[str, Any]) -> TrainSpec:
+        """Returns the spec that plain values describe, or raises InputError or UnknownName.
+
+        Whether there is such a task or model is for `nerode.training` to say.
+        """
+        return from_mapping(cls, given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteSpec:
+    """A training spec with every default written out; its hash is the key of the run.
+
+    Attributes:
+        task: its kind with all settings.
+        model: the configuration of the model, or {"module": …} for one of the user's own.
+        optimiser: the optimiser.
+        run: with the lengths that are tested.
+        files: SHA-256 by name of the files that the run depends on.
+    """
+
+    task: TaskConfig
+    model: dict[str, Any]
+    optimiser: OptimiserSpec
+    run: RunSpec
+    files: dict[str, str] = field(default_factory=dict)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Returns plain values for JSON; what does not matter or is younger than old keys is left out."""
+        plain = to_mapping(self)
+        if self.run.epochs:
+            del plain["run"]["steps"]
+        for name in _LEFT_OUT_OF_KEY_WHEN_UNSET:
+            if not plain["optimiser"][name]:
+                del plain["optimiser"][name]
+        if not self.files:
+            del plain["files"]
+        return plain
+
+    @property
+    def key(self) -> str:
+        """The SHA-256 of the spec: the name of the run."""
+        text = json.dumps(self.to_mapping(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _require(good: bool, name: str, value: object, allowed: str) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError
-from nerode.reproduce.results import CellResult, LineResult
-from nerode.reproduce.theory import theory_of
+from nerode.records import CellResult, LineResult
+from nerode.reproduce.measuring.theory import theory_of
 
 FORMAT = "nerode-polish-record"
 DTYPE = "float32"

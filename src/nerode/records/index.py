@@ -1,16 +1,21 @@
-"""Outlines of all finished runs, quickly: kept in one file, and read again from every folder that changed."""
+"""Outlines of the finished runs of a store, and pruning.
+
+Outlines are kept in one file, and read again from every folder that changed.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError
-from nerode.sweeps.store import RESULT, SPEC, RunStore, read_result, read_spec
+from nerode.records.lock import locked
+from nerode.records.store import DAMAGED, RESULT, SPEC, WORK, RunStore, read_result, read_spec, run_name
 
 INDEX = ".index.jsonl"
 
@@ -107,3 +112,36 @@ def _read_index(path: Path) -> dict[str, tuple[str, Outline]]:
         except (ValueError, TypeError):
             continue
     return rows
+
+
+def removable(store: RunStore, *, keep: Collection[str] | None = None) -> list[Path]:
+    """Returns the folders that are no finished run: left by runs that were stopped or failed, or damaged.
+
+    Args:
+        store: the store.
+        keep: keys of the runs to keep; all others are removable as well. None keeps all that are finished.
+    """
+    found = [store.root / WORK / name for name in store.unfinished()]
+    found += sorted((store.root / DAMAGED).glob("*"))
+    names = None if keep is None else {run_name(key) for key in keep}
+    for run in list_runs(store):
+        if run.damage or (names is not None and run.name not in names):
+            found.append(store.root / run.name)
+    return found
+
+
+def prune(store: RunStore, folders: Collection[Path]) -> None:
+    """Removes folders.
+
+    Raises:
+        InputError: if a driver is at work in the store.
+    """
+    with locked(store.root):
+        for folder in folders:
+            # Out of the way in one step, so that nobody ever reads half of a run.
+            grave = store.root / WORK / f"removed-{folder.name}"
+            store.disk.make_folder(grave.parent)
+            store.disk.remove(grave)
+            store.disk.rename(folder, grave)
+            store.disk.remove(grave)
+        list_runs(store)

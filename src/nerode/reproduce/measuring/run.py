@@ -8,29 +8,29 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+from nerode.records import CellResult, LineResult, RunRecord, RunStore, TableResult, TrainSpec, read_run
 from nerode.reproduce.agreement import RULE, compare
-from nerode.reproduce.compiled import measure_compiled
-from nerode.reproduce.polished import polished_lines
-from nerode.reproduce.readings import lengths_to_test, read_value, readings_of
+from nerode.reproduce.measuring.compiled import measure_compiled
+from nerode.reproduce.measuring.polished import polished_lines
+from nerode.reproduce.measuring.readings import lengths_to_test, read_value, readings_of
+from nerode.reproduce.measuring.theory import theory_of
 from nerode.reproduce.records import Cell, Finding, Lengths, Line, Paper, Table
-from nerode.reproduce.results import CellResult, LineResult, TableResult
-from nerode.reproduce.theory import theory_of
-from nerode.sweeps import Job, LocalExecutor, Outcome, RunStore, run_sweep
-from nerode.sweeps.training_runs import NAME
-from nerode.training import RunRecord, TrainSpec, describe_environment, merge, read_run
+from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
+from nerode.tasks import build_task
+from nerode.training import TRAINING, describe_environment, merge, run_key
 
-Watch = Callable[[str], None]
-"""Is told in one line what has ended."""
+OnLine = Callable[[str], None]
+"""Is called with one line per run that ended."""
 
 
 def specs_of(line: Line, seeds: Sequence[int]) -> list[TrainSpec]:
     """Returns the runs of a line at CPU scale, one for each seed; none for a line that is not trained."""
     if line.cpu is None:
         return []
-    first = TrainSpec.from_mapping(dict(line.cpu))
-    lengths = lengths_to_test(first.task.build(), readings_of(line))
+    first = make_spec(line.cpu)
+    lengths = lengths_to_test(build_task(first.task), readings_of(line))
     return [
-        TrainSpec.from_mapping(merge(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
+        make_spec(merge(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
         for seed in seeds
     ]
 
@@ -42,7 +42,7 @@ def run_table(
     out: Path,
     seeds: int | None = None,
     jobs: int = 1,
-    watch: Watch | None = None,
+    on_line: OnLine | None = None,
     polished: Path | None = None,
 ) -> TableResult:
     """Returns a table with what the runs at CPU scale found; runs that are in `out` are not made again.
@@ -53,12 +53,12 @@ def run_table(
         out: where the folders of runs are.
         seeds: how many, instead of what each line says.
         jobs: processes at once; 0 to run nothing, and to take what is there.
-        watch: is told what has ended.
+        on_line: is called with one line per run that ended.
         polished: a folder of results of polished networks, for the tables that have a place for them.
     """
     lines = [line for line in table.lines if line.runs_here]
     specs = [specs_of(line, range(seeds or line.seeds)) for line in lines]
-    records, failures = _run_all(lines, specs, out, jobs, watch)
+    records, failures = _run_all(lines, specs, out, jobs, on_line)
     results = [
         _compiled_line(table, line) if line.compile_to else _trained_line(table, line, own, records, failures)
         for line, own in zip(lines, specs, strict=True)
@@ -106,28 +106,32 @@ def _run_all(
     specs: Sequence[Sequence[TrainSpec]],
     out: Path,
     jobs: int,
-    watch: Watch | None,
+    on_line: OnLine | None,
 ) -> tuple[dict[str, RunRecord], dict[str, str]]:
     """The records and the messages of failed runs, by key."""
     titles = {
-        spec.key: f"{line.row} · {line.model} · seed {spec.run.seed}"
+        run_key(spec): f"{line.row} · {line.model} · seed {spec.run.seed}"
         for line, own in zip(lines, specs, strict=True)
         for spec in own
     }
     # The first seed of every line comes first: what is stopped halfway has a bit of everything.
     ordered = sorted((spec for own in specs for spec in own), key=lambda spec: spec.run.seed)
-    wanted = {spec.key: Job(key=spec.key, spec=spec.to_mapping()) for spec in ordered}
+    wanted = {run_key(spec): RunJob(key=run_key(spec), spec=spec.to_mapping()) for spec in ordered}
     failures: dict[str, str] = {}
 
-    def see(outcome: Outcome) -> None:
+    def see(outcome: RunOutcome) -> None:
         if outcome.status != "done":
             failures[outcome.key] = f"{outcome.status}: {outcome.message}"
-        if watch is not None:
-            watch(f"{titles[outcome.key]}: {outcome.status} {outcome.message}".strip())
+        if on_line is not None:
+            on_line(f"{titles[outcome.key]}: {outcome.status} {outcome.message}".strip())
 
     if wanted and jobs:
         run_sweep(
-            list(wanted.values()), root=out, runner=NAME, executor=LocalExecutor(processes=jobs), watch=see
+            list(wanted.values()),
+            root=out,
+            runner=TRAINING.name,
+            executor=LocalExecutor(processes=jobs),
+            on_outcome=see,
         )
     store = RunStore(out)
     return {key: read_run(store.folder(key)) for key in wanted if store.is_done(key)}, failures
@@ -140,7 +144,7 @@ def _trained_line(
     records: Mapping[str, RunRecord],
     failures: Mapping[str, str],
 ) -> LineResult:
-    found = [records[spec.key] for spec in specs if spec.key in records]
+    found = [records[run_key(spec)] for spec in specs if run_key(spec) in records]
     values = [
         tuple(v for record in found if (v := read_value(cell.reading, record)) is not None)
         for cell in line.cells
@@ -151,10 +155,10 @@ def _trained_line(
         kind="trained",
         cells=compared(table, line.cells, values),
         theory=theory_of(line.language, line.architecture),
-        seeds=tuple(int(record.complete["run"]["seed"]) for record in found),
-        diverged=tuple(int(r.complete["run"]["seed"]) for r in found if r.divergence is not None),
-        failed=tuple(f"seed {s.run.seed}: {failures[s.key]}" for s in specs if s.key in failures),
-        missing=tuple(s.run.seed for s in specs if s.key not in records and s.key not in failures),
+        seeds=tuple(record.complete.run.seed for record in found),
+        diverged=tuple(r.complete.run.seed for r in found if r.divergence is not None),
+        failed=tuple(f"seed {s.run.seed}: {failures[run_key(s)]}" for s in specs if run_key(s) in failures),
+        missing=tuple(s.run.seed for s in specs if run_key(s) not in records and run_key(s) not in failures),
         stands_in=line.stands_in,
         steps=tuple(record.steps for record in found),
         parameters=found[0].parameters if found else None,

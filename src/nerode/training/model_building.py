@@ -1,19 +1,102 @@
-"""Models that are not of the zoo: a function of the user's, by import. Importing it runs its code."""
+"""Models from their specs: layers of the zoo, a configuration of a paper, or a module of the user."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
-from nerode.core import InputError
+from nerode.core import InputError, stream, to_mapping
+from nerode.models import LayerConfig, ModelConfig, build_model, configuration, model_config
+from nerode.records import ModelSpec
 from nerode.tasks import Task
+
+Build = Callable[[Task], nn.Module]
+"""Makes a model for a task: `forward(x, state) -> (scores, state)`, with None for the first state."""
+
+
+def spec_model(spec: ModelSpec, task: Task, *, seed: int, build: Build | None = None) -> nn.Module:
+    """Returns the model of a spec with weights drawn by the seed.
+
+    Args:
+        spec: the model.
+        task: the task it is for.
+        seed: of the run.
+        build: makes the model instead of what the spec says.
+    """
+    draw = int(stream(seed, "init").integers(2**63))
+    if build is None and spec.module:
+        build = import_builder(spec.module)
+    if build is not None:
+        return build_seeded(build, task, draw)
+    return build_model(spec_model_config(spec, task), seed=draw)
+
+
+def spec_model_config(spec: ModelSpec, task: Task) -> ModelConfig:
+    """Returns the configuration of a model for the sizes of a task, every setting written out."""
+    sizes = {"letters": task.letters, "features": task.features}
+    if spec.configuration:
+        return configuration(
+            spec.configuration,
+            outputs=task.outputs,
+            width=spec.width or None,
+            depth=spec.depth or None,
+            **sizes,
+        ).complete()
+    config = model_config(
+        ",".join([spec.layers] * spec.depth),
+        outputs=task.outputs,
+        width=spec.width or None,
+        surroundings=spec.surroundings,
+        **sizes,
+    )
+    return replace(
+        config,
+        layers=_layers(spec, config.layers),
+        positions=config.positions if spec.positions is None else spec.positions,
+        final_norm=config.final_norm if spec.final_norm is None else spec.final_norm,
+        head=spec.head,
+        head_width=spec.head_width,
+        head_bias=spec.head_bias,
+    ).complete()
+
+
+def _layers(spec: ModelSpec, named: tuple[LayerConfig, ...]) -> tuple[LayerConfig, ...]:
+    own = spec.layer_settings or ({},) * len(named)
+    if len(own) != len(named):
+        raise InputError(
+            f"model.layer_settings has {len(own)} tables; the model has {len(named)} layers, "
+            "each needs its table"
+        )
+    return tuple(
+        replace(layer, settings={**layer.settings, **spec.settings, **extra})
+        for layer, extra in zip(named, own, strict=True)
+    )
+
+
+def complete_model(spec: ModelSpec, task: Task) -> dict[str, Any]:
+    """Returns the complete configuration of a model as plain values."""
+    return {"module": spec.module} if spec.module else to_mapping(spec_model_config(spec, task))
+
+
+def model_file_hashes(spec: ModelSpec) -> dict[str, str]:
+    """Returns the SHA-256 of the file of the user's own module, by its name; empty without one.
+
+    What that module imports is not looked at.
+    """
+    path = builder_file(spec.module) if spec.module else None
+    if path is None or not path.is_file():
+        return {}
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def import_builder(name: str) -> Callable[[Task], nn.Module]:
