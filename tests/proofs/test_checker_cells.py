@@ -12,7 +12,7 @@ from nerode.core import Budget
 from nerode.languages import Alphabet, CounterLanguage, CounterMachine, CounterRule, Language
 from nerode.languages.bestiary import find_language
 from nerode.languages.brackets import dyck
-from nerode.network import Diagonal, Embedding, Layer, Network, ScoreDecoder, network_to_json, zero_map
+from nerode.network import Embedding, Gated, Layer, Network, ScoreDecoder, network_to_json, zero_map
 from nerode.proofs import checker_cells, checker_closure
 from nerode.proofs.certificate import PREDICT, VALID_PREFIXES, Certificate
 from nerode.proofs.checker_cells import search_cells
@@ -63,7 +63,7 @@ def test_the_right_network_is_proved() -> None:
 def test_a_leaking_counter_is_not_proved_by_claiming_that_it_counts(gate: Fraction | int) -> None:
     language, network, evidence = dyck_1()
     layer = network.layers[0]
-    assert isinstance(layer.recurrence, Diagonal)
+    assert isinstance(layer.recurrence, Gated)
     leaking = replace(layer.recurrence, gate=networks.affine(list(layer.reads), [({}, gate)]))
     for task in (PREDICT, VALID_PREFIXES):
         failure = proof(with_layer(network, 0, recurrence=leaking), language, evidence, task)
@@ -147,7 +147,7 @@ def test_a_coordinate_that_depends_on_a_counter_must_be_described() -> None:
         reads=("raw",),
         state=("copy",),
         units=networks.zero_map(1),
-        recurrence=Diagonal(gate=networks.zero_map(1, 1), write=networks.affine(["raw"], [({"raw": 1}, 0)])),
+        recurrence=Gated(gate=networks.zero_map(1, 1), write=networks.affine(["raw"], [({"raw": 1}, 0)])),
         readout_units=networks.zero_map(2),
         outputs=("copied",),
         readout=networks.affine(["raw", "copy"], [({"copy": 1}, 0)]),
@@ -226,7 +226,7 @@ def test_slots_that_leave_their_codes_are_not_proved() -> None:
     network = networks.bounded_dyck_network(STACKS)
     evidence = evidence_of(network, STACKS)
     layer = network.layers[1]
-    assert isinstance(layer.recurrence, Diagonal)
+    assert isinstance(layer.recurrence, Gated)
     gate = layer.recurrence.gate
     # The slot of depth 7 doubles whenever a bracket of the first kind closes.
     closing = layer.reads.index("x=)")
@@ -259,7 +259,7 @@ def test_a_register_that_drifts_leaves_its_intervals() -> None:
     language = find_language("set-reset")
     network = networks.set_reset_network(language)
     layer = network.layers[0]
-    assert isinstance(layer.recurrence, Diagonal)
+    assert isinstance(layer.recurrence, Gated)
     # Holding adds 1/1000: a bit that is not set reads as set after five hundred letters.
     write = networks.affine(list(layer.reads), [({"x=1": 1, "x=h": Fraction(1, 1000)}, 0)])
     drifting = with_layer(network, 0, recurrence=replace(layer.recurrence, write=write))
@@ -314,7 +314,7 @@ def silent_once(language: CounterLanguage, *, revives: bool) -> Network:
         state=("c",),
         start=language.machine.start,
         units=zero_map(2),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=networks.affine(names, [({}, 1)]), write=networks.affine(names, [({"x=b": -1}, 0)])
         ),
         readout_units=networks.affine(seen, [({"c": -1}, 0), ({"c": -1}, -1)]),
@@ -328,7 +328,7 @@ def silent_once(language: CounterLanguage, *, revives: bool) -> Network:
         state=("was",),
         start=(0,),
         units=zero_map(1),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=networks.affine(["below"], [({"below": -1}, 1)]),
             write=networks.affine(["below"], [({"below": 1}, 0)]),
         ),

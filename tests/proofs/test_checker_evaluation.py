@@ -12,12 +12,12 @@ import pytest
 from nerode.core import InputError, root_of_unity
 from nerode.languages.bestiary import find_language
 from nerode.network import (
-    Elman,
     Factor,
     Householder,
     Interpreter,
     Network,
     PermutationDiagonal,
+    Squashed,
     network_to_json,
     zero_map,
 )
@@ -103,7 +103,7 @@ def test_only_straight_pieces_are_evaluated() -> None:
     network = networks.parity_network(find_language("parity"))
     layer = network.layers[0]
     update = networks.affine([*layer.reads, "sign"], [({"sign": 1}, 0)])
-    smooth = replace(layer, recurrence=Elman(activation="tanh", update=update))
+    smooth = replace(layer, recurrence=Squashed(activation="tanh", update=update))
     with pytest.raises(InputError, match="tanh"):
         Evaluator(read_network(network_to_json(replace(network, layers=(smooth,)))))
 

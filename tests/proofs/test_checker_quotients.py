@@ -34,9 +34,7 @@ def two_layers() -> Network:
         state=("last",),
         start=(1,),
         units=zero_map(1),
-        recurrence=networks.Diagonal(
-            gate=zero_map(1, 1), write=networks.affine(["even"], [({"even": 1}, 0)])
-        ),
+        recurrence=networks.Gated(gate=zero_map(1, 1), write=networks.affine(["even"], [({"even": 1}, 0)])),
         readout_units=zero_map(2),
         outputs=("answer",),
         readout=networks.affine(["even", "last"], [({"last": 1}, 0)]),

@@ -8,7 +8,7 @@ import pytest
 from nerode.core import InputError
 from nerode.languages import Dfa, Language, describe_language
 from nerode.languages.bestiary import find_language
-from nerode.network import Interpreter, Network, TimeInvariant, network_to_json
+from nerode.network import Fixed, Interpreter, Network, network_to_json
 from nerode.proofs.certificate import PREDICT, Certificate, certificate_to_json, extend
 from nerode.proofs.checker import check
 from nerode.proofs.context import context_window, contraction_window, nilpotency_order
@@ -26,7 +26,7 @@ def last_but(steps: int) -> Language:
 
 def with_matrix(network: Network, matrix: tuple[tuple[tuple[int, Fraction | int], ...], ...]) -> Network:
     layer = network.layers[0]
-    assert isinstance(layer.recurrence, TimeInvariant)
+    assert isinstance(layer.recurrence, Fixed)
     changed = replace(layer, recurrence=replace(layer.recurrence, matrix=matrix))
     return replace(network, layers=(changed,))
 

@@ -11,12 +11,12 @@ from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import Dfa, Language, Legal, RegularLanguage, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import (
-    Diagonal,
-    Elman,
+    Gated,
     LetterMatrices,
     LogitDecoder,
     Network,
     PointDecoder,
+    Squashed,
     network_to_json,
     zero_map,
 )
@@ -134,7 +134,7 @@ def test_a_wrong_gate_is_refuted() -> None:
     network = networks.parity_network(language)
     layer = network.layers[0]
     names = list(layer.reads)
-    wrong = replace(layer, recurrence=Diagonal(gate=networks.affine(names, [({}, 1)]), write=zero_map(2, 1)))
+    wrong = replace(layer, recurrence=Gated(gate=networks.affine(names, [({}, 1)]), write=zero_map(2, 1)))
     assert refuted(replace(network, layers=(wrong,)), language).word == ("1",)
 
 
@@ -199,7 +199,9 @@ def test_an_elman_network_of_straight_pieces_is_exact(activation: str) -> None:
         layer,
         state=("h0", "h1"),
         start=(0, 0),
-        recurrence=Elman(activation=activation, update=networks.affine([*layer.reads, "h0", "h1"], pieces)),
+        recurrence=Squashed(
+            activation=activation, update=networks.affine([*layer.reads, "h0", "h1"], pieces)
+        ),
         readout_units=zero_map(4),
         readout=networks.affine([*layer.reads, "h0", "h1"], [({"h0": -1, "h1": -1}, 1)]),
     )
@@ -213,7 +215,7 @@ def test_other_kinds_of_networks_are_sent_elsewhere() -> None:
     network = networks.parity_network(language)
     layer = network.layers[0]
     update = networks.affine([*layer.reads, "sign"], [({"sign": 1}, 0)])
-    smooth = replace(layer, recurrence=Elman(activation="tanh", update=update))
+    smooth = replace(layer, recurrence=Squashed(activation="tanh", update=update))
     with pytest.raises(InputError, match="tanh"):
         certify_exact(replace(network, layers=(smooth,)), language)
     logits = LogitDecoder(reads=("s",), normaliser="hardmax", rows=((), (), ()), empty=network.decoder.empty)

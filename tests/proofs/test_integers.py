@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from nerode.core import Budget
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.network import Diagonal, Factor, Householder, network_to_json, zero_map
+from nerode.network import Factor, Gated, Householder, network_to_json, zero_map
 from nerode.proofs.certificate import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIXES
 from nerode.proofs.checker_closure import search
 from nerode.proofs.checker_dtypes import Exactness
@@ -81,7 +81,7 @@ def test_a_gate_of_one_half_is_exact_step_by_step_only() -> None:
         layer,
         state=("d0", "nothing"),
         start=(0, 0),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=networks.affine(names, [({}, 0), ({}, Fraction(1, 2))]),
             write=networks.affine(names, [({names[1]: 1}, 0), ({}, 0)]),
         ),

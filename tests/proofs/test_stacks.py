@@ -6,7 +6,7 @@ import pytest
 
 from nerode.languages import Dyck, describe_language
 from nerode.languages.brackets import dyck
-from nerode.network import Diagonal, Interpreter, Network, network_to_json
+from nerode.network import Gated, Interpreter, Network, network_to_json
 from nerode.proofs.certificate import PREDICT, VALID_PREFIXES, Refutation, certificate_to_json
 from nerode.proofs.checker import check
 from nerode.proofs.exact import certify_exact
@@ -74,7 +74,7 @@ def test_a_slot_that_is_written_at_another_depth_is_refuted(level: int) -> None:
 def test_a_slot_that_forgets_when_a_deeper_bracket_closes_is_refuted() -> None:
     network = networks.bounded_dyck_network(LANGUAGE)
     layer = network.layers[1]
-    assert isinstance(layer.recurrence, Diagonal)
+    assert isinstance(layer.recurrence, Gated)
     gate = layer.recurrence.gate
     closing = layer.reads.index("x=]")
     rows = (((closing, -1), *gate.rows[0]), *gate.rows[1:])

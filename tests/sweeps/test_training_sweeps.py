@@ -13,8 +13,9 @@ import pytest
 
 from nerode.records import Divergence, RunStore, TrainSpec, read_run
 from nerode.sweeps.runner import RunJob, execute
-from nerode.training import CHECKPOINT, TRAINING, run_key
+from nerode.training import TRAINING, run_key
 from nerode.training.loop import Trainer
+from nerode.training.runs import CHECKPOINT
 
 FILE = """
 [base]

@@ -14,7 +14,7 @@ from nerode.records import Curriculum, ModelSpec, OptimiserSpec, RunSpec, StopRu
 from nerode.tasks import build_task
 from nerode.training import run_key, spec_model, spec_model_config
 from nerode.training.defaults import make_specs
-from nerode.training.specs import merge, parse_assignments, read_toml
+from nerode.training.specs import complete_spec, make_spec, merge, parse_assignments, read_toml
 
 PARITY = TaskConfig(name="parity")
 
@@ -89,7 +89,7 @@ def test_unknown_settings_are_refused_with_the_nearest(text, nearest):
 
 def test_unknown_settings_of_task_and_layer_are_refused():
     with pytest.raises(UnknownName, match="longest"):
-        TrainSpec.from_mapping({"task": {"name": "parity", "settings": {"longst": 3}}})
+        make_spec({"task": {"name": "parity", "settings": {"longst": 3}}})
     with pytest.raises(UnknownName, match="hidden"):
         spec_model_config(ModelSpec(layers="lstm", settings={"hiden": 3}), build_task(PARITY))
 
@@ -192,7 +192,7 @@ def test_a_changed_automaton_makes_another_run(tmp_path):
 
     def key():
         settings = {"language": str(path)}
-        return TrainSpec(task=TaskConfig(name="language-recognition", settings=settings)).key
+        return run_key(TrainSpec(task=TaskConfig(name="language-recognition", settings=settings)))
 
     path.write_text("0 1 a\n1 0 a\n0 0 b\n1 1 b\n0\n")
     first = key()
@@ -213,8 +213,13 @@ def test_a_changed_module_makes_another_run(tmp_path, monkeypatch):
 
 
 def test_a_run_without_files_keeps_its_key():
-    assert "files" not in TrainSpec(task=PARITY).complete()
-    settings = {"language": "(ab)*"}
-    assert (
-        "files" not in TrainSpec(task=TaskConfig(name="language-recognition", settings=settings)).complete()
-    )
+    plain = [PARITY, TaskConfig(name="language-recognition", settings={"language": "(ab)*"})]
+    for task in plain:
+        assert "files" not in complete_spec(TrainSpec(task=task)).to_mapping()
+
+
+def test_settings_that_are_younger_than_old_runs_are_in_the_key_only_where_they_are_used():
+    plain = complete_spec(TrainSpec(task=PARITY)).to_mapping()["optimiser"]
+    assert not {"decay_only", "hold"} & set(plain)
+    used = TrainSpec(task=PARITY, optimiser=OptimiserSpec(hold=3))
+    assert complete_spec(used).to_mapping()["optimiser"]["hold"] == 3

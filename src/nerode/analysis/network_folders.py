@@ -22,7 +22,7 @@ from nerode.proofs import (
     read_language,
     read_network,
 )
-from nerode.records import RESULT, TrainSpec, read_run
+from nerode.records import RESULT, read_run
 from nerode.tasks import build_task
 from nerode.training import spec_model_config
 

@@ -17,13 +17,13 @@ from nerode.explorer.reading import read_language, request_budget
 from nerode.languages import Alphabet
 from nerode.network import (
     CELL_GATES,
-    Elman,
     GatedCell,
     Layer,
     LogitDecoder,
     Network,
     PointDecoder,
     ScoreDecoder,
+    Squashed,
     describe_network,
 )
 from nerode.proofs import Certificate, Refutation, Unproved, certify, write_folder
@@ -111,7 +111,7 @@ def _layer(layer: Layer, alphabet: Alphabet) -> dict[str, Any]:
         "name": layer.name,
         "kind": recurrence.kind,
         "cell": recurrence.cell if isinstance(recurrence, GatedCell) else "",
-        "activation": recurrence.activation if isinstance(recurrence, Elman) else "",
+        "activation": recurrence.activation if isinstance(recurrence, Squashed) else "",
         "gates": list(CELL_GATES[recurrence.cell]) if isinstance(recurrence, GatedCell) else [],
         "reads": list(layer.reads),
         "state": list(layer.state),

@@ -1,11 +1,10 @@
 """Networks that run: kernels with their plain references. torch starts here."""
 
-from nerode.models.base import Layer, State
+from nerode.models.base import Layer, Norm, State, Surroundings
 from nerode.models.configurations import configuration, model_config
 from nerode.models.ensembles import Ensemble
 from nerode.models.folder import read_model, save_model
 from nerode.models.model import Model, ModelConfig, build_model, part_of
-from nerode.models.surroundings import Norm, Surroundings
 from nerode.models.transitions import DenseTransition, DiagonalTransition, HouseholderTransition
 from nerode.models.weights_file import (
     DTYPES,

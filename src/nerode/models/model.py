@@ -11,9 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError
-from nerode.models.base import Layer, State, Trace, require_state
-from nerode.models.surroundings import Block, Norm, Surroundings, make_norm
+from nerode.core import InputError, Reference
+from nerode.models.base import Block, Layer, Norm, State, Surroundings, Trace, make_norm, require_state
 from nerode.models.zoo import LayerConfig
 
 
@@ -76,6 +75,74 @@ class ModelConfig:
             self,
             layers=tuple(layer.complete() for layer in self.layers),
             surroundings=tuple(self.around(number) for number in range(len(self.layers))),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedModel:
+    """A model of a paper: all of a ModelConfig but the sizes that belong to the task.
+
+    Attributes:
+        name: kebab-case.
+        source: the paper.
+        note: what it was used for, and what is not in the paper but inferred.
+        layers: the layers in order.
+        width: features after the embedding; None for one-hot letters.
+        surroundings: of every layer; None for those of the architecture.
+        positions: what is added to the embedding.
+        final_norm: the norm before the head.
+        scores: whether the last layer itself gives the scores, without a head.
+        letters: size of the vocabulary in the paper, where it says one.
+        features: number of features in the paper, for a model that reads features.
+        outputs: number of scores in the paper.
+        parameters: how many the paper counts with these sizes; None where it does not say.
+    """
+
+    name: str
+    source: Reference
+    note: str
+    layers: tuple[LayerConfig, ...]
+    width: int | None
+    surroundings: Surroundings | None = None
+    positions: Literal["none", "sine"] = "none"
+    final_norm: Norm = "none"
+    scores: bool = False
+    letters: int | None = None
+    features: int | None = None
+    outputs: int | None = None
+    parameters: int | None = None
+
+    def of_depth(self, depth: int) -> PublishedModel:
+        """Returns the same model with another number of layers, all alike; the count is then not known."""
+        if depth < 1:
+            raise InputError(f"a depth of {depth} was asked for; it has to be 1 or more")
+        if depth == len(self.layers):
+            return self
+        return replace(self, layers=(self.layers[-1],) * depth, parameters=None)
+
+    def model(self, *, letters: int | None, features: int | None, outputs: int | None) -> ModelConfig:
+        """Returns the configuration for the sizes of a task; those not given are the paper's."""
+        if letters is None and features is None:
+            letters, features = self.letters, self.features
+        outputs = self.outputs if outputs is None else outputs
+        if outputs is None or (letters is None and features is None):
+            raise InputError(
+                f"the configuration {self.name!r} leaves the task open; give letters or features, and outputs"
+            )
+        layers = self.layers
+        if self.scores:
+            last = LayerConfig(name=layers[-1].name, settings={**layers[-1].settings, "outputs": outputs})
+            layers = (*layers[:-1], last)
+        return ModelConfig(
+            layers=layers,
+            outputs=outputs,
+            letters=letters,
+            features=features,
+            width=self.width,
+            surroundings=self.surroundings,
+            positions=self.positions,
+            final_norm=self.final_norm,
+            head="none" if self.scores else "linear",
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from nerode.core import Exact, write_exact
 from nerode.languages import Language
-from nerode.network import Configuration, Diagonal, Interpreter, Layer, Network, TimeInvariant
+from nerode.network import Configuration, Fixed, Gated, Interpreter, Layer, Network
 from nerode.proofs.certificate import VALID_PREFIXES
 
 Json = Any
@@ -65,12 +65,12 @@ def _fading(network: Network) -> list[Place]:
     found = []
     for n, layer in enumerate(network.layers):
         match layer.recurrence:
-            case Diagonal(gate=gate):
+            case Gated(gate=gate):
                 rows = zip(gate.bias, gate.rows, strict=True)
                 found += [
                     (n, i) for i, (bias, row) in enumerate(rows) if not _whole([bias, *(c for _, c in row)])
                 ]
-            case TimeInvariant(matrix=matrix):
+            case Fixed(matrix=matrix):
                 found += [(n, i) for i, row in enumerate(matrix) if not _whole([c for _, c in row])]
             case _:
                 continue
@@ -110,9 +110,9 @@ def _step(layer: Layer, i: int, reads: list[Exact]) -> set[Step]:
     """Gate and write of a coordinate for what the layer reads; none if it reads other coordinates."""
     seen = [*reads, *(v if v > 0 else 0 for v in layer.units(reads))]
     match layer.recurrence:
-        case Diagonal(gate=gate, write=write):
+        case Gated(gate=gate, write=write):
             pair = (gate(seen)[i], write(seen)[i])
-        case TimeInvariant(matrix=matrix, write=write) if all(j == i for j, _ in matrix[i]):
+        case Fixed(matrix=matrix, write=write) if all(j == i for j, _ in matrix[i]):
             pair = (dict(matrix[i]).get(i, 0), write(seen)[i])
         case _:
             return set()

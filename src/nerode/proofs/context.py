@@ -8,14 +8,14 @@ from fractions import Fraction
 from nerode.core import Budget, Exact, InputError
 from nerode.network import (
     Affine,
-    Diagonal,
-    Elman,
+    Fixed,
+    Gated,
     Layer,
     LetterMatrices,
     Network,
     PermutationDiagonal,
     Row,
-    TimeInvariant,
+    Squashed,
 )
 from nerode.proofs.certificate import Claim, window_claim
 
@@ -86,7 +86,7 @@ def nilpotency_order(layer: Layer) -> int | None:
         reached = following
     else:
         return order
-    if isinstance(layer.recurrence, TimeInvariant) and layer.width <= _MAX_WIDTH:
+    if isinstance(layer.recurrence, Fixed) and layer.width <= _MAX_WIDTH:
         return _vanishing_power(layer.recurrence.matrix)
     return None
 
@@ -95,9 +95,9 @@ def _sources(layer: Layer) -> list[set[int]] | None:
     """For each coordinate, the coordinates that its next value may depend on."""
     width = layer.width
     match layer.recurrence:
-        case Diagonal(gate=gate):
+        case Gated(gate=gate):
             return [{i} if _depends(gate, i) else set() for i in range(width)]
-        case TimeInvariant(matrix=matrix):
+        case Fixed(matrix=matrix):
             return [{j for j, _ in row} for row in matrix]
         case LetterMatrices(matrices=matrices):
             return [{j for matrix in matrices for j, _ in matrix[i]} for i in range(width)]
@@ -108,7 +108,7 @@ def _sources(layer: Layer) -> list[set[int]] | None:
                     if diagonal[j] != 0:
                         found[i].add(j)
             return found
-        case Elman(update=update):
+        case Squashed(update=update):
             first = update.num_inputs - width
             return [{j - first for j, _ in row if j >= first} for row in update.rows]
         case _:
@@ -176,9 +176,9 @@ def contraction_window(network: Network, eps: Fraction, *, budget: Budget | None
 
 def _contraction(layer: Layer) -> Fraction:
     match layer.recurrence:
-        case TimeInvariant(matrix=matrix):
+        case Fixed(matrix=matrix):
             return max((_absolute([c for _, c in row]) for row in matrix), default=Fraction(0))
-        case Diagonal(gate=gate) if not any(gate.rows):
+        case Gated(gate=gate) if not any(gate.rows):
             return max((abs(_rational(b)) for b in gate.bias), default=Fraction(0))
         case _:
             raise InputError("the contraction bound needs a transition that does not depend on the letter")
@@ -186,7 +186,7 @@ def _contraction(layer: Layer) -> Fraction:
 
 def _radius(network: Network, layer: Layer, norm: Fraction) -> Fraction:
     """A bound of every state coordinate."""
-    assert isinstance(layer.recurrence, TimeInvariant | Diagonal)
+    assert isinstance(layer.recurrence, Fixed | Gated)
     largest = Fraction(0)
     for vector in network.embedding.vectors:
         stream = dict(zip(network.embedding.directions, vector, strict=True))

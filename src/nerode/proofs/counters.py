@@ -13,7 +13,7 @@ from typing import Any
 
 from nerode.core import Budget, Exact, write_exact
 from nerode.languages import CounterLanguage, Language
-from nerode.network import Diagonal, Layer, LetterMatrices, Network, TimeInvariant
+from nerode.network import Fixed, Gated, Layer, LetterMatrices, Network
 
 Json = Any
 
@@ -63,9 +63,9 @@ def _kept_and_added(network: Network, layer: Layer, letter: int) -> tuple[list[b
     reads = [stream[name] for name in layer.reads]
     seen = [*reads, *(v if v > 0 else 0 for v in layer.units(reads))]
     match layer.recurrence:
-        case Diagonal(gate=gate, write=write):
+        case Gated(gate=gate, write=write):
             return [g == 1 for g in gate(seen)], write(seen)
-        case TimeInvariant(matrix=matrix, write=write):
+        case Fixed(matrix=matrix, write=write):
             return [row == ((i, 1),) for i, row in enumerate(matrix)], write(seen)
         case LetterMatrices(matrices=matrices, writes=writes):
             return [row == ((i, 1),) for i, row in enumerate(matrices[letter])], writes[letter]

@@ -14,8 +14,8 @@ from fractions import Fraction
 from nerode.core import Cyclotomic, Exact, imaginary_part, real_part, simplify
 from nerode.network import (
     Affine,
-    Diagonal,
-    Elman,
+    Fixed,
+    Gated,
     Householder,
     Layer,
     LetterMatrices,
@@ -24,7 +24,7 @@ from nerode.network import (
     PointDecoder,
     Row,
     ScoreDecoder,
-    TimeInvariant,
+    Squashed,
 )
 from nerode.proofs.certificate import DTYPES, Claim, language_claim
 from nerode.proofs.closure import JointClosure
@@ -96,9 +96,9 @@ class _Survey:
         found = [0]
         for number, layer in enumerate(self.network.layers):
             grid = self.state_grid[number]
-            if isinstance(layer.recurrence, Diagonal):
+            if isinstance(layer.recurrence, Gated):
                 found.extend(in_units(4 * largest, grid) for largest in self.largest[number])
-            elif not isinstance(layer.recurrence, Elman):
+            elif not isinstance(layer.recurrence, Squashed):
                 found.append(in_units(4 * self.norms[number], grid))
         return max(found)
 
@@ -121,12 +121,12 @@ class _Survey:
         self, number: int, layer: Layer, seen: list[Exact], h: Sequence[Exact], letter: int
     ) -> tuple[Exact, ...]:
         match layer.recurrence:
-            case Diagonal(gate=gate, write=write):
+            case Gated(gate=gate, write=write):
                 gates, writes = self._affine(gate, seen), self._affine(write, seen)
                 self.scans = self.scans and all(g == 0 or is_unit(g) for g in gates)
                 self.state_grid[number] = max(self.state_grid[number], *map(grid_of, writes), 0)
                 return tuple(self._sum([w, g * v]) for g, v, w in zip(gates, h, writes, strict=True))
-            case TimeInvariant(matrix=matrix, write=write):
+            case Fixed(matrix=matrix, write=write):
                 writes = self._affine(write, seen)
                 return tuple(
                     self._sum([w, *[c * h[j] for j, c in row if h[j] != 0]])
@@ -152,7 +152,7 @@ class _Survey:
                     for i, e in entries:
                         values[i] = self._sum([values[i], -e * amount])
                 return tuple(self._sum([w, v]) for w, v in zip(moves.writes[choice], values, strict=True))
-            case Elman(activation=activation, update=update):
+            case Squashed(activation=activation, update=update):
                 values = _rectified(self._affine(update, [*seen, *h]))
                 return tuple(min(v, 1) for v in values) if activation == "clip" else tuple(values)
             case _:

@@ -15,8 +15,8 @@ from nerode.network import (
     CELL_STATES,
     Affine,
     Decoder,
-    Diagonal,
-    Elman,
+    Fixed,
+    Gated,
     GatedCell,
     Layer,
     LetterMatrices,
@@ -24,7 +24,7 @@ from nerode.network import (
     PointDecoder,
     Row,
     ScoreDecoder,
-    TimeInvariant,
+    Squashed,
     zero_map,
 )
 from nerode.proofs.intervals import Floats, IntervalMap, Intervals, enclose, fill, stack
@@ -96,7 +96,7 @@ class _IntervalLayer:
     def __init__(self, layer: Layer, number: int) -> None:
         if layer.complex_state:
             raise InputError(f"layer {number} has a complex state; boxes are for real states")
-        known = (Diagonal, TimeInvariant, LetterMatrices, Elman, GatedCell)
+        known = (Gated, Fixed, LetterMatrices, Squashed, GatedCell)
         if not isinstance(layer.recurrence, known):
             raise InputError(f"layer {number} is {layer.recurrence.kind}, which boxes are not made for")
         self.layer = layer
@@ -105,15 +105,15 @@ class _IntervalLayer:
         self._readout = IntervalMap(layer.readout)
         seen = len(layer.reads) + layer.units.num_outputs
         match layer.recurrence:
-            case Diagonal() as move:
+            case Gated() as move:
                 self._maps = [_StatefulMap(move.gate, seen), _StatefulMap(move.write, seen)]
-            case TimeInvariant() as move:
+            case Fixed() as move:
                 self._maps = [_StatefulMap(_joined(move.write, move.matrix), seen)]
             case LetterMatrices() as move:
                 shifts = [Affine(num_inputs=0, bias=w, rows=((),) * len(w)) for w in move.writes]
                 joined = [_joined(shift, rows) for shift, rows in zip(shifts, move.matrices, strict=True)]
                 self._maps = [_StatefulMap(step, 0) for step in joined]
-            case Elman() as move:
+            case Squashed() as move:
                 self._maps = [_StatefulMap(move.update, seen)]
             case GatedCell() as move:
                 self._maps = [_StatefulMap(gate, seen) for gate in move.gates]
@@ -133,10 +133,10 @@ class _IntervalLayer:
 
     def _move(self, seen: Intervals, before: Intervals, cells: Numbers, letters: Numbers) -> Intervals:
         match self.layer.recurrence:
-            case Diagonal():
+            case Gated():
                 gate, write = self._maps
                 return gate(seen, before, cells) * before[cells] + write(seen, before, cells)
-            case TimeInvariant():
+            case Fixed():
                 return self._maps[0](seen, before, cells)
             case LetterMatrices():
                 low, high = np.empty((2, len(cells), self.layer.width))
@@ -145,7 +145,7 @@ class _IntervalLayer:
                     image = step(seen[:, :0], before, cells[chosen])
                     low[chosen], high[chosen] = image.low, image.high
                 return Intervals(low, high)
-            case Elman() as move:
+            case Squashed() as move:
                 argument = self._maps[0](seen, before, cells)
                 if move.activation == "tanh":
                     return argument.tanh()

@@ -18,7 +18,7 @@ from typing import Any
 
 from nerode.core import Budget, Cyclotomic, Exact
 from nerode.languages import Language, Word
-from nerode.network import Configuration, Elman, GatedCell, Interpreter, Network
+from nerode.network import Configuration, GatedCell, Interpreter, Network, Squashed
 from nerode.proofs.certificate import Claim, expected_readings, fragile_claim
 
 METHOD = "identity-word"
@@ -82,7 +82,7 @@ def find_fragility(network: Network, language: Language, *, budget: Budget | Non
         return None
     reached = _reach(interpreter, language)
     for number, layer in enumerate(network.layers):
-        if isinstance(layer.recurrence, Elman | GatedCell):
+        if isinstance(layer.recurrence, Squashed | GatedCell):
             continue
         groups: dict[Hashable, list[tuple[Configuration, Hashable, Word]]] = {}
         for entry in reached:

@@ -12,11 +12,11 @@ from nerode.languages import Language, Legal, Word, language_hash
 from nerode.network import (
     Affine,
     Configuration,
-    Diagonal,
+    Fixed,
+    Gated,
     Interpreter,
     Layer,
     Network,
-    TimeInvariant,
     network_hash,
 )
 from nerode.proofs.certificate import (
@@ -52,10 +52,10 @@ def find_caps(network: Network) -> Caps:
 
 def _is_held(layer: Layer, i: int) -> bool:
     recurrence = layer.recurrence
-    if isinstance(recurrence, TimeInvariant):
+    if isinstance(recurrence, Fixed):
         others = any(j == i for k, row in enumerate(recurrence.matrix) if k != i for j, _ in row)
         return recurrence.matrix[i] == ((i, 1),) and not others
-    if isinstance(recurrence, Diagonal):
+    if isinstance(recurrence, Gated):
         return recurrence.gate.bias[i] == 1 and not recurrence.gate.rows[i]
     return False
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from nerode.core import Exact, inverse, simplify
 from nerode.network import (
     Affine,
-    Diagonal,
-    Elman,
     Factor,
+    Fixed,
+    Gated,
     Householder,
     Layer,
     LetterMatrices,
@@ -18,7 +18,7 @@ from nerode.network import (
     PermutationDiagonal,
     PointDecoder,
     ScoreDecoder,
-    TimeInvariant,
+    Squashed,
 )
 from nerode.proofs.dyadic import NotDyadicError, is_unit
 
@@ -26,9 +26,9 @@ from nerode.proofs.dyadic import NotDyadicError, is_unit
 def groups_exactly(layer: Layer) -> bool:
     """Whether products of the layer's transitions stay exact: they only move coordinates and change signs."""
     match layer.recurrence:
-        case Diagonal() | Elman():
+        case Gated() | Squashed():
             return True
-        case TimeInvariant(matrix=matrix):
+        case Fixed(matrix=matrix):
             return _moves_only([list(enumerate(matrix))])
         case LetterMatrices(matrices=matrices):
             return _moves_only([list(enumerate(matrix)) for matrix in matrices])
@@ -69,9 +69,9 @@ def stored_numbers(network: Network) -> Iterable[Exact]:
         yield from layer.start
         maps += [layer.units, layer.readout_units, layer.readout]
         match layer.recurrence:
-            case Diagonal(gate=gate, write=write):
+            case Gated(gate=gate, write=write):
                 maps += [gate, write]
-            case TimeInvariant(matrix=matrix, write=write):
+            case Fixed(matrix=matrix, write=write):
                 maps.append(write)
                 yield from (c for row in matrix for _, c in row)
             case LetterMatrices(matrices=matrices, writes=writes):
@@ -85,7 +85,7 @@ def stored_numbers(network: Network) -> Iterable[Exact]:
                 for factor in (f for letter in factors for f in letter):
                     yield factor_scale(factor)
                     yield from factor.vector
-            case Elman(update=update):
+            case Squashed(update=update):
                 maps.append(update)
             case _:
                 raise NotDyadicError

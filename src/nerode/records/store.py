@@ -29,7 +29,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nerode.core import FormatError, InputError, from_mapping, to_mapping
+from nerode.core import (
+    FormatError,
+    InputError,
+    decode_text,
+    from_mapping,
+    parse_json,
+    read_bytes,
+    read_json,
+    to_mapping,
+)
 from nerode.records.run_record import RunRecord
 
 SPEC = "spec.json"
@@ -309,10 +318,9 @@ def read_spec(folder: Path) -> dict[str, Any]:
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """Returns the measurements of a finished run, or raises FormatError."""
     path = folder / METRICS
-    try:
-        return [json.loads(line) for line in _read_text(path).split("\n") if line]
-    except ValueError as error:
-        raise FormatError(f"is not JSON lines: {error}", path=path) from None
+    text = decode_text(read_bytes(path), path=path)
+    lines = enumerate(text.split("\n"), start=1)
+    return [parse_json(line, path=path, line=number) for number, line in lines if line]
 
 
 def read_run(folder: Path) -> RunRecord:
@@ -333,22 +341,10 @@ def _read_failure(path: Path) -> RunFailure:
 
 
 def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(_read_text(path))
-    except ValueError as error:
-        raise FormatError(f"is not JSON: {error}", path=path) from None
+    found = read_json(path)
     if not isinstance(found, dict):
         raise FormatError("is not a JSON object", path=path)
     return found
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
-    except UnicodeDecodeError:
-        raise FormatError("is not UTF-8 text", path=path) from None
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
+from nerode.core import FormatError, InputError, from_mapping, read_json, to_mapping, write_atomically
 
 TABLE_FORMAT = "nerode-reproduction"
 TABLE_VERSION = 1
@@ -224,11 +224,7 @@ def read_table(path: Path) -> TableResult:
     Raises:
         FormatError: for a file that is no table of this version.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FormatError(f"cannot be read: {error}", path=path) from None
-    return TableResult.from_json(data, path=path)
+    return TableResult.from_json(read_json(path), path=path)
 
 
 def read_tables(folder: Path) -> list[TableResult]:

@@ -8,7 +8,7 @@ from nerode.core import InputError
 from nerode.languages import resolve_language
 from nerode.models.compiled import load_model
 from nerode.proofs.certificate import TESTED
-from nerode.proofs.floats.agreement import agreement_claim, compare_forward, random_words
+from nerode.proofs.floats.examination import agreement_claim, compare_forward, random_words
 from nerode.proofs.floats.runner import make_runner
 from tests.proofs.floats.languages import register_language
 from tests.proofs.floats.modules import Register

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nerode.core import Reference
+from nerode.models.base import LayerKind
 from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +24,13 @@ class DeltaNet(DeltaRule):
         super().__init__(inputs, settings)
 
 
-register(
-    Kind(
-        name="deltanet",
-        title="DeltaNet",
-        settings=DeltaNetSettings,
-        build=DeltaNet,
-        equation="S = (I - β k kᵀ) S + β k vᵀ",
-        reference=Reference("YangDeltaNet2024"),
-        surroundings=AROUND,
-    ),
-    deltanet_signed={"signed": True},
+KIND = LayerKind(
+    name="deltanet",
+    title="DeltaNet",
+    settings=DeltaNetSettings,
+    build=DeltaNet,
+    equation="S = (I - β k kᵀ) S + β k vᵀ",
+    reference=Reference("YangDeltaNet2024"),
+    surroundings=AROUND,
+    variants={"deltanet-signed": {"signed": True}},
 )

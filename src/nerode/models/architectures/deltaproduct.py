@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nerode.core import InputError, Reference
+from nerode.models.base import LayerKind
 from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +41,17 @@ class DeltaProduct(DeltaRule):
         super().__init__(inputs, settings, factors=settings.factors, decays=settings.gated)
 
 
-register(
-    Kind(
-        name="deltaproduct",
-        title="DeltaProduct",
-        settings=DeltaProductSettings,
-        build=DeltaProduct,
-        equation="S = ∏(I - β k kᵀ) S + …, several k, v, β a token",
-        reference=Reference("Siems2025"),
-        surroundings=AROUND,
-    ),
-    deltaproduct_signed={"signed": True},
-    gated_deltaproduct={"gated": True},
-    gated_deltaproduct_signed={"gated": True, "signed": True},
+KIND = LayerKind(
+    name="deltaproduct",
+    title="DeltaProduct",
+    settings=DeltaProductSettings,
+    build=DeltaProduct,
+    equation="S = ∏(I - β k kᵀ) S + …, several k, v, β a token",
+    reference=Reference("Siems2025"),
+    surroundings=AROUND,
+    variants={
+        "deltaproduct-signed": {"signed": True},
+        "gated-deltaproduct": {"gated": True},
+        "gated-deltaproduct-signed": {"gated": True, "signed": True},
+    },
 )

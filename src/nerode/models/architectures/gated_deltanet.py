@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nerode.core import Reference
+from nerode.models.base import LayerKind
 from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +30,13 @@ class GatedDeltaNet(DeltaRule):
         super().__init__(inputs, settings, decays=True)
 
 
-register(
-    Kind(
-        name="gated-deltanet",
-        title="Gated DeltaNet",
-        settings=GatedDeltaNetSettings,
-        build=GatedDeltaNet,
-        equation="S = α (I - β k kᵀ) S + β k vᵀ",
-        reference=Reference("YangGatedDeltaNet2025"),
-        surroundings=AROUND,
-    ),
-    gated_deltanet_signed={"signed": True},
+KIND = LayerKind(
+    name="gated-deltanet",
+    title="Gated DeltaNet",
+    settings=GatedDeltaNetSettings,
+    build=GatedDeltaNet,
+    equation="S = α (I - β k kᵀ) S + β k vᵀ",
+    reference=Reference("YangGatedDeltaNet2025"),
+    surroundings=AROUND,
+    variants={"gated-deltanet-signed": {"signed": True}},
 )

@@ -13,10 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
+from nerode.models.base import LayerKind, Surroundings
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_positive, split_heads
 from nerode.models.parts.linear_attention import Attention, LinearAttention
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +119,13 @@ def draw_xavier(module: nn.Module, *, gain: float) -> None:
                 nn.init.zeros_(part.bias)
 
 
-register(
-    Kind(
-        name="gla",
-        title="GLA",
-        settings=GlaSettings,
-        build=Gla,
-        equation="S = diag(α) S + kᵀ v, α = σ(W₂ W₁ x + b)^{1/16}",
-        reference=Reference("Yang2024Gla"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
-    ),
-    gla_signed={"signed": True},
+KIND = LayerKind(
+    name="gla",
+    title="GLA",
+    settings=GlaSettings,
+    build=Gla,
+    equation="S = diag(α) S + kᵀ v, α = σ(W₂ W₁ x + b)^{1/16}",
+    reference=Reference("Yang2024Gla"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
+    variants={"gla-signed": {"signed": True}},
 )

@@ -23,13 +23,11 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, softplus
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 _SHARPNESS = 8.0
 _SLOWEST, _FASTEST = 0.999, 0.9
@@ -203,16 +201,13 @@ class _BoundedSquareRoot(torch.autograd.Function):
         return gradient / (2 * root).clamp(min=1 / _STEEPEST)
 
 
-register(
-    Kind(
-        name="griffin",
-        title="Griffin (RG-LRU)",
-        settings=GriffinSettings,
-        build=Griffin,
-        equation="h = a ∘ h + √(1-a²) ∘ (i ∘ u)",
-        reference=Reference("De2024"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
-    ),
-    hawk={},
-    griffin_signed={"signed": True},
+KIND = LayerKind(
+    name="griffin",
+    title="Griffin (RG-LRU)",
+    settings=GriffinSettings,
+    build=Griffin,
+    equation="h = a ∘ h + √(1-a²) ∘ (i ∘ u)",
+    reference=Reference("De2024"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
+    variants={"hawk": {}, "griffin-signed": {"signed": True}},
 )

@@ -14,9 +14,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, require_features
 from nerode.models.kernels import cells, cells_reference
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +110,12 @@ class Gru(Layer):
         return self.read(x) + nn.functional.pad(outer, (0, self.outputs)), inner
 
 
-register(
-    Kind(
-        name="gru",
-        title="GRU",
-        settings=GruSettings,
-        build=Gru,
-        equation="h = (1-z) ∘ tanh(…) + z ∘ h",
-        reference=Reference("Cho2014"),
-    ),
-    gru_reset_first={"reset_after": False, "recurrent_bias": False},
+KIND = LayerKind(
+    name="gru",
+    title="GRU",
+    settings=GruSettings,
+    build=Gru,
+    equation="h = (1-z) ∘ tanh(…) + z ∘ h",
+    reference=Reference("Cho2014"),
+    variants={"gru-reset-first": {"reset_after": False, "recurrent_bias": False}},
 )

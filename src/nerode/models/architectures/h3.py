@@ -20,15 +20,13 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
 from nerode.models.parts.discretisation import Discretisation, require_steps
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.time_invariant import finite_convolution
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,14 +161,12 @@ class H3(Layer):
         return self.out(read.to(x.dtype))  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="h3",
-        title="H3",
-        settings=H3Settings,
-        build=H3,
-        equation="h = λ ∘ h + B (shift(k) vᵀ), y = q (C h), λ complex, fixed",
-        reference=Reference("Fu2023"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="gelu"),
-    ),
+KIND = LayerKind(
+    name="h3",
+    title="H3",
+    settings=H3Settings,
+    build=H3,
+    equation="h = λ ∘ h + B (shift(k) vᵀ), y = q (C h), λ complex, fixed",
+    reference=Reference("Fu2023"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="gelu"),
 )

@@ -14,10 +14,9 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.architectures.gla import draw_xavier
+from nerode.models.base import LayerKind, Norm, Surroundings, make_norm
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.linear_attention import Attention, LinearAttention
-from nerode.models.surroundings import Norm, Surroundings, make_norm
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +96,13 @@ class Hgrn2(LinearAttention):
         return self.output(self.norm(reading.flatten(-2)))  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="hgrn2",
-        title="HGRN2",
-        settings=Hgrn2Settings,
-        build=Hgrn2,
-        equation="S = diag(f) S + (1 - f)ᵀ i, f = β + (1 - β) σ(W x)",
-        reference=Reference("Qin2024"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
-    ),
-    hgrn2_signed={"signed": True},
+KIND = LayerKind(
+    name="hgrn2",
+    title="HGRN2",
+    settings=Hgrn2Settings,
+    build=Hgrn2,
+    equation="S = diag(f) S + (1 - f)ᵀ i, f = β + (1 - β) σ(W x)",
+    reference=Reference("Qin2024"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
+    variants={"hgrn2-signed": {"signed": True}},
 )

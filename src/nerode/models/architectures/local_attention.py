@@ -19,11 +19,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 _HEAD_SIZE = 128
 _SLOWEST_TURN = 10_000.0
@@ -160,14 +158,12 @@ def _softmax(scores: Tensor) -> Tensor:
     return torch.softmax(widened(scores), dim=-1).to(scores.dtype)
 
 
-register(
-    Kind(
-        name="local-attention",
-        title="Local attention of Griffin",
-        settings=LocalAttentionSettings,
-        build=LocalAttention,
-        equation="y = softmax over the last `window` positions of q·k, times v",
-        reference=Reference("De2024"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
-    )
+KIND = LayerKind(
+    name="local-attention",
+    title="Local attention of Griffin",
+    settings=LocalAttentionSettings,
+    build=LocalAttention,
+    equation="y = softmax over the last `window` positions of q·k, times v",
+    reference=Reference("De2024"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
 )

@@ -13,9 +13,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, require_features
 from nerode.models.kernels import cells, cells_reference
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +94,11 @@ class Lstm(Layer):
         return projected if self.recurrent_bias is None else projected + self.recurrent_bias
 
 
-register(
-    Kind(
-        name="lstm",
-        title="LSTM",
-        settings=LstmSettings,
-        build=Lstm,
-        equation="c = f ∘ c + i ∘ g, h = o ∘ tanh(c)",
-        reference=Reference("HochreiterSchmidhuber1997"),
-    )
+KIND = LayerKind(
+    name="lstm",
+    title="LSTM",
+    settings=LstmSettings,
+    build=Lstm,
+    equation="c = f ∘ c + i ∘ g, h = o ∘ tanh(c)",
+    reference=Reference("HochreiterSchmidhuber1997"),
 )

@@ -24,15 +24,13 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.parts.chunk_attention import attend, attend_step
 from nerode.models.parts.complex_moving_average import ComplexMovingAverage
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
 from nerode.models.parts.timestep_norm import TimestepNorm
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,14 +188,12 @@ def _state(h: Tensor, moments: list[Tensor], kept: tuple[Tensor, Tensor]) -> Sta
     return {"h": h, "count": count, "mean": mean, "variance": variance, "keys": kept[0], "values": kept[1]}
 
 
-register(
-    Kind(
-        name="megalodon",
-        title="Megalodon (CEMA)",
-        settings=MegalodonSettings,
-        build=Megalodon,
-        equation="h = (1 - αδ) e^{iθ} ∘ h + α x, then attention in chunks",
-        reference=Reference("Ma2024"),
-        surroundings=Surroundings(residual=True),
-    ),
+KIND = LayerKind(
+    name="megalodon",
+    title="Megalodon (CEMA)",
+    settings=MegalodonSettings,
+    build=Megalodon,
+    equation="h = (1 - αδ) e^{iθ} ∘ h + α x, then attention in chunks",
+    reference=Reference("Ma2024"),
+    surroundings=Surroundings(residual=True),
 )

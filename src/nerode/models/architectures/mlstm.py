@@ -26,12 +26,10 @@ from nerode.models.architectures.mlstm_cell import (
     mlstm_step,
     mlstm_transition,
 )
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,15 +249,13 @@ def _log_forget(logit: Tensor, settings: MLstmSettings) -> Tensor:
     return nn.functional.logsigmoid(logit) if settings.forget == "sigmoid" else logit
 
 
-register(
-    Kind(
-        name="mlstm",
-        title="mLSTM",
-        settings=MLstmSettings,
-        build=build_mlstm,
-        equation="C = f C + i kᵀ v, n = f n + i k, h = q C / max(|q · n|, 1)",
-        reference=Reference("Beck2024"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
-    mlstm_cell={"form": "cell"},
+KIND = LayerKind(
+    name="mlstm",
+    title="mLSTM",
+    settings=MLstmSettings,
+    build=build_mlstm,
+    equation="C = f C + i kᵀ v, n = f n + i k, h = q C / max(|q · n|, 1)",
+    reference=Reference("Beck2024"),
+    surroundings=Surroundings(norm="layer", residual=True),
+    variants={"mlstm-cell": {"form": "cell"}},
 )

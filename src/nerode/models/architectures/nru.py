@@ -17,11 +17,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, require_features
 from nerode.models.kernels import nru_reference
 from nerode.models.kernels.nru import nru
 from nerode.models.kernels.nru_reference import Heads
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +119,12 @@ class Nru(Layer):
         return h, {"h": h[:, -1], "memory": memory[:, -1]}
 
 
-register(
-    Kind(
-        name="nru",
-        title="NRU",
-        settings=NruSettings,
-        build=Nru,
-        equation="h = relu(W x + U h + V m), m = m + write - erase",
-        reference=Reference("Chandar2019"),
-    ),
-    nru_one_head={"heads": 1, "rectified": True},
+KIND = LayerKind(
+    name="nru",
+    title="NRU",
+    settings=NruSettings,
+    build=Nru,
+    equation="h = relu(W x + U h + V m), m = m + write - erase",
+    reference=Reference("Chandar2019"),
+    variants={"nru-one-head": {"heads": 1, "rectified": True}},
 )

@@ -17,13 +17,11 @@ from torch import Tensor, nn
 
 from nerode.core import Reference
 from nerode.models.architectures.mlstm_cell import stabilisers
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,14 +132,12 @@ class Rwkv4(Layer):
         return (past * top + now * v) / (past * bottom + now)
 
 
-register(
-    Kind(
-        name="rwkv-4",
-        title="RWKV-4",
-        settings=Rwkv4Settings,
-        build=Rwkv4,
-        equation="a = e^{-w} a + e^k v, b = e^{-w} b + e^k, o = (a + e^{u+k} v) / (b + e^{u+k})",
-        reference=Reference("Peng2023Rwkv4"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
+KIND = LayerKind(
+    name="rwkv-4",
+    title="RWKV-4",
+    settings=Rwkv4Settings,
+    build=Rwkv4,
+    equation="a = e^{-w} a + e^k v, b = e^{-w} b + e^k, o = (a + e^{u+k} v) / (b + e^{u+k})",
+    reference=Reference("Peng2023Rwkv4"),
+    surroundings=Surroundings(norm="layer", residual=True),
 )

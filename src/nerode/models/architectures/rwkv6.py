@@ -16,14 +16,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.parts.linear_attention import Attention
 from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 MIXTURES = ("decay", "key", "value", "receptance", "gate")
 """What is read from a mixture of its own, in the order of the rows of `mix`."""
@@ -173,15 +171,13 @@ class Rwkv6(Layer):
             nn.init.orthogonal_(layer.weight, gain=0.1 * gain if layer in (self.key, self.gate) else gain)
 
 
-register(
-    Kind(
-        name="rwkv-6",
-        title="RWKV-6",
-        settings=Rwkv6Settings,
-        build=Rwkv6,
-        equation="S = diag(w) S + kᵀ v, w = exp(-exp(d)), d read from x and the x before it",
-        reference=Reference("Peng2024Rwkv6"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
-    rwkv_6_signed={"signed": True},
+KIND = LayerKind(
+    name="rwkv-6",
+    title="RWKV-6",
+    settings=Rwkv6Settings,
+    build=Rwkv6,
+    equation="S = diag(w) S + kᵀ v, w = exp(-exp(d)), d read from x and the x before it",
+    reference=Reference("Peng2024Rwkv6"),
+    surroundings=Surroundings(norm="layer", residual=True),
+    variants={"rwkv-6-signed": {"signed": True}},
 )

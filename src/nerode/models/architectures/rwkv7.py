@@ -19,12 +19,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.erase_scan import erase_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DenseTransition
-from nerode.models.zoo import Kind, register
 
 FASTEST = math.exp(-0.5)
 """The rate of the fastest decay: w lies between exp(-0.607) = 0.545 and 1."""
@@ -235,14 +233,12 @@ def published_rank(size: float, inputs: int) -> int:
     return min(inputs, max(32, 32 * round(size / 32)))
 
 
-register(
-    Kind(
-        name="rwkv-7",
-        title="RWKV-7",
-        settings=Rwkv7Settings,
-        build=Rwkv7,
-        equation="S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k",
-        reference=Reference("Peng2025Rwkv7"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu", expansion=4.0),
-    ),
+KIND = LayerKind(
+    name="rwkv-7",
+    title="RWKV-7",
+    settings=Rwkv7Settings,
+    build=Rwkv7,
+    equation="S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k",
+    reference=Reference("Peng2025Rwkv7"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu", expansion=4.0),
 )

@@ -13,11 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.token_shift import Depth, before, ramp
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +75,12 @@ class RwkvChannelMix(Layer):
         return torch.mul(torch.sigmoid(self.receptance(for_receptance)), self.value(hidden))
 
 
-register(
-    Kind(
-        name="rwkv-channel-mix",
-        title="RWKV channel mixing",
-        settings=RwkvChannelMixSettings,
-        build=RwkvChannelMix,
-        equation="y = σ(W_r x') ∘ W_v relu(W_k x'')², x' and x'' mixtures of x and the x before it",
-        reference=Reference("Peng2023Rwkv4"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
+KIND = LayerKind(
+    name="rwkv-channel-mix",
+    title="RWKV channel mixing",
+    settings=RwkvChannelMixSettings,
+    build=RwkvChannelMix,
+    equation="y = σ(W_r x') ∘ W_v relu(W_k x'')², x' and x'' mixtures of x and the x before it",
+    reference=Reference("Peng2023Rwkv4"),
+    surroundings=Surroundings(norm="layer", residual=True),
 )

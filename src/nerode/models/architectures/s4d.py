@@ -14,14 +14,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
 from nerode.models.parts.discretisation import Discretisation, require_steps
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.readout import Mixing, Readout
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +113,13 @@ class S4d(Layer):
         return self.readout(y)  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="s4d",
-        title="S4D",
-        settings=S4dSettings,
-        build=S4d,
-        equation="h = e^{Δλ} ∘ h + (e^{Δλ} - 1)/λ ∘ B x, λ complex, fixed",
-        reference=Reference("GuGuptaGoelRe2022"),
-        surroundings=Surroundings(norm="layer", position="post", residual=True),
-    ),
-    s4d_inv={"rates": "inv"},
-    s4d_legs={"rates": "legs"},
+KIND = LayerKind(
+    name="s4d",
+    title="S4D",
+    settings=S4dSettings,
+    build=S4d,
+    equation="h = e^{Δλ} ∘ h + (e^{Δλ} - 1)/λ ∘ B x, λ complex, fixed",
+    reference=Reference("GuGuptaGoelRe2022"),
+    surroundings=Surroundings(norm="layer", position="post", residual=True),
+    variants={"s4d-inv": {"rates": "inv"}, "s4d-legs": {"rates": "legs"}},
 )

@@ -17,12 +17,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.slstm import slstm
 from nerode.models.kernels.slstm_reference import slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,15 +173,13 @@ def forget_biases(size: int, place: float) -> Float[Tensor, " size"]:
     return 5 - 12 * along ** (0.3 + 1.3 * place)
 
 
-register(
-    Kind(
-        name="slstm",
-        title="sLSTM",
-        settings=SlstmSettings,
-        build=Slstm,
-        equation="c = f c + i z, n = f n + i, h = o ∘ c/n, gates read h",
-        reference=Reference("Beck2024"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
-    ),
-    slstm_block={"headwise": True, "convolution": 4, "group_norm": True},
+KIND = LayerKind(
+    name="slstm",
+    title="sLSTM",
+    settings=SlstmSettings,
+    build=Slstm,
+    equation="c = f c + i z, n = f n + i, h = o ∘ c/n, gates read h",
+    reference=Reference("Beck2024"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
+    variants={"slstm-block": {"headwise": True, "convolution": 4, "group_norm": True}},
 )

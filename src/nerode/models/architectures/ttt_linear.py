@@ -19,13 +19,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.relative_positions import turn_pairs
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import HouseholderTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,14 +269,12 @@ def turned(x: Float[Tensor, "batch heads time width"], places: Tensor) -> Tensor
     return turn_pairs(x, angles if places.ndim == 1 else angles[:, None])
 
 
-register(
-    Kind(
-        name="ttt-linear",
-        title="TTT-Linear",
-        settings=TttSettings,
-        build=TttLinear,
-        equation="W = W - η ∇ ½|f(k; W) - v|², f(x) = x + norm(x W)",
-        reference=Reference("SunTtt2024"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
-    ),
+KIND = LayerKind(
+    name="ttt-linear",
+    title="TTT-Linear",
+    settings=TttSettings,
+    build=TttLinear,
+    equation="W = W - η ∇ ½|f(k; W) - v|², f(x) = x + norm(x W)",
+    reference=Reference("SunTtt2024"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
 )

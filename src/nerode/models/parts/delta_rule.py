@@ -19,12 +19,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import Layer, State, Surroundings, require_features
 from nerode.models.kernels.delta_scan import delta_scan
 from nerode.models.parts.decay_gate import DecayGate
 from nerode.models.parts.precision import widened
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import HouseholderTransition
 
 SHORTEST_KEY = 1e-3

@@ -1,4 +1,4 @@
-"""Is a module right at every length, in the float format that it runs in?
+"""Certificates for modules in the float format that they run in.
 
 The search goes in batches; what it finds is then replayed by `recheck`, one word at a time where that takes
 not too long. Where batches round differently from single words, single words are what counts.
@@ -27,11 +27,10 @@ from nerode.proofs.certificate import (
     language_claim,
 )
 from nerode.proofs.checker_problem import Failure
-from nerode.proofs.floats.arithmetic import describe_arithmetic, fingerprint
-from nerode.proofs.floats.bits import from_rows, layout_of, to_rows
 from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
+from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
 from nerode.proofs.floats.recheck import METHOD, limits, recheck
-from nerode.proofs.floats.runner import Decode, Runner, StepModule, make_runner
+from nerode.proofs.floats.runner import Decode, Runner, StepModule, from_rows, layout_of, make_runner, to_rows
 
 Json = Any
 
@@ -47,7 +46,7 @@ REPLAY_SHARE = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class FloatVerdict:
-    """What was found about a module in one dtype.
+    """The findings about a module in one dtype.
 
     Attributes:
         runner: the module and how it is read.
@@ -161,7 +160,7 @@ def _confirm(
 def _confirm_apart(
     runner: Runner, language: Language, found: Exploration, network: str | None, budget: Budget
 ) -> tuple[Exploration, Certificate | Failure | BudgetExceeded]:
-    """Where single words differ from batches: what is shown of single words, or else of batches alone.
+    """Certify batch size 1 where batching changes the bits; fall back to batches alone.
 
     Single words are slow; batches alone are proved only if they close and single words do not in the time.
     """

@@ -30,8 +30,7 @@ from nerode.core import Budget, InputError
 from nerode.languages import Language, Legal, language_hash
 from nerode.proofs.certificate import VALID_PREFIXES, Certificate, Claim, language_claim
 from nerode.proofs.checker_problem import Failure, agrees, refuse_unless_implied, refute
-from nerode.proofs.floats.arithmetic import fingerprint
-from nerode.proofs.floats.recheck_listing import Listed, read_listing
+from nerode.proofs.floats.listing import Listed, fingerprint, read_listing
 
 METHOD = "bit-closure"
 
@@ -49,7 +48,7 @@ _FORMATS = {
 
 
 class Stepping(Protocol):
-    """What is replayed."""
+    """The interface of a module that is replayed."""
 
     def initial_state(self, batch: int) -> dict[str, Tensor]:
         """Returns the state before the first letter."""
@@ -252,9 +251,9 @@ def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | Non
                 for row, bits in enumerate(_bits(state, batch)):
                     if bits != listed.states[numbers[row]]:
                         name = language.alphabet.symbols[letters[row]]
-                        came = before[row]
-                        what = f"a run comes by {name!r} from the state {came} to other bits than a replay"
-                        return Failure(what=what, entry=f"evidence.{METHOD}.moves[{came}]")
+                        source = before[row]
+                        what = f"a run comes by {name!r} from the state {source} to other bits than a replay"
+                        return Failure(what=what, entry=f"evidence.{METHOD}.moves[{source}]")
     return None
 
 
@@ -288,20 +287,20 @@ def _bits(state: dict[str, Tensor], batch: int) -> list[bytes]:
 
 
 def _holds_nan(state: dict[str, Tensor]) -> bool:
-    """Whether a number of a state is not one: of a NaN several bit patterns may stand for the same."""
+    """Whether the state has a NaN; NaNs have several bit patterns, so bits could not be compared."""
     return any(bool(tensor.isnan().any()) for tensor in state.values())
 
 
 def _word(listed: Listed, state: int) -> tuple[int, ...]:
     """A shortest word that leads to a state, by the listed moves."""
-    came: dict[int, tuple[int, int]] = {}
+    predecessor: dict[int, tuple[int, int]] = {}
     for i, row in enumerate(listed.moves):
         for letter, target in enumerate(row):
             if target > 0:
-                came.setdefault(target, (i, letter))
+                predecessor.setdefault(target, (i, letter))
     word = []
     while state:
-        state, letter = came[state]
+        state, letter = predecessor[state]
         word.append(letter)
     return tuple(reversed(word))
 

@@ -17,7 +17,7 @@ from nerode.reproduce.measuring.theory import theory_of
 from nerode.reproduce.records import Cell, Finding, Lengths, Line, Paper, Table
 from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
 from nerode.tasks import build_task
-from nerode.training import TRAINING, describe_environment, merge, run_key
+from nerode.training import TRAINING, describe_environment, make_spec, merge, run_key
 
 OnLine = Callable[[str], None]
 """Is called with one line per run that ended."""
@@ -30,8 +30,7 @@ def specs_of(line: Line, seeds: Sequence[int]) -> list[TrainSpec]:
     first = make_spec(line.cpu)
     lengths = lengths_to_test(build_task(first.task), readings_of(line))
     return [
-        make_spec(merge(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
-        for seed in seeds
+        make_spec(merge(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}})) for seed in seeds
     ]
 
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid, normalize
 
-from nerode.models.audit.peer import PEERS, Builder, Pair, Peer
-from nerode.models.audit.peers.mamba_weights import STATES, WIDTH, pair_mamba
+from nerode.models.audit.peer import Pair, PairBuilder, Peer
+from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
 from nerode.models.kernels import matrix_scan_reference
 
 HEADS, SIZE = 2, 16
@@ -89,29 +89,28 @@ def _heads(x: Tensor) -> tuple[Tensor, ...]:
     return x.reshape(*x.shape[:2], 4, HEADS, SIZE).unbind(2)
 
 
-def _add(name: str, library: str, module: str, layer: str, ours: str, build: Builder) -> None:
-    PEERS.add(
-        name,
-        Peer(
-            name=name,
-            library=library,
-            module=module,
-            layer=layer,
-            ours=ours,
-            build=build,
-            cuda=True,
-            note=UNMEASURED,
-        ),
+def _row(name: str, library: str, module: str, layer: str, ours: str, build: PairBuilder) -> Peer:
+    return Peer(
+        name=name,
+        library=library,
+        module=module,
+        layer=layer,
+        ours=ours,
+        build=build,
+        cuda=True,
+        note=UNMEASURED,
     )
 
 
-_add("mamba-ssm", "mamba-ssm", "mamba_ssm", "mamba_ssm.Mamba", "mamba", pair_mamba_ssm)
-_add("fla-gla", "flash-linear-attention", "fla", "fla.ops.gla.chunk_gla", "gla", pair_gla)
-_add(
-    "fla-delta-rule",
-    "flash-linear-attention",
-    "fla",
-    "fla.ops.delta_rule: chunks in 16 bits, fused recurrence in 32",
-    "deltanet",
-    pair_delta_rule,
+PEERS = (
+    _row("mamba-ssm", "mamba-ssm", "mamba_ssm", "mamba_ssm.Mamba", "mamba", pair_mamba_ssm),
+    _row("fla-gla", "flash-linear-attention", "fla", "fla.ops.gla.chunk_gla", "gla", pair_gla),
+    _row(
+        "fla-delta-rule",
+        "flash-linear-attention",
+        "fla",
+        "fla.ops.delta_rule: chunks in 16 bits, fused recurrence in 32",
+        "deltanet",
+        pair_delta_rule,
+    ),
 )

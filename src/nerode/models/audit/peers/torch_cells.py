@@ -7,8 +7,7 @@ from torch import nn
 
 from nerode.models.architectures.gru import Gru, GruSettings
 from nerode.models.architectures.lstm import Lstm, LstmSettings
-from nerode.models.audit.matching import give_weights, match_weights
-from nerode.models.audit.peer import PEERS, Pair, Peer
+from nerode.models.audit.peer import Pair, Peer, give_weights, match_weights
 from nerode.models.base import Layer
 
 INPUTS, HIDDEN = 5, 7
@@ -40,15 +39,14 @@ def _pair(ours: Layer, theirs: nn.Module, dtype: torch.dtype) -> Pair:
     return Pair(ours=ours, theirs=theirs, matches=matches, inputs=INPUTS)
 
 
-for _cell, _build in (("lstm", pair_lstm), ("gru", pair_gru)):
-    PEERS.add(
-        f"torch-{_cell}",
-        Peer(
-            name=f"torch-{_cell}",
-            library="torch",
-            module="torch",
-            layer=f"torch.nn.{_cell.upper()}",
-            ours=_cell,
-            build=_build,
-        ),
+PEERS = tuple(
+    Peer(
+        name=f"torch-{cell}",
+        library="torch",
+        module="torch",
+        layer=f"torch.nn.{cell.upper()}",
+        ours=cell,
+        build=build,
     )
+    for cell, build in (("lstm", pair_lstm), ("gru", pair_gru))
+)

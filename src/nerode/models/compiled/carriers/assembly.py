@@ -10,13 +10,12 @@ import torch
 from torch import nn
 
 from nerode.core import InputError
-from nerode.models.base import Layer
+from nerode.models.base import Block, Layer, Surroundings
 from nerode.models.compiled.carriers.forms import Form, matrix
 from nerode.models.compiled.carriers.heads import make_head
 from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_table
 from nerode.models.compiled.numbers import DTYPES, Converter
 from nerode.models.model import Model, ModelConfig, build_model
-from nerode.models.surroundings import Block, Surroundings
 from nerode.models.zoo import LayerConfig
 
 

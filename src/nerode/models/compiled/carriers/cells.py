@@ -14,7 +14,7 @@ from nerode.models.architectures.slstm import Slstm
 from nerode.models.base import Layer
 from nerode.models.compiled.carriers.forms import Form, compose
 from nerode.models.compiled.carriers.one_layer import CellCarrier, Sources
-from nerode.network import Affine, Elman as ExactElman, GatedCell, Layer as ExactLayer, Row
+from nerode.network import Affine, GatedCell, Layer as ExactLayer, Row, Squashed
 
 _SATURATED = 1000.0
 
@@ -25,14 +25,14 @@ class ElmanCarrier(CellCarrier):
     def settings(self, layer: ExactLayer) -> dict[str, Any]:
         """Returns the number of units and the activation."""
         record = layer.recurrence
-        if not isinstance(record, ExactElman) or record.activation not in ("tanh", "relu"):
+        if not isinstance(record, Squashed) or record.activation not in ("tanh", "relu"):
             raise NotCompilable(self.architecture, [f"layer {layer.name} is not an Elman layer of the zoo"])
         return {"hidden": layer.width, "activation": record.activation, "learned_start": True}
 
     def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights."""
         assert isinstance(module, Elman)
-        assert isinstance(layer.recurrence, ExactElman)
+        assert isinstance(layer.recurrence, Squashed)
         assert module.start is not None
         rows, recurrent = split_update(layer.recurrence.update, sources.seen)
         sources.set_rows(module.read.weight, module.read.bias, rows)

@@ -19,7 +19,7 @@ from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import read_registers
-from nerode.network import Diagonal
+from nerode.network import Gated
 
 
 class ComplexDiagonalCarrier(Carrier):
@@ -64,7 +64,7 @@ class ComplexDiagonalCarrier(Carrier):
         assert block.layer is not None
         assert layer.radius is not None
         record = block.layer.recurrence
-        if not isinstance(record, Diagonal):
+        if not isinstance(record, Gated):
             raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {record.kind}"])
         gates, writes = compose(record.gate, block.seen), compose(record.write, block.seen)
         for i, (gate, write) in enumerate(zip(gates, writes, strict=True)):

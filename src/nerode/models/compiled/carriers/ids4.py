@@ -13,7 +13,7 @@ from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, Form, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.network import Diagonal, LetterMatrices, Row, TimeInvariant
+from nerode.network import Fixed, Gated, LetterMatrices, Row
 
 
 class Ids4Carrier(Carrier):
@@ -37,10 +37,10 @@ class Ids4Carrier(Carrier):
                     set_matrix(layer.A[place], matrix)
                 for place, write in zip(block.letters, record.writes, strict=True):
                     layer.B.weight[:, place] = numbers(write)
-            case TimeInvariant():
+            case Fixed():
                 set_matrix(layer.A[ONE], record.matrix)
                 set_rows(layer.B, compose(record.write, block.seen))
-            case Diagonal() if not block.layer.complex_state:
+            case Gated() if not block.layer.complex_state:
                 set_gates(layer.A, compose(record.gate, block.seen))
                 set_rows(layer.B, compose(record.write, block.seen))
             case _:

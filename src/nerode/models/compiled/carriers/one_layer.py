@@ -14,13 +14,12 @@ import torch
 from torch import nn
 
 from nerode.core import NotCompilable, to_float
-from nerode.models.base import Layer
+from nerode.models.base import Layer, Surroundings
 from nerode.models.compiled.carriers.assembly import finish
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.heads import make_head
 from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_table, plan_stream
 from nerode.models.model import Model, ModelConfig, build_model
-from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig
 from nerode.network import Layer as ExactLayer, Network
 
