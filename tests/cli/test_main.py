@@ -16,10 +16,10 @@ from tests.cli.runner import run
 
 
 def test_control_c_is_not_a_negative_answer(monkeypatch):
-    def stop(*arguments):
+    def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(nerode.cli.check, "algebra_profile", stop)
+    monkeypatch.setattr(nerode.cli.check, "check_language", stop)
     outcome = run("check", "parity")
     assert outcome.code == STOPPED
     assert outcome.err.strip() == "nerode: stopped"
@@ -55,7 +55,7 @@ def test_a_full_disk_is_one_message(monkeypatch):
         def print(self, *parts):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("nerode.report.terminal.make_console", Full)
+    monkeypatch.setattr("nerode.report.terminal.verdicts.make_console", Full)
     outcome = run("languages")
     assert outcome.code == 2
     assert outcome.err == "nerode: cannot write: No space left on device\n"

@@ -11,17 +11,15 @@ from nerode.core import InputError, write_atomically
 from nerode.records import Outline, RunStore, list_runs, prune as prune_store, read_result, removable
 from nerode.report import (
     LIST_HEADINGS,
-    MEASURES,
     axes_table,
-    group_runs,
     list_row,
     make_console,
     name_table,
     plain_columns,
-    read_run_files,
     results_table,
     run_item,
 )
+from nerode.study import MEASURES, group_runs, read_run_files
 from nerode.sweeps import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))

@@ -13,7 +13,8 @@ import click
 
 from nerode.core import InputError
 from nerode.records import RunStore, read_result
-from nerode.report import MEASURES, RESULT_KEYS, make_console, results_table, run_item
+from nerode.report import RESULT_KEYS, make_console, results_table, run_item
+from nerode.study import MEASURES
 from nerode.sweeps import read_sweep
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import click
 from nerode.cli.options import budget_options, make_budget
 from nerode.core import DTYPES, Budget, InputError, UnknownName
 from nerode.proofs import (
-    CERTIFICATE as POLISH_FILE,
     CERTIFICATE_FILE,
+    POLISH_FILE,
     CheckResult,
     Failure,
     check_folder,

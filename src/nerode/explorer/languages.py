@@ -7,21 +7,19 @@ from typing import Any
 from nerode.explorer.eggs import eggs_to_json
 from nerode.explorer.orders import LanguageOrder
 from nerode.explorer.reading import read_language, request_budget
-from nerode.explorer.words import example_word
 from nerode.languages import Dfa
 from nerode.report import (
     Bibliography,
     Diagram,
-    Study,
     environment,
     families,
     family_title,
     sense_title,
     sentence,
-    study_language,
     view_language,
     visible,
 )
+from nerode.study import Study, example_word, study_language
 from nerode.verdict import ARCHITECTURES, Sense, State
 
 
@@ -30,7 +28,7 @@ def describe(order: LanguageOrder) -> dict[str, Any]:
     language = read_language(order.language)
     study = study_language(language, task=order.task, dtype=order.dtype, budget=request_budget())
     bibliography = Bibliography()
-    view = view_language(language, study.profile, bibliography, dfa=study.automaton, eggboxes=study.eggboxes)
+    view = view_language(study, bibliography)
     sense = Sense(order.sense)
     parts = environment().get_template("parts.html.j2").module
     about = environment().get_template("language.html.j2").module

@@ -54,20 +54,20 @@ class CellResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TheorySummary:
-    """The verdict on the architecture and language of a line, in short.
+class VerdictSummary:
+    """A verdict in short.
 
     Attributes:
-        status: "yes", "no" or "open": whether it can be correct at every length, at finite precision.
-        robust: the same under noise at every step.
-        reason: of the first.
-        reference: of the first; empty if it is open.
+        status: "yes", "no" or "open": whether it can be correct at every length.
+        reason: in one sentence.
+        reference: the work behind it; empty if it is open.
+        robust: the same under noise at every step; empty if it was not asked.
     """
 
     status: str
-    robust: str
     reason: str
-    reference: str
+    reference: str = ""
+    robust: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class LineResult:
     model: str
     kind: str
     cells: tuple[CellResult, ...]
-    theory: TheorySummary | None
+    theory: VerdictSummary | None
     seeds: tuple[int, ...] = ()
     diverged: tuple[int, ...] = ()
     failed: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from torch import nn
 from nerode.core import InputError
 from nerode.models.architectures.attention import QUERIES_AT_ONCE, Attention, AttentionSettings
 from nerode.models.base import Block, Surroundings
-from nerode.models.parts.relative_positions import alibi_slopes, rotate
+from nerode.models.parts.attention import alibi_slopes, rotate
 from nerode.models.zoo import LayerConfig
 
 

@@ -21,9 +21,9 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from nerode.core import InputError, Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.parts.attention import alibi_slopes, rotate
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
-from nerode.models.parts.relative_positions import alibi_slopes, rotate
 
 QUERIES_AT_ONCE = 512
 """Bounds the memory for scores: this many rows of them at a time."""

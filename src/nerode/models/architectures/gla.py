@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from nerode.core import Reference
 from nerode.models.base import LayerKind, Surroundings
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_positive, split_heads
-from nerode.models.parts.linear_attention import Attention, LinearAttention
+from nerode.models.parts.linear_attention import Attention, LinearAttention, draw_xavier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +108,6 @@ class Gla(LinearAttention):
         if self.output_gate is not None:
             y = nn.functional.silu(self.output_gate(x)) * y
         return self.output(y)  # type: ignore[no-any-return]
-
-
-def draw_xavier(module: nn.Module, *, gain: float) -> None:
-    """Draws the weights of all linear maps of a module by Xavier's uniform rule; their biases become zero."""
-    for part in module.modules():
-        if isinstance(part, nn.Linear):
-            nn.init.xavier_uniform_(part.weight, gain=gain)
-            if part.bias is not None:
-                nn.init.zeros_(part.bias)
 
 
 KIND = LayerKind(

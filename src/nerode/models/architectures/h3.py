@@ -21,10 +21,9 @@ from torch.nn.functional import pad
 
 from nerode.core import InputError, Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.parts.discretisation import Discretisation, require_steps
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
 from nerode.models.transitions import DiagonalTransition
 

@@ -13,10 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.architectures.gla import draw_xavier
 from nerode.models.base import LayerKind, Norm, Surroundings, make_norm
 from nerode.models.parts.heads import require_positive, split_heads
-from nerode.models.parts.linear_attention import Attention, LinearAttention
+from nerode.models.parts.linear_attention import Attention, LinearAttention, draw_xavier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from nerode.core import InputError, Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import Mixing, Readout
 from nerode.models.transitions import DiagonalTransition
 
 

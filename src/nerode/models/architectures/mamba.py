@@ -25,7 +25,7 @@ from nerode.core import InputError, Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.selective_scan import selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.parts.step_sizes import StepSizes
+from nerode.models.parts.state_space import StepSizes
 from nerode.models.transitions import DiagonalTransition
 
 

@@ -25,7 +25,7 @@ from nerode.models.base import Layer, LayerKind, State, Surroundings, require_fe
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.parts.step_sizes import StepSizes
+from nerode.models.parts.state_space import StepSizes
 from nerode.models.transitions import DiagonalTransition
 
 _EPSILON = 1e-5

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from nerode.core import InputError, Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_divisible, require_positive, split_heads
-from nerode.models.parts.relative_positions import turn_pairs
 from nerode.models.transitions import DenseTransition
 
 

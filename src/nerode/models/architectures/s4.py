@@ -25,11 +25,15 @@ from torch import Tensor, nn
 
 from nerode.core import Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.parts.diagonal_ssm import require_even
-from nerode.models.parts.discretisation import draw_log_steps, require_steps
-from nerode.models.parts.hippo import legendre_normal_form
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import (
+    Mixing,
+    Readout,
+    draw_log_steps,
+    legendre_normal_form,
+    require_even,
+    require_steps,
+)
 from nerode.models.parts.time_invariant import dense_system
 from nerode.models.transitions import DenseTransition
 

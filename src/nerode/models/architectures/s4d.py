@@ -15,10 +15,16 @@ from torch import Tensor, nn
 
 from nerode.core import Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.parts.discretisation import Discretisation, require_steps
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import (
+    DiagonalSsm,
+    Discretisation,
+    Mixing,
+    Rates,
+    Readout,
+    require_even,
+    require_steps,
+)
 from nerode.models.transitions import DiagonalTransition
 
 

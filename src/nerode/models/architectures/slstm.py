@@ -18,8 +18,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.kernels.slstm import slstm
-from nerode.models.kernels.slstm_reference import slstm_step
+from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import Layer, LayerKind, State, require_features
-from nerode.models.parts.dense_states import dense_states
+from nerode.models.parts.dense import dense_states
 from nerode.models.parts.precision import widened
 from nerode.models.transitions import DenseTransition
 

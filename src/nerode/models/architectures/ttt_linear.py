@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
-from nerode.models.parts.relative_positions import turn_pairs
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.transitions import HouseholderTransition
 

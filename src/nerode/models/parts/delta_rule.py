@@ -11,6 +11,7 @@ format. Everything around the rule can be switched off, for networks whose weigh
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -21,10 +22,32 @@ from torch import Tensor, nn
 from nerode.core import InputError
 from nerode.models.base import Layer, State, Surroundings, require_features
 from nerode.models.kernels.delta_scan import delta_scan
-from nerode.models.parts.decay_gate import DecayGate
 from nerode.models.parts.precision import widened
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.transitions import HouseholderTransition
+
+
+class DecayGate(nn.Module):
+    """α = exp(-e^a softplus(W x + b)), one a and one b for each head.
+
+    e^a is drawn uniformly from [1, 16], softplus(b) log-uniformly from [0.001, 0.1], as in Mamba-2. (Gated
+    DeltaNet's own code draws e^a from [0, 16], where a has no lower bound.)
+
+    Implements: [DaoGu2024]
+    """
+
+    def __init__(self, inputs: int, heads: int) -> None:
+        super().__init__()
+        self.read = nn.Linear(inputs, heads, bias=False)
+        self.log_rate = nn.Parameter(torch.empty(heads).uniform_(1, 16).log())
+        step = torch.exp(torch.empty(heads).uniform_(math.log(0.001), math.log(0.1)))
+        self.bias = nn.Parameter(step + torch.log(-torch.expm1(-step)))
+
+    def forward(self, x: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch heads"]:
+        """Returns α of each position."""
+        step = nn.functional.softplus(self.read(x) + self.bias)
+        return torch.exp(-self.log_rate.exp() * step)
+
 
 SHORTEST_KEY = 1e-3
 """Keys shorter than this fade: the published 1e-6 under the root."""

@@ -97,3 +97,12 @@ class LinearAttention(Layer):
     ) -> DiagonalTransition:
         """Returns the decay of each row of S."""
         return DiagonalTransition(state="S", gate=self.attend(x).decay[..., None])
+
+
+def draw_xavier(module: nn.Module, *, gain: float) -> None:
+    """Draws the weights of all linear maps of a module by Xavier's uniform rule; their biases become zero."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.xavier_uniform_(part.weight, gain=gain)
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)

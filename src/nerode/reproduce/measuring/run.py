@@ -13,8 +13,8 @@ from nerode.reproduce.agreement import RULE, compare
 from nerode.reproduce.measuring.compiled import measure_compiled
 from nerode.reproduce.measuring.polished import polished_lines
 from nerode.reproduce.measuring.readings import lengths_to_test, read_value, readings_of
-from nerode.reproduce.measuring.theory import theory_of
 from nerode.reproduce.records import Cell, Finding, Lengths, Line, Paper, Table
+from nerode.study import summarise_verdict
 from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
 from nerode.tasks import build_task
 from nerode.training import TRAINING, describe_environment, make_spec, merge, run_key
@@ -153,7 +153,7 @@ def _trained_line(
         model=line.model,
         kind="trained",
         cells=compared(table, line.cells, values),
-        theory=theory_of(line.language, line.architecture),
+        theory=summarise_verdict(line.language, line.architecture),
         seeds=tuple(record.complete.run.seed for record in found),
         diverged=tuple(r.complete.run.seed for r in found if r.divergence is not None),
         failed=tuple(f"seed {s.run.seed}: {failures[run_key(s)]}" for s in specs if run_key(s) in failures),
@@ -184,7 +184,7 @@ def _compiled_line(table: Table, line: Line) -> LineResult:
         model=line.model,
         kind="compiled",
         cells=compared(table, line.cells, measured.values),
-        theory=theory_of(line.language, line.architecture),
+        theory=summarise_verdict(line.language, line.architecture),
         cpu_seconds=measured.cpu_seconds,
         parameters=measured.parameters,
         claims=measured.claims,

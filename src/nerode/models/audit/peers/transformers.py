@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from nerode.models.architectures.griffin import Griffin, GriffinSettings
 from nerode.models.architectures.mamba2 import Mamba2, Mamba2Settings
-from nerode.models.architectures.mlstm_cell import Gates, initial_memory, mlstm_scan
+from nerode.models.architectures.mlstm import Gates, initial_memory, mlstm_scan
 from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
 from nerode.models.audit.peer import Match, Pair, PairBuilder, Peer, give_weights, match_weights, shake
 from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
