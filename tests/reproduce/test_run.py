@@ -113,16 +113,14 @@ def test_a_compiler_out_of_time_is_a_result(monkeypatch):
     def out_of_time(*_):
         raise BudgetExceeded("seconds", 60.0)
 
-    monkeypatch.setattr("nerode.reproduce.measuring.compiled.compile_language", out_of_time)
+    monkeypatch.setattr("nerode.study.networks.compile_language", out_of_time)
     measured = measure_compiled(compiled())
     assert measured.values == ((),)
     assert "budget of 60.0 seconds is used up" in " ".join(measured.problems)
 
 
 def test_what_was_not_proved_is_said(monkeypatch):
-    monkeypatch.setattr(
-        "nerode.reproduce.measuring.compiled.certify", lambda *_, **__: Unproved(reason="too hard")
-    )
+    monkeypatch.setattr("nerode.study.networks.certify", lambda *_, **__: Unproved(reason="too hard"))
     measured = measure_compiled(compiled())
     assert measured.values == ((1.0,),)
     assert measured.claims == ()
