@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from nerode.conformance import CHECKS, ModelUnderTest
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.zoo import LayerConfig, all_members
 from nerode.verdict import ARCHITECTURES, Gates, Recurrence, Transition
 
@@ -32,7 +32,7 @@ def subject(name: str) -> ModelUnderTest:
     )
 
 
-def stirred(layer: Layer) -> Layer:
+def stirred(layer: SequenceLayer) -> SequenceLayer:
     """The layer with noise on every weight: a map that begins at zero would hide what stands before it.
 
     With much more noise, recurrences without a bound (IDS4, NRU) overflow float16 or grow past any digits.

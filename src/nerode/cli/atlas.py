@@ -37,25 +37,28 @@ from nerode.verdict import Sense, Status
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("atlas.html"),
     show_default=True,
-    help="The HTML file.",
+    help="HTML file to write.",
 )
-@click.option("--suite", metavar="TAG", help="Only the languages of one published suite.")
-@click.option("--only", metavar="NAME,…", help="Only these languages.")
+@click.option("--suite", metavar="TAG", help="List only the languages of one published suite.")
+@click.option("--only", metavar="NAME,…", help="Show only these languages.")
 @click.option(
     "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Processes to use.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Number of processes.")
 @click.option(
     "--experiments",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("experiments"),
     show_default=True,
-    help="Tables of experiments, for what training found.",
+    help="Folder of tables of experiments: results of training.",
 )
 @click.option(
-    "--runs", type=click.Path(file_okay=False, path_type=Path), multiple=True, help="Your own runs, likewise."
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    multiple=True,
+    help="Folder of your own runs, shown in the same way.",
 )
-@click.option("--fresh", is_flag=True, help="Compute everything, whatever earlier runs have kept.")
+@click.option("--fresh", is_flag=True, help="Compute everything again, without the cache.")
 @sense_option
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON instead of the path.")

@@ -19,23 +19,29 @@ EXPERIMENTS = Path("experiments")
 
 @click.command()
 @click.argument("asked", metavar="[PAPER[:TABLE]]…", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="All papers.")
+@click.option("--all", "everything", is_flag=True, help="Reproduce all papers.")
 @click.option(
     "--scale",
     type=click.Choice(["cpu", "paper"]),
     default="cpu",
     show_default=True,
-    help="What runs here, or a sweep file of what was published.",
+    help="cpu runs a smaller version here; paper writes a sweep file of the published configuration.",
 )
-@click.option("--seeds", type=click.IntRange(1, 1000), help="How many; what each line says by default.")
-@click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Runs at once.")
-@click.option("--done", is_flag=True, help="Run nothing; take the runs that are in --out.")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="Number of seeds; that of each line by default.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Number of runs at the same time.",
+)
+@click.option("--done", is_flag=True, help="Run nothing; use the runs that are in --out.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("runs/reproduce"),
     show_default=True,
-    help="Where the folders of runs are; a run that is there is not made again.",
+    help="Folder of the runs; a run that is there is not repeated.",
 )
 @click.option(
     "--keep",
@@ -43,9 +49,9 @@ EXPERIMENTS = Path("experiments")
     help="Also write each table as JSON and Markdown into this folder of experiments.",
 )
 @click.option(
-    "--table", "claims", is_flag=True, help="The table of claims of the kept results; runs nothing."
+    "--table", "claims", is_flag=True, help="Print the table of claims of the kept results, and run nothing."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a table and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table, one per line.")
 def reproduce(
     asked: Sequence[str],
     everything: bool,
@@ -160,7 +166,7 @@ def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: b
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a table and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table, one per line.")
 def papers(as_json: bool) -> None:
     """List the papers and their tables that can be reproduced."""
     from nerode.reproduce import PAPERS

@@ -28,7 +28,7 @@ EXECUTORS = ("local", "ray", "slurm")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the folders of runs are; runs/ and the name of the file by default.",
+    help="Folder of the runs; runs/ and the name of the file by default.",
 )
 @click.option(
     "--executor",
@@ -36,26 +36,33 @@ EXECUTORS = ("local", "ray", "slurm")
     type=click.Choice(EXECUTORS),
     default="local",
     show_default=True,
-    help="Who carries the runs out.",
+    help="Executor of the runs.",
 )
-@click.option("--jobs", type=click.IntRange(1, 10_000), default=os.cpu_count() or 1, help="Runs at once.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 10_000),
+    default=os.cpu_count() or 1,
+    help="Number of runs at the same time.",
+)
 @click.option(
     "--retries",
     type=click.IntRange(0, 1000),
     default=3,
     show_default=True,
-    help="How often a run is begun again whose process died.",
+    help="Number of retries of a run whose process died.",
 )
-@click.option("--address", metavar="HOST:PORT", help="A Ray cluster; without it, one is started here.")
+@click.option(
+    "--address", metavar="HOST:PORT", help="Address of a Ray cluster; one is started here when not given."
+)
 @click.option(
     "--slurm",
     "slurm",
     metavar="KEY=VALUE",
     multiple=True,
-    help="For submitit: slurm_partition=cpu, timeout_min=60.",
+    help="Parameter of submitit, for example slurm_partition=cpu or timeout_min=60.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be run.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+@click.option("--dry-run", is_flag=True, help="Print what would be run, and run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def sweep(
     file: Path, out: Path | None, executor_name: str, dry_run: bool, as_json: bool, **options: Any
 ) -> None:

@@ -9,7 +9,7 @@ import click
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a task and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per task, one per line.")
 def tasks(as_json: bool) -> None:
     """List the tasks: memory that each asks for, lengths of training, source."""
     from nerode.records import TaskConfig

@@ -26,34 +26,47 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("task", metavar="[TASK]", required=False)
 @click.option("--arch", metavar="A,B+C", help="Architectures; + joins the layers of one model.")
-@click.option("--model", "own", metavar="MODULE:FUNCTION", help="Your own model. This runs its code.")
-@click.option("--seeds", type=click.IntRange(1, 10_000), default=1, show_default=True, help="How many seeds.")
+@click.option("--model", "own", metavar="MODULE:FUNCTION", help="Your own model; this runs its code.")
 @click.option(
-    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any setting: optimiser.rate=1e-3."
+    "--seeds", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Number of seeds."
 )
-@click.option("--spec", "spec_file", type=click.Path(path_type=Path), help="A TOML file with settings.")
-@click.option("--steps", type=click.IntRange(1), help="Updates at most; the same as --set run.steps=…")
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Any setting, for example optimiser.rate=1e-3.",
+)
+@click.option("--spec", "spec_file", type=click.Path(path_type=Path), help="TOML file with settings.")
+@click.option(
+    "--steps", type=click.IntRange(1), help="Largest number of updates; the same as --set run.steps=…"
+)
 @click.option("--lengths", metavar="N,M", help="Lengths to test; the same as --set run.test_lengths=[…]")
-@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to judge by and to show.")
-@click.option("--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, help="Runs at once.")
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to judge by and to show.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=os.cpu_count() or 1,
+    help="Number of runs at the same time.",
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Where the folders of runs are; a run that is there is not made again.",
+    help="Folder of the runs; a run that is there is not repeated.",
 )
 @click.option(
     "--together",
     is_flag=True,
-    help="Seeds of a model in one computation: faster for small cells. Keeps no folders, cannot go on.",
+    help="Train the seeds of a model in one computation: faster for small cells, but without run folders.",
 )
 @click.option(
     "--certify",
     is_flag=True,
-    help="Also look for a proof that each model is right at every length; exit 1 if one has none.",
+    help="Also search a proof that each model is correct at every length; exit 1 if one has none.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def train(
     task: str | None,
     arch: str | None,

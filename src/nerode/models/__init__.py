@@ -1,6 +1,6 @@
 """Networks that run: kernels with their plain references. torch starts here."""
 
-from nerode.models.base import Layer, Norm, State, Surroundings
+from nerode.models.base import Norm, SequenceLayer, State, Surroundings
 from nerode.models.configurations import configuration, model_config
 from nerode.models.ensembles import Ensemble
 from nerode.models.folder import (
@@ -25,11 +25,11 @@ __all__ = [
     "DiagonalTransition",
     "Ensemble",
     "HouseholderTransition",
-    "Layer",
     "LayerConfig",
     "Model",
     "ModelConfig",
     "Norm",
+    "SequenceLayer",
     "State",
     "Surroundings",
     "all_members",

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
 
@@ -47,7 +47,7 @@ class GruSettings:
             raise InputError(f"cap is {self.cap}; a share is above 0 and at most 1")
 
 
-class Gru(Layer):
+class Gru(SequenceLayer):
     """A GRU layer; its output is its state.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order r, z, n.

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.precision import widened
 from nerode.models.parts.state_space import (
     Mixing,
@@ -65,7 +65,7 @@ class LsslSettings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class Lssl(Layer):
+class Lssl(SequenceLayer):
     """An LSSL layer, without the norm and the residual path around it.
 
     With the defaults nothing but C, D and the map at the end is trained, the "fixed" layer of the paper. In

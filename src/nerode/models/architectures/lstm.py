@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import lstm_step
 
@@ -41,7 +41,7 @@ class LstmSettings:
             raise InputError(f"hidden is {self.hidden}; an LSTM needs 1 unit or more")
 
 
-class Lstm(Layer):
+class Lstm(SequenceLayer):
     """An LSTM layer; its output is h, its state h and c.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order i, f, g, o.

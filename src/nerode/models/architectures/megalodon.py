@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.attention import attend, attend_step
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
@@ -197,7 +197,7 @@ class MegalodonSettings:
         )
 
 
-class Megalodon(Layer):
+class Megalodon(SequenceLayer):
     """A Megalodon block, without the residual path around it.
 
     The matrices are drawn from normal distributions of variance 1/(3 columns), biases are zero, ω is drawn

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import stabilisers
@@ -31,7 +31,7 @@ from nerode.models.transitions import DiagonalTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gates:
+class MlstmInputs:
     """What positions read and write; the leading axes are (batch) or (batch, time).
 
     Attributes:
@@ -65,7 +65,9 @@ def initial_memory(zeros: Tensor, start: Tensor | None, start_normaliser: Tensor
     return state
 
 
-def mlstm_step(g: Gates, state: State, epsilon: float) -> tuple[Float[Tensor, "batch heads values"], State]:
+def mlstm_step(
+    g: MlstmInputs, state: State, epsilon: float
+) -> tuple[Float[Tensor, "batch heads values"], State]:
     """Returns h of one position and the state after it; ε is added to the denominator."""
     m = torch.maximum(g.log_forget + state["m"], g.log_input)
     forget, write = torch.exp(g.log_forget + state["m"] - m), torch.exp(g.log_input - m)
@@ -77,7 +79,7 @@ def mlstm_step(g: Gates, state: State, epsilon: float) -> tuple[Float[Tensor, "b
 
 
 def mlstm_scan(
-    g: Gates, state: State, epsilon: float
+    g: MlstmInputs, state: State, epsilon: float
 ) -> tuple[Float[Tensor, "batch time heads values"], State]:
     """Returns h of all positions and the state after them; ε is added to the denominator."""
     before, m = stabilisers(g.log_input, g.log_forget, state["m"])
@@ -90,7 +92,7 @@ def mlstm_scan(
     return h, {"C": final[..., :-1], "n": final[..., -1], "m": m[:, -1]}
 
 
-def mlstm_transition(g: Gates, state: State) -> DiagonalTransition:
+def mlstm_transition(g: MlstmInputs, state: State) -> DiagonalTransition:
     """Returns the gate of the stored C, e^{log f_t + m_{t-1} - m_t}, which lies between 0 and 1."""
     before, m = stabilisers(g.log_input, g.log_forget, state["m"])
     return DiagonalTransition(state="C", gate=torch.exp(g.log_forget + before - m)[..., None, None])
@@ -154,7 +156,7 @@ class MLstmSettings:
             )
 
 
-class MLstmCell(Layer):
+class MLstmCell(SequenceLayer):
     """The mLSTM without anything around it; its output is h, gated.
 
     Maps are drawn as torch draws linear maps, but those to the gates as in a block.
@@ -203,9 +205,9 @@ class MLstmCell(Layer):
         """Returns the gate of C in its stabilised coordinates."""
         return mlstm_transition(self._gates(x), state or self.initial_state(len(x)))
 
-    def _gates(self, x: Tensor) -> Gates:
+    def _gates(self, x: Tensor) -> MlstmInputs:
         q, k, v = (split_heads(part(x), self.head_shape[0]) for part in (self.query, self.key, self.value))
-        return Gates(
+        return MlstmInputs(
             q=q,
             k=k * k.shape[-1] ** -0.5,
             v=v,
@@ -218,7 +220,7 @@ class MLstmCell(Layer):
         return y if self.output_gate is None else torch.sigmoid(self.output_gate(x)) * y
 
 
-class MLstmBlock(Layer):
+class MLstmBlock(SequenceLayer):
     """The mLSTM block: up-projection, convolution, cell, norm, skip, gate and down-projection.
 
     Initial weights as in the authors' code: the maps up and to q, k, v normal with variance 2 / (5 inputs),
@@ -285,11 +287,11 @@ class MLstmBlock(Layer):
         c, _ = self.convolution(u, state["window"])
         return mlstm_transition(self._gates(u, nn.functional.silu(c)), state)
 
-    def _gates(self, u: Tensor, c: Tensor) -> Gates:
+    def _gates(self, u: Tensor, c: Tensor) -> MlstmInputs:
         q, k, v = self.query(c), self.key(c), self.value(u)
         seen = torch.cat([q, k, v], dim=-1)
         heads, size, _ = self.head_shape
-        return Gates(
+        return MlstmInputs(
             q=split_heads(q, heads),
             k=split_heads(k, heads) * size**-0.5,
             v=split_heads(v, heads),
@@ -301,7 +303,7 @@ class MLstmBlock(Layer):
         return self.down((self.norm(h) + self.skip * c) * nn.functional.silu(z))  # type: ignore[no-any-return]
 
 
-def build_mlstm(inputs: int, settings: MLstmSettings) -> Layer:
+def build_mlstm(inputs: int, settings: MLstmSettings) -> SequenceLayer:
     """Returns an mLSTM layer in the form that the settings ask for."""
     return MLstmBlock(inputs, settings) if settings.form == "block" else MLstmCell(inputs, settings)
 

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels.nru import Heads, nru, nru_step
 
 
@@ -54,7 +54,7 @@ class NruSettings:
             )
 
 
-class Nru(Layer):
+class Nru(SequenceLayer):
     """An NRU layer; its output is h, its state h and the memory.
 
     Every linear map is drawn as torch draws its own, uniformly from ±1/√(number of its inputs), as in the

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import stabilisers
@@ -46,7 +46,7 @@ class Rwkv4Settings:
         require_positive(width=self.width, outputs=self.outputs)
 
 
-class Rwkv4(Layer):
+class Rwkv4(SequenceLayer):
     """The time mixing of RWKV-4; `rwkv-channel-mix` is its feed-forward part.
 
     Decay, bonus and mixtures start as in the authors' code. Their maps to r and k and their last map start at
@@ -152,7 +152,7 @@ class RwkvChannelMixSettings:
         require_positive(expansion=self.expansion)
 
 
-class RwkvChannelMix(Layer):
+class RwkvChannelMix(SequenceLayer):
     """The channel mixing of RWKV, as a layer of its own; its state is the position before.
 
     Mixtures start as in the authors' code. Their maps by W_r and W_v start at zero, which the residual path

@@ -24,7 +24,7 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import (
     Mixing,
@@ -65,7 +65,7 @@ class S4Settings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class S4(Layer):
+class S4(SequenceLayer):
     """An S4 layer, without the norm and the residual path around it.
 
     λ, P and B begin as those of HiPPO-LegS, the step sizes are drawn evenly on a logarithmic scale, C from a

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import (
     DiagonalSsm,
@@ -61,7 +61,7 @@ class S4dSettings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class S4d(Layer):
+class S4d(SequenceLayer):
     """An S4D layer, without the norm and the residual path around it; D is drawn from a normal distribution.
 
     With the defaults it has 132 d + 2 d² weights for d features, as the models of [MemoryGeneralization].

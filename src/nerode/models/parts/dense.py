@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import SequenceLayer, State, require_features
 from nerode.models.kernels.dense_scan import dense_scan
 from nerode.models.transitions import DenseTransition
 
@@ -62,7 +62,7 @@ POSITIONS_AT_ONCE = 512
 """Bounds the memory for matrices where no gradient keeps them."""
 
 
-class DenseLayer(Layer):
+class DenseLayer(SequenceLayer):
     """A layer with a dense transition, block by block; an architecture says what A, B and the output are.
 
     The state is `h` (batch, blocks, n, columns), real or complex.
