@@ -98,9 +98,9 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
 def _run(
     paper: Paper, table: Table, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
 ) -> None:
+    from nerode.records import write_table
     from nerode.report import left_text, make_console, reproduction_table, table_markdown
-    from nerode.reproduce import write_result
-    from nerode.reproduce.run import run_table
+    from nerode.reproduce.measuring import run_table
 
     result = run_table(
         paper,
@@ -108,12 +108,12 @@ def _run(
         out=out,
         seeds=seeds,
         jobs=jobs,
-        watch=lambda line: click.echo(line, err=True),
+        on_line=lambda line: click.echo(line, err=True),
         polished=EXPERIMENTS / "polish",
     )
     plain = result.to_json()
     if keep is not None and result.lines:
-        path = write_result(keep / "reproduce", result)
+        path = write_table(keep / "reproduce", result)
         write_atomically(path.with_suffix(".md"), table_markdown(plain))
     if as_json:
         click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
@@ -145,18 +145,22 @@ def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out:
 
 
 def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: bool) -> None:
+    from nerode.records import read_tables
     from nerode.report import claims_page
-    from nerode.reproduce import read_results
 
     asked = {(paper.name, table.name) for paper, table in tables}
-    results = [r for r in read_results(folder / "reproduce") if (r["paper"], r["table"]) in asked]
+    results = [
+        result.to_json()
+        for result in read_tables(folder / "reproduce")
+        if (result.paper, result.table) in asked
+    ]
     if not results:
         raise InputError(
             f"{folder / 'reproduce'} has no kept result of these; run with --keep {folder} first"
         )
     if as_json:
         for result in results:
-            click.echo(json.dumps(result, ensure_ascii=False, allow_nan=False))
+            click.echo(json.dumps(result, ensure_ascii=False, sort_keys=True, allow_nan=False))
         return
     click.echo(claims_page(results), nl=False)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from nerode.core import InputError, write_atomically
+from nerode.records import Outline, RunStore, list_runs, prune as prune_store, read_result, removable
 from nerode.report import (
     LIST_HEADINGS,
     axes_table,
@@ -19,19 +20,7 @@ from nerode.report import (
     run_item,
 )
 from nerode.study import MEASURES, group_runs, read_run_files
-from nerode.sweeps import (
-    TRACKERS,
-    Outline,
-    RunStore,
-    flat_rows,
-    flatten,
-    list_runs,
-    prune as prune_store,
-    read_result,
-    removable,
-    to_csv,
-    to_json_lines,
-)
+from nerode.sweeps import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
@@ -48,7 +37,7 @@ def list_command(folder: Path, as_json: bool) -> None:
     """List all runs: finished, failed, unfinished and damaged."""
     store = RunStore(folder)
     found = list_runs(store)
-    failures = {row["key"][:16]: row["message"] for row in store.failures()}
+    failures = {failure.key[:16]: failure.message for failure in store.failures()}
     others = [(name, "failed" if name in failures else "unfinished") for name in store.unfinished()]
     others += [(run.name, "damaged") for run in found if run.damage]
     good = [run for run in found if not run.damage]
@@ -159,8 +148,7 @@ def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
 
 def _keys(files: tuple[Path, ...]) -> set[str]:
     from nerode.sweeps import read_sweep
-    from nerode.sweeps.training_runs import TRAINING
-    from nerode.training import with_small_defaults
+    from nerode.training import TRAINING, with_small_defaults
 
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.core import InputError
+from nerode.records import RunStore, read_result
 from nerode.report import RESULT_KEYS, make_console, results_table, run_item
 from nerode.study import MEASURES
-from nerode.sweeps import RunStore, read_result, read_sweep
+from nerode.sweeps import read_sweep
 
 if TYPE_CHECKING:
-    from nerode.sweeps import Executor, Job, Outcome, SweepReport
+    from nerode.sweeps import Executor, RunJob, RunOutcome, SweepReport
 
 EXECUTORS = ("local", "ray", "slurm")
 
@@ -78,8 +79,7 @@ def sweep(
     run.seed = [0, 1, 2]
     """
     from nerode.sweeps import run_sweep
-    from nerode.sweeps.training_runs import NAME, TRAINING
-    from nerode.training import with_small_defaults
+    from nerode.training import TRAINING, with_small_defaults
 
     root = out or Path("runs") / file.stem
     wanted = read_sweep(file).jobs(TRAINING, with_small_defaults)
@@ -89,7 +89,7 @@ def sweep(
     board = _Board(wanted)
     executor = make_executor(executor_name, **options)
     try:
-        report = run_sweep(wanted, root=root, runner=NAME, executor=executor, watch=board.see)
+        report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=executor, on_outcome=board.see)
     except KeyboardInterrupt:
         click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
         raise
@@ -126,11 +126,11 @@ def make_executor(
 class _Board:
     """Says one line for each run that ends."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[RunJob]) -> None:
         self._titles = {job.key: _title(job.spec) for job in jobs}
         self._ended = 0
 
-    def see(self, outcome: Outcome) -> None:
+    def see(self, outcome: RunOutcome) -> None:
         """Tells of a run."""
         self._ended += 1
         message = f": {outcome.message}" if outcome.message else ""
@@ -144,7 +144,7 @@ def _title(spec: dict[str, Any]) -> str:
     return f"{spec['task']['name']} {name} seed {run.get('seed', 0)}"
 
 
-def _preview(jobs: Sequence[Job], store: RunStore, as_json: bool) -> None:
+def _preview(jobs: Sequence[RunJob], store: RunStore, as_json: bool) -> None:
     for job in jobs:
         done = store.is_done(job.key)
         if as_json:

@@ -12,13 +12,14 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per task, one per line.")
 def tasks(as_json: bool) -> None:
     """List the tasks: memory that each asks for, lengths of training, source."""
-    from nerode.tasks import TaskConfig, all_tasks
+    from nerode.records import TaskConfig
+    from nerode.tasks import all_tasks, build_task, resolve_task
 
     kinds, presets = all_tasks()
     rows = []
     for name in [*kinds, *presets]:
         task = TaskConfig(name=name)
-        kind, built = task.resolve()[0], task.build()
+        kind, built = resolve_task(task)[0], build_task(task)
         preset = dict(presets[name][1]) if name in presets else {}
         rows.append((name, kind, preset, built.memory.name.lower(), built.training_lengths))
     if as_json:

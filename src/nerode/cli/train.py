@@ -19,7 +19,8 @@ from nerode.study import MEASURES
 
 if TYPE_CHECKING:
     from nerode.analysis.proofs import Attempt
-    from nerode.training import RunRecord, Sight, TrainSpec
+    from nerode.records import RunRecord, TrainSpec
+    from nerode.training import ProgressEvent
 
 
 @click.command()
@@ -87,14 +88,15 @@ def train(
     nerode train predict-tomita-5 --arch elman --certify
     nerode train --spec experiment.toml
     """
-    from nerode.training import folder_name, run_all
+    from nerode.records import run_name
+    from nerode.training import run_all
 
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
     found: dict[int, RunRecord] = {}
     if together and certify:
         raise InputError("--together keeps no folders, which --certify reads; leave one of them out")
-    runs = _together(specs, board) if together else run_all(specs, out, jobs=jobs, watch=board.see)
+    runs = _together(specs, board) if together else run_all(specs, out, jobs=jobs, on_progress=board.see)
     try:
         with board:
             for number, record in runs:
@@ -105,12 +107,12 @@ def train(
         raise
     records = [found[number] for number in range(len(specs))]
     attempts = [
-        _certify(out / folder_name(record.key)) if certify and record.divergence is None else None
+        _certify(out / run_name(record.key)) if certify and record.divergence is None else None
         for record in records
     ]
     if as_json:
         for record, attempt in zip(records, attempts, strict=True):
-            item = run_item(record.to_json(), None if together else out / folder_name(record.key))
+            item = run_item(record.to_json(), None if together else out / run_name(record.key))
             if attempt is not None:
                 item["proof"] = attempt.to_json()
             click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
@@ -131,7 +133,7 @@ def _how_to_go_on(done: int, wanted: int, *, together: bool) -> str:
 def _together(specs: list[TrainSpec], board: Board) -> Iterator[tuple[int, RunRecord]]:
     from nerode.training import train_groups
 
-    return train_groups(specs, watch=board.see)
+    return train_groups(specs, on_progress=board.see)
 
 
 def _certify(folder: Path) -> Attempt:
@@ -244,7 +246,7 @@ class Board:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def see(self, number: int, sight: Sight) -> None:
+    def see(self, number: int, sight: ProgressEvent) -> None:
         """Shows how a run gets on."""
         row = self.rows[number]
         if row.state.startswith("done"):
@@ -274,9 +276,11 @@ class Board:
 
 
 def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path | None) -> None:
+    from nerode.tasks import build_task
+
     console = make_console()
     measure = specs[0].run.measure
-    low, high = specs[0].task.build().training_lengths
+    low, high = build_task(specs[0].task).training_lengths
     plain = [record.to_json() for record in records]
     console.print(f"{specs[0].task.name}, trained on lengths {low} to {high}; {MEASURES[measure]}:\n")
     console.print(results_table(plain, measure))

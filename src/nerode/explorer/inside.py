@@ -21,8 +21,8 @@ from nerode.core import BudgetExceeded, InputError
 from nerode.explorer.orders import RunOrder, request_budget
 from nerode.explorer.runs import run_folder
 from nerode.languages import minimise
+from nerode.records import read_result
 from nerode.report import automaton_figure
-from nerode.sweeps import read_result
 
 _MOST_CONFIGURATIONS = 400
 """Configurations of a target that is drawn."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from nerode.core import FormatError, InputError
 from nerode.explorer.orders import RunOrder, RunsOrder
+from nerode.records import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
 from nerode.report import name_run, run_item
 from nerode.study import task_title
-from nerode.sweeps import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
 
 _NAME = re.compile(r"[0-9a-f]{16}\Z")
 _MAX_ANALYSIS_BYTES = 16_000_000
@@ -25,7 +25,7 @@ def list_all(order: RunsOrder) -> dict[str, Any]:
     root = _root(order.root)
     store = RunStore(root)
     found = list_runs(store)
-    failures = {row["key"][:16]: str(row["message"]) for row in store.failures()}
+    failures = {failure.key[:16]: failure.message for failure in store.failures()}
     owner = read_owner(root / LOCK)
     return {
         "root": root.name,

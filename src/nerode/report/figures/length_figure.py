@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from nerode.core import InputError
+from nerode.records import VerdictSummary
 from nerode.report.figures.marks import (
     SHOWN,
     colour_channel,
@@ -21,7 +22,6 @@ from nerode.report.figures.marks import (
 )
 from nerode.report.figures.vega import Figure, FigureTable, Json, figure
 from nerode.report.terminal.runs import share
-from nerode.study import VerdictSummary
 
 THEORY_MARKS: dict[str, str] = {"yes": "✓", "no": "✗", "open": "?"}
 _STRIP = 9
