@@ -7,7 +7,7 @@ import torch
 
 from nerode.core import InputError
 from nerode.tasks import Parity, TaskConfig
-from nerode.tasks.parity import ParitySettings
+from nerode.tasks.synthetic.regular import RegularSettings
 from nerode.training.data import (
     FixedData,
     FreshData,
@@ -29,7 +29,7 @@ class EvenOnly(Parity):
 
 
 def even(shortest=5, longest=14):
-    return EvenOnly(ParitySettings(shortest=shortest, longest=longest))
+    return EvenOnly(RegularSettings(shortest=shortest, longest=longest))
 
 
 def test_lengths_without_sequences_are_not_trained_on():

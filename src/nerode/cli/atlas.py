@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shlex
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +18,16 @@ import click
 from nerode.cli.options import budget_options, make_budget, sense_option, split_names
 from nerode.core import Budget, InputError, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
-from nerode.report import (
-    AtlasCache,
-    AtlasEntry,
-    AtlasRow,
-    Trained,
-    atlas_page,
-    entry_of,
-    plural,
+from nerode.report import AtlasEntry, atlas_page, entry_from_json, entry_of, plural, read_highlights
+from nerode.study import (
+    StudyCache,
+    TrainingOutcome,
+    for_all_languages,
     read_experiments,
-    read_highlights,
     read_runs,
-    study_language,
+    study_named,
 )
 from nerode.verdict import Sense, Status
-
-_SECONDS_A_PROOF = 10.0
-"""On the page of all languages a network that takes longer to certify is shown without a proof."""
 
 
 @click.command()
@@ -112,7 +105,7 @@ def _names(suite: str | None, only: str | None) -> list[str]:
     return names
 
 
-def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[Trained]:
+def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutcome]:
     """What training found, of the tables of experiments (there may be none) and of the user's runs."""
     found = read_experiments(experiments)
     for folder in runs:
@@ -145,59 +138,28 @@ def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterato
     """Yields names with their entries as they are ready."""
     budget, sense, networks = make_budget(options), Sense(options["sense"]), options["networks"]
     limits = {field.name: getattr(budget, field.name) for field in fields(budget) if field.name[0] != "_"}
-    cache = AtlasCache(
+    cache = StudyCache(
         None if options["fresh"] else output.parent / ".atlas",
         {"budget": limits, "sense": sense.value, "networks": networks},
     )
     missing = []
     for name in names:
-        entry = cache.read(name)
+        entry = entry_from_json(cache.read(name))
         if entry is None:
             missing.append(name)
         else:
             yield name, entry
-    for name, entry in _computed(missing, options["jobs"], budget, sense, networks):
-        cache.write(name, entry)
+    work = functools.partial(_entry, budget=budget, sense=sense, networks=networks)
+    for name, entry in for_all_languages(missing, work, jobs=options["jobs"]):
+        cache.write(name, asdict(entry))
         yield name, entry
 
 
-def _computed(
-    names: list[str], jobs: int, budget: Budget, sense: Sense, networks: bool
-) -> Iterator[tuple[str, AtlasEntry]]:
-    """Yields entries as they are ready; where several processes work, those that take long begin first."""
-    if jobs == 1 or len(names) <= 1:
-        for name in names:
-            yield name, _entry(name, budget, sense, networks)
-        return
-    with ProcessPoolExecutor(max_workers=min(jobs, len(names))) as pool:
-        order = sorted(names, key=lambda name: -_cost(name))
-        work = {pool.submit(_entry, name, budget, sense, networks): name for name in order}
-        for future in as_completed(work):
-            yield work[future], future.result()
-
-
-def _cost(name: str) -> int:
-    """What says how long a language takes: its letters times its states."""
-    language = find_language(name)
-    return len(language.alphabet) * (language.num_states() or 1)
-
-
-def _entry(name: str, budget: Budget, sense: Sense, networks: bool) -> AtlasEntry:
-    """What the page shows of a language."""
-    limits = replace(budget, seconds=min(budget.seconds, _SECONDS_A_PROOF)) if networks else budget
-    language = find_language(name, budget.start())
-    study = study_language(language, networks=networks, budget=limits.start())
+def _entry(name: str, *, budget: Budget, sense: Sense, networks: bool) -> AtlasEntry:
+    """The entry of a language on the page."""
     suites = BESTIARY[name].suites if name in BESTIARY else ()
-    row = AtlasRow(
-        language=language,
-        group=suites[0] if suites else "",
-        profile=study.profile,
-        verdicts=tuple(study.table),
-        dfa=study.automaton,
-        eggboxes=study.eggboxes,
-        networks=study.networks,
-    )
-    return entry_of(row, sense=sense)
+    study = study_named(name, networks=networks, budget=budget)
+    return entry_of(study, group=suites[0] if suites else "", sense=sense)
 
 
 def _progress(entries: Iterator[tuple[str, AtlasEntry]], total: int) -> Iterator[tuple[str, AtlasEntry]]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.core import InputError
-from nerode.verdict import DTYPES
+from nerode.core import DTYPES, InputError
 
 if TYPE_CHECKING:
     from nerode.models.audit import Audit, Gap, Peer

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from nerode.algebra import profile as algebra_profile
 from nerode.cli.options import (
     budget_options,
     language_options,
@@ -20,8 +19,8 @@ from nerode.cli.options import (
     verdict_options,
 )
 from nerode.core import NerodeError
-from nerode.report import check_object
-from nerode.verdict import Sense, Status, decide, select_architectures
+from nerode.study import check_language, check_object
+from nerode.verdict import Sense, Status, select_architectures
 
 
 @click.command()
@@ -62,16 +61,14 @@ def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: 
             click.echo(f"nerode: {text}: {error}", err=True)
             failed = True
             continue
-        running = budget.start()
-        found = algebra_profile(language, running)
-        table = decide(
+        known = check_language(
             language,
             architectures=architectures,
             task=options["task"],
             dtype=options["dtype"],
-            profile=found,
-            budget=running,
+            budget=budget.start(),
         )
+        found, table = known.profile, known.table
         refused = refused or any(v.status is Status.NO and v.sense is sense for v in table)
         if as_json:
             click.echo(json.dumps(check_object(language, found, table), ensure_ascii=False))

@@ -19,7 +19,8 @@ from nerode.cli.options import (
     verdict_options,
 )
 from nerode.core import write_atomically
-from nerode.report import explain_page, quote, study_language
+from nerode.report import explain_page, quote
+from nerode.study import study_language
 from nerode.verdict import Sense
 
 
@@ -52,12 +53,7 @@ def explain(language: str, output: Path, networks: bool, as_json: bool, **option
         budget=budget.start(),
     )
     page = explain_page(
-        language=found,
-        profile=study.profile,
-        verdicts=study.table,
-        dfa=study.automaton,
-        eggboxes=study.eggboxes,
-        networks=study.networks,
+        study,
         sense=Sense(options["sense"]),
         definition=found.kind,
         command=f"nerode explain {asked} -o {quote(str(output))}",

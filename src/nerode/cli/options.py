@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
-from nerode.core import Budget, InputError
+from nerode.core import DTYPES, Budget, InputError
 from nerode.languages import Language, resolve_language
-from nerode.verdict import DTYPES, Sense, Task
+from nerode.verdict import Sense, Task
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,13 +13,10 @@ import click
 from nerode.cli.options import sense_option
 from nerode.core import InputError, NerodeError, Reference, write_atomically
 from nerode.report import (
-    MEASURES,
     Record,
-    RunFile,
     RunReport,
     make_report,
     plural,
-    read_run_files,
     report_json,
     report_page,
     save_figure,
@@ -27,6 +24,7 @@ from nerode.report import (
     to_latex,
     to_markdown,
 )
+from nerode.study import MEASURES, RunFile, read_run_files
 from nerode.verdict import Sense
 
 

@@ -10,17 +10,15 @@ import click
 from nerode.core import InputError, write_atomically
 from nerode.report import (
     LIST_HEADINGS,
-    MEASURES,
     axes_table,
-    group_runs,
     list_row,
     make_console,
     name_table,
     plain_columns,
-    read_run_files,
     results_table,
     run_item,
 )
+from nerode.study import MEASURES, group_runs, read_run_files
 from nerode.sweeps import (
     TRACKERS,
     Outline,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.core import InputError
-from nerode.report import MEASURES, RESULT_KEYS, make_console, results_table, run_item
+from nerode.report import RESULT_KEYS, make_console, results_table, run_item
+from nerode.study import MEASURES
 from nerode.sweeps import RunStore, read_result, read_sweep
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import click
 
 from nerode.cli.options import split_names
 from nerode.core import InputError
-from nerode.report import MEASURES, RunRow, axes_table, live_table, make_console, results_table, run_item
+from nerode.report import RunRow, axes_table, live_table, make_console, results_table, run_item
+from nerode.study import MEASURES
 
 if TYPE_CHECKING:
     from nerode.analysis.proofs import Attempt

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from nerode.cli.options import budget_options, make_budget
-from nerode.core import Budget, InputError, UnknownName
+from nerode.core import DTYPES, Budget, InputError, UnknownName
 from nerode.proofs import (
-    CERTIFICATE as POLISH_FILE,
     CERTIFICATE_FILE,
+    POLISH_FILE,
     CheckResult,
     Failure,
     check_folder,
@@ -22,7 +22,6 @@ from nerode.proofs import (
     is_polished,
 )
 from nerode.report import claim_line, language_line, polished_lines
-from nerode.verdict import DTYPES
 
 if TYPE_CHECKING:
     from nerode.proofs.floats import Examination

@@ -18,8 +18,7 @@ from nerode.analysis.extraction import (
     question_about,
 )
 from nerode.core import BudgetExceeded, InputError
-from nerode.explorer.orders import RunOrder
-from nerode.explorer.reading import request_budget
+from nerode.explorer.orders import RunOrder, request_budget
 from nerode.explorer.runs import run_folder
 from nerode.languages import minimise
 from nerode.report import automaton_figure

@@ -10,7 +10,8 @@ from typing import Any
 
 from nerode.core import FormatError, InputError
 from nerode.explorer.orders import RunOrder, RunsOrder
-from nerode.report import name_run, run_item, task_title
+from nerode.report import name_run, run_item
+from nerode.study import task_title
 from nerode.sweeps import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
 
 _NAME = re.compile(r"[0-9a-f]{16}\Z")

@@ -40,7 +40,7 @@ class Trace:
     states: dict[str, Tensor]
 
 
-class Layer(nn.Module, ABC):
+class SequenceLayer(nn.Module, ABC):
     """A causal layer with a state.
 
     Args:
@@ -120,7 +120,7 @@ class Layer(nn.Module, ABC):
         return torch.zeros(*shape, dtype=dtype or anchor.dtype, device=anchor.device)
 
 
-def require_features(layer: Layer, x: Tensor) -> None:
+def require_features(layer: SequenceLayer, x: Tensor) -> None:
     """Raises InputError unless `x` is a sequence of features that the layer can read."""
     if x.ndim != 3 or x.shape[2] != layer.inputs or 0 in x.shape:
         raise InputError(
@@ -209,10 +209,10 @@ class FeedForwardPart(nn.Module):
         return self.down(hidden)  # type: ignore[no-any-return]
 
 
-class Block(Layer):
+class LayerBlock(SequenceLayer):
     """A layer and what stands around it; to the outside it is a layer with the same state."""
 
-    def __init__(self, layer: Layer, around: Surroundings) -> None:
+    def __init__(self, layer: SequenceLayer, around: Surroundings) -> None:
         super().__init__(layer.inputs, layer.outputs)
         if around.residual and layer.inputs != layer.outputs:
             raise InputError(
@@ -273,10 +273,10 @@ def make_norm(norm: Norm, width: int) -> nn.Module:
             return nn.Identity()
 
 
-class LayerBuilder(Protocol):
+class LayerFactory(Protocol):
     """A class of layers, called with the width of its input and its settings."""
 
-    def __call__(self, inputs: int, settings: Any, /) -> Layer:
+    def __call__(self, inputs: int, settings: Any, /) -> SequenceLayer:
         """Returns the layer."""
         ...
 
@@ -299,7 +299,7 @@ class LayerKind:
     name: str
     title: str
     settings: type
-    build: LayerBuilder
+    build: LayerFactory
     equation: str
     reference: Reference
     surroundings: Surroundings = field(default_factory=Surroundings)

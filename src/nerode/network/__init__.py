@@ -8,7 +8,7 @@ from nerode.network.interpreter import Answer, Interpreter, NetworkState
 from nerode.network.json_form import network_from_json, network_hash, network_text, network_to_json
 from nerode.network.matrices import Factor
 from nerode.network.moves import Fixed, Gated, Recurrence
-from nerode.network.numbers import Numbers, RecurrenceStep, ScalarNumbers, relu
+from nerode.network.numbers import Numbers, RecurrenceStep, ScalarNumbers, Scalars, relu
 from nerode.network.record import Embedding, Layer, Network, Origin
 from nerode.network.step import LayerStep, NetworkStep, Units, read_positions
 from nerode.network.text import describe_network, network_parts
@@ -43,6 +43,7 @@ __all__ = [
     "RecurrenceStep",
     "Row",
     "ScalarNumbers",
+    "Scalars",
     "ScoreDecoder",
     "Squashed",
     "StateNames",

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nerode.core import Budget, FormatError, InputError, write_atomically
+from nerode.core import DTYPES, Budget, FormatError, InputError, write_atomically
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.network import Network, network_from_json, network_to_json
 from nerode.proofs.certificate import Certificate, certificate_to_json
@@ -16,7 +16,6 @@ from nerode.proofs.checker import (
     MAX_BYTES,
     NETWORK_FILE,
 )
-from nerode.verdict import DTYPES
 
 
 def write_folder(

@@ -9,14 +9,13 @@ from typing import Any
 
 import torch
 
-from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, NotCompilable, to_mapping
-from nerode.languages import Language, resolve_language
+from nerode.core import Budget, to_mapping
+from nerode.languages import resolve_language
 from nerode.models.compiled import CompiledModel, load_model
-from nerode.network import Network
-from nerode.proofs import UNDER_NOISE, Certificate, Claim, Refutation, Unproved, certify
+from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.reproduce.readings import lengths_to_test
 from nerode.reproduce.records import Lengths, Line, Noise, Reading
+from nerode.study import NetworkStudy, study_network
 from nerode.tasks import Prediction, Task
 from nerode.tasks.formal import LanguageSettings
 from nerode.training import draw_tests
@@ -51,43 +50,32 @@ def measure_compiled(line: Line) -> Measured:
     """Returns how the compiled network of a line answers in float32, and what is proved about it."""
     begun = time.process_time()
     language = resolve_language(line.language)
-    try:
-        network = compile_language(language, line.compile_to, Options(budget=Budget(seconds=_SECONDS)))
-    except NotCompilable as refusal:
-        return _no_network(line, refusal.reasons, begun)
-    except BudgetExceeded as error:
-        return _no_network(line, (str(error),), begun)
+    study = study_network(language, line.compile_to, budget=Budget(seconds=_SECONDS))
+    if study.network is None:
+        return Measured(
+            values=((),) * len(line.cells),
+            problems=study.refusals,
+            cpu_seconds=time.process_time() - begun,
+        )
     task = Prediction(LanguageSettings(language=line.language))
-    model = load_model(network, dtype=torch.float32)
-    claims, problems = _proved(network, language)
+    model = load_model(study.network, dtype=torch.float32)
     return Measured(
-        values=tuple(_value(model, task, claims, cell.reading) for cell in line.cells),
-        claims=tuple(map(_plain_claim, claims)),
-        parameters=network.num_parameters,
-        problems=problems,
+        values=tuple(_value(model, task, study.claims, cell.reading) for cell in line.cells),
+        claims=tuple(map(_plain_claim, study.claims)),
+        parameters=study.network.num_parameters,
+        problems=_problems(study),
         cpu_seconds=time.process_time() - begun,
     )
 
 
-def _no_network(line: Line, reasons: Sequence[str], begun: float) -> Measured:
-    return Measured(
-        values=((),) * len(line.cells), problems=tuple(reasons), cpu_seconds=time.process_time() - begun
-    )
-
-
-def _proved(network: Network, language: Language) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
-    """What can be proved within the budget, and what stood in the way."""
-    try:
-        proof = certify(network, language, budget=Budget(seconds=_SECONDS))
-    except BudgetExceeded as error:
-        return (), (f"not proved: {error}",)
-    match proof:
-        case Certificate():
-            return proof.claims, ()
+def _problems(study: NetworkStudy) -> tuple[str, ...]:
+    """The reason why there is no proof, if there is none."""
+    match study.result:
         case Refutation():
-            return (), (f"wrong on the word {''.join(proof.word)!r}",)
+            return (f"wrong on the word {''.join(study.result.word)!r}",)
         case Unproved():
-            return (), (f"not proved: {proof.reason}",)
+            return (f"not proved: {study.result.reason}",)
+    return ()
 
 
 def _value(model: CompiledModel, task: Task, claims: Sequence[Claim], reading: Reading) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nerode.core import FormatError
 from nerode.reproduce.results import CellResult, LineResult
-from nerode.reproduce.theory import theory_of
+from nerode.study import summarise_verdict
 
 FORMAT = "nerode-polish-record"
 DTYPE = "float32"
@@ -63,7 +63,7 @@ def _line(group: str, rows: list[dict[str, Any]]) -> LineResult:
         model="rotations, trained on 8 and polished (ours)",
         kind="polished",
         cells=cells,
-        theory=theory_of(group.partition(",")[0], "ids4"),
+        theory=summarise_verdict(group.partition(",")[0], "ids4"),
         seeds=tuple(int(row["seed"]) for row in rows),
         parameters=rows[0].get("parameters"),
         cpu_seconds=sum(row["training_cpu_seconds"] + row[DTYPE]["polish_cpu_seconds"] for row in rows),

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from nerode.core import to_mapping
-from nerode.reproduce.theory import Theory
+from nerode.study import VerdictSummary
 
 FORMAT = "nerode-reproduction"
 VERSION = 1
@@ -73,7 +73,7 @@ class LineResult:
     model: str
     kind: str
     cells: tuple[CellResult, ...]
-    theory: Theory | None
+    theory: VerdictSummary | None
     seeds: tuple[int, ...] = ()
     diverged: tuple[int, ...] = ()
     failed: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from nerode.reproduce.polished import polished_lines
 from nerode.reproduce.readings import lengths_to_test, read_value, readings_of
 from nerode.reproduce.records import Cell, Finding, Lengths, Line, Paper, Table
 from nerode.reproduce.results import CellResult, LineResult, TableResult
-from nerode.reproduce.theory import theory_of
+from nerode.study import summarise_verdict
 from nerode.sweeps import Job, LocalExecutor, Outcome, RunStore, run_sweep
 from nerode.sweeps.training_runs import NAME
 from nerode.training import RunRecord, TrainSpec, describe_environment, merge, read_run
@@ -150,7 +150,7 @@ def _trained_line(
         model=line.model,
         kind="trained",
         cells=compared(table, line.cells, values),
-        theory=theory_of(line.language, line.architecture),
+        theory=summarise_verdict(line.language, line.architecture),
         seeds=tuple(int(record.complete["run"]["seed"]) for record in found),
         diverged=tuple(int(r.complete["run"]["seed"]) for r in found if r.divergence is not None),
         failed=tuple(f"seed {s.run.seed}: {failures[s.key]}" for s in specs if s.key in failures),
@@ -181,7 +181,7 @@ def _compiled_line(table: Table, line: Line) -> LineResult:
         model=line.model,
         kind="compiled",
         cells=compared(table, line.cells, measured.values),
-        theory=theory_of(line.language, line.architecture),
+        theory=summarise_verdict(line.language, line.architecture),
         cpu_seconds=measured.cpu_seconds,
         parameters=measured.parameters,
         claims=measured.claims,

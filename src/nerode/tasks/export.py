@@ -61,7 +61,7 @@ class ExportSpec:
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def export(spec: ExportSpec) -> str:
+def export_sequences(spec: ExportSpec) -> str:
     """Returns the sequences as a text.
 
     Letters are written by their names if the task has names for them and by numbers otherwise; features as
@@ -88,7 +88,7 @@ def cached_export(spec: ExportSpec, folder: Path) -> Path:
     """Returns the file of a spec in a folder; it is made if it is not there."""
     path = folder / f"{spec.task.name}-{spec.split}-{spec.key}.{'csv' if spec.form == 'csv' else 'txt'}"
     if not path.exists():
-        write_atomically(path, export(spec))
+        write_atomically(path, export_sequences(spec))
     return path
 
 

@@ -13,9 +13,9 @@ from nerode.analysis.subject import Subject, load_subject
 from nerode.core import InputError
 from nerode.models import Model, build_model, model_config
 from nerode.models.architectures import Orthogonal
-from nerode.proofs import CERTIFICATE, check_polished
+from nerode.proofs import POLISH_FILE, check_polished
 from nerode.tasks import StateTracking, TaskConfig
-from nerode.tasks.state_tracking import StateTrackingSettings
+from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
 from tests.analysis.polish.planted import planted, points, regular, turned, turns
 
 
@@ -66,7 +66,7 @@ def test_a_readout_that_confuses_two_elements_gets_no_proof(tmp_path: Path) -> N
     found = polish(subject, tmp_path)
     assert not found.proved
     assert "is not shown to be smaller" in found.problem
-    assert not (tmp_path / CERTIFICATE).exists()
+    assert not (tmp_path / POLISH_FILE).exists()
 
 
 def test_a_representation_that_is_not_faithful_gets_no_proof(tmp_path: Path) -> None:

@@ -12,8 +12,13 @@ import torch
 from torch import nn
 
 from nerode.analysis.proofs import certifying
-from nerode.analysis.proofs.box_steps import Spans, flat_state, letter_vectors, step_boxes
-from nerode.analysis.proofs.certificate_training import CertificateTraining
+from nerode.analysis.proofs.certificate_training import (
+    CertificateTraining,
+    Spans,
+    flat_state,
+    letter_vectors,
+    step_boxes,
+)
 from nerode.analysis.proofs.certifying import CertifySettings, prove_model
 from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, draw_words, fine_tune
 from nerode.analysis.proofs.goals import goal_of

@@ -22,10 +22,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nerode.core import Budget, FormatError
+from nerode.core import Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
-from nerode.languages.formats.source import excerpt
 from nerode.languages.formats.symbol_table import EPSILON_LABELS, INTEGER, SymbolTable
 
 _WEIGHTED = "Remove the weights first, e.g. with fstmap --map_type=rmweight"

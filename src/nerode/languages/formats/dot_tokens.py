@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nerode.core import FormatError
-from nerode.languages.formats.source import excerpt
+from nerode.core import FormatError, excerpt
 
 _TOKEN = re.compile(
     r"""

@@ -14,11 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.parsers import expat
 
-from nerode.core import Budget, FormatError
+from nerode.core import Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.jff_reader import JffReader
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
-from nerode.languages.formats.source import excerpt
 
 ALPHABET_NOTE = "alphabet:"
 """How the text of the note begins that gives the letters in order."""

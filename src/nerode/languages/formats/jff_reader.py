@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from nerode.core import Budget, FormatError
-from nerode.languages.formats.source import excerpt
+from nerode.core import Budget, FormatError, excerpt
 
 _TOP = frozenset({"structure", "automaton"})
 _PARENTS = {

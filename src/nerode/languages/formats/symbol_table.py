@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from nerode.core import FormatError
+from nerode.core import FormatError, excerpt
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.formats.moves import symbol_fault
-from nerode.languages.formats.source import excerpt
 
 EPSILON = "<eps>"
 """How the empty word is written."""

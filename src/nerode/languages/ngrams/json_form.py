@@ -14,9 +14,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from nerode.core import FormatError, InputError
+from nerode.core import FormatError, InputError, read_json, write_atomically
 from nerode.languages.alphabet import END, Alphabet
-from nerode.languages.formats.source import read_text, write_text
 from nerode.languages.ngrams.exact import parse_probability
 from nerode.languages.ngrams.model import Distribution, NgramModel
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context
@@ -64,13 +63,7 @@ def model_from_json(data: object, *, path: Path | str = "<json>") -> NgramModel:
 
 def read_model(path: Path | str) -> NgramModel:
     """Returns the model of a JSON file."""
-    text = read_text(Path(path), max_bytes=MAX_BYTES)
-    try:
-        data = json.loads(text, object_pairs_hook=_unique)
-    except json.JSONDecodeError as error:
-        raise FormatError(f"is not JSON: {error.msg}", path=path, line=error.lineno) from None
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"is not usable JSON ({error})", path=path) from None
+    data = read_json(Path(path), max_bytes=MAX_BYTES)
     return model_from_json(data, path=path)
 
 
@@ -80,14 +73,7 @@ def write_model(model: NgramModel, path: Path | str) -> None:
     contexts = data.pop("contexts")
     head = json.dumps(data, ensure_ascii=False)[:-1]
     lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in contexts)
-    write_text(Path(path), f'{head}, "contexts": [\n  {lines}\n]}}\n')
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("an object has the same key twice")
-    return found
+    write_atomically(Path(path), f'{head}, "contexts": [\n  {lines}\n]}}\n')
 
 
 def _object(data: object) -> Mapping[str, Any]:

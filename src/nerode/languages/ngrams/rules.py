@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from nerode.core import FormatError, InputError
+from nerode.core import FormatError, InputError, read_text
 from nerode.languages.alphabet import END, Alphabet
-from nerode.languages.formats.source import read_text
 from nerode.languages.ngrams.exact import parse_probability
 from nerode.languages.ngrams.model import NgramModel
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context

@@ -95,7 +95,7 @@ class CompiledModel(nn.Module):
 
         def scan(number: int, reads: Tensor) -> Tensor:
             name = f"{number}.h"
-            states[name], outputs = self._layers[number](reads, x, start[name])
+            states[name], outputs = self._layers[number].forward(reads, x, start[name])
             return outputs
 
         return self._decode(self.exact_step.stream(x, scan)), states

@@ -293,7 +293,7 @@ class _ChosenColumns:
         self._owner, self._diagonals = owner, diagonals
 
     def __call__(self, choice: Tensor, state: Tensor, added: Tensor) -> Tensor:
-        images: Tensor = self._owner.images[choice]  # type: ignore[index, assignment]
+        images: Tensor = self._owner.images[choice]  # type: ignore[index]
         return torch.zeros_like(state).scatter_add(-1, images, self._diagonals(choice) * state) + added
 
     def matrices(self, width: int) -> Tensor:

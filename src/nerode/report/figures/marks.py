@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from nerode.report.vega import NUM_COLOURS, Json, LegendEntry
+from nerode.report.figures.vega import NUM_COLOURS, Json, LegendEntry
 
 OFF: Json = {"name": "off", "value": []}
 """The series that the legend has hidden."""

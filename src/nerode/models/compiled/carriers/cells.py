@@ -11,10 +11,10 @@ from nerode.models.architectures.elman import Elman
 from nerode.models.architectures.gru import Gru
 from nerode.models.architectures.lstm import Lstm
 from nerode.models.architectures.slstm import Slstm
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.forms import Form, compose
 from nerode.models.compiled.carriers.one_layer import CellCarrier, Sources
-from nerode.network import Affine, GatedCell, Layer as ExactLayer, Row, Squashed
+from nerode.network import Affine, Layer as ExactLayer, Row
 
 _SATURATED = 1000.0
 
@@ -24,17 +24,16 @@ class ElmanCarrier(CellCarrier):
 
     def settings(self, layer: ExactLayer) -> dict[str, Any]:
         """Returns the number of units and the activation."""
-        record = layer.recurrence
-        if not isinstance(record, Squashed) or record.activation not in ("tanh", "relu"):
+        activation = layer.recurrence.fields().get("activation")
+        if activation not in ("tanh", "relu"):
             raise NotCompilable(self.architecture, [f"layer {layer.name} is not an Elman layer of the zoo"])
-        return {"hidden": layer.width, "activation": record.activation, "learned_start": True}
+        return {"hidden": layer.width, "activation": activation, "learned_start": True}
 
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights."""
         assert isinstance(module, Elman)
-        assert isinstance(layer.recurrence, Squashed)
         assert module.start is not None
-        rows, recurrent = split_update(layer.recurrence.update, sources.seen)
+        rows, recurrent = split_update(layer.recurrence.maps()[0], sources.seen)
         sources.set_rows(module.read.weight, module.read.bias, rows)
         module.recurrent.copy_(recurrent)
         module.start.copy_(numbers(layer.start))
@@ -47,7 +46,7 @@ class LstmCarrier(CellCarrier):
         """Returns the number of units."""
         return {"hidden": _gates(layer, "lstm", self.architecture)[0].num_outputs, "learned_start": True}
 
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
         assert isinstance(module, Lstm)
         assert module.start is not None
@@ -74,7 +73,7 @@ class GruCarrier(CellCarrier):
             "learned_start": True,
         }
 
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights; the layer's z is 1 - z of the network, so its rows change their sign."""
         assert isinstance(module, Gru)
         assert module.start is not None
@@ -99,7 +98,7 @@ class SlstmCarrier(CellCarrier):
         hidden = _gates(layer, "slstm", self.architecture)[0].num_outputs
         return {"hidden": hidden, "heads": 1, "learned_start": True}
 
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
         assert isinstance(module, Slstm)
         assert module.start is not None
@@ -131,9 +130,9 @@ def numbers(values: tuple[Exact, ...]) -> torch.Tensor:
 
 
 def _gates(layer: ExactLayer, cell: str, architecture: str) -> tuple[Affine, ...]:
-    record = layer.recurrence
-    if not isinstance(record, GatedCell) or record.cell != cell:
+    parts = layer.recurrence.fields()
+    if parts.get("cell") != cell:
         raise NotCompilable(architecture, [f"layer {layer.name} is not made of {cell} cells"])
-    if record.cap != 1:
+    if "cap" in parts:
         raise NotCompilable(architecture, [f"layer {layer.name} has a cap on its update gate"])
-    return record.gates
+    return layer.recurrence.maps()

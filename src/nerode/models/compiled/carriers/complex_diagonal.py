@@ -14,12 +14,11 @@ from typing import Any
 
 from nerode.core import NotCompilable, to_complex, to_float
 from nerode.models.architectures.complex_diagonal import ComplexDiagonal
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import read_registers
-from nerode.network import Gated
 
 
 class ComplexDiagonalCarrier(Carrier):
@@ -30,7 +29,7 @@ class ComplexDiagonalCarrier(Carrier):
         states = 1 if block.layer is None else block.layer.width
         return {"states": states, "radius": "clamp", "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, ComplexDiagonal)
         if block.layer is None:
@@ -63,9 +62,10 @@ class ComplexDiagonalCarrier(Carrier):
     def _fill_rotations(self, layer: ComplexDiagonal, block: BlockPlan) -> None:
         assert block.layer is not None
         assert layer.radius is not None
-        record = block.layer.recurrence
-        if not isinstance(record, Gated):
-            raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {record.kind}"])
+        record = block.layer.recurrence.as_gated()
+        if record is None:
+            kind = block.layer.recurrence.kind
+            raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {kind}"])
         gates, writes = compose(record.gate, block.seen), compose(record.write, block.seen)
         for i, (gate, write) in enumerate(zip(gates, writes, strict=True)):
             sizes, angles = zip(*(cmath.polar(g) for g in self._by_letter(gate, block)), strict=True)

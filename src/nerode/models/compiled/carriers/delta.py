@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import Exact, NotCompilable, to_float
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import Register, registers_of, set_taps
 from nerode.models.parts.delta_rule import DeltaRule
-from nerode.network import Factor, Householder
+from nerode.network import Affine, Factor
 
 _SATURATED = 48
 """σ is 1 here, and at its negative too small to move a number in any type. A larger one would be steeper
@@ -50,18 +50,18 @@ class DeltaCarrier(Carrier):
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns heads for the coordinates, and as many factors as the letters need."""
-        record = None if block.layer is None else block.layer.recurrence
-        if not isinstance(record, Householder):
+        factors = None if block.layer is None else block.layer.recurrence.most_factors
+        if factors is None:
             return _PLAIN | {"heads": max(1, len(block.states)), "key_width": 1} | self._factors(1)
         states = len(block.states)
-        return _PLAIN | {"heads": states, "key_width": states} | self._factors(max(1, record.most_factors))
+        return _PLAIN | {"heads": states, "key_width": states} | self._factors(max(1, factors))
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, DeltaRule)
-        mirrors = None if block.layer is None else block.layer.recurrence
+        mirrors = {} if block.layer is None else block.layer.recurrence.fields()
         registers = []
-        if not isinstance(mirrors, Householder):
+        if "factors" not in mirrors:
             registers = registers_of(block, self.architecture, signs=layer.settings.signed)
         assert layer.convolution is not None
         set_taps(layer.convolution, registers, first=layer.sizes[0] + layer.sizes[1])
@@ -71,8 +71,8 @@ class DeltaCarrier(Carrier):
             set_rows(layer.gate, [Form({ONE: _SCALE})] * layer.gate.out_features)
         for head, place in enumerate(block.states):
             layer.output.weight[place, head] = 1 if layer.gate is None else 1 / _SCALE
-        if isinstance(mirrors, Householder):
-            self._fill_mirrors(layer, block, mirrors)
+        if "factors" in mirrors:
+            self._fill_mirrors(layer, block, **mirrors)
         else:
             self._fill_registers(layer, registers)
 
@@ -102,22 +102,27 @@ class DeltaCarrier(Carrier):
         for head, register in enumerate(registers):
             layer.start[head] = to_float(register.start)
 
-    def _fill_mirrors(self, layer: DeltaRule, block: BlockPlan, record: Householder) -> None:
+    def _fill_mirrors(
+        self,
+        layer: DeltaRule,
+        block: BlockPlan,
+        factors: Sequence[Sequence[Factor]],
+        writes: Sequence[Sequence[Exact]],
+        selector: Affine | None = None,
+    ) -> None:
         assert block.layer is not None
         assert layer.start is not None
         n, signed = len(block.states), layer.settings.signed
         chosen = [at(p) for p in block.letters]
-        if record.selector is not None:
-            chosen = compose(record.selector, block.seen)
-        values = [
-            _solve_values(factors, write, self.architecture)
-            for factors, write in zip(record.factors, record.writes, strict=True)
-        ]
+        if selector is not None:
+            chosen = compose(selector, block.seen)
+        pairs = zip(factors, writes, strict=True)
+        values = [_solve_values(product, write, self.architecture) for product, write in pairs]
         for j in range(layer.factors):
-            having = [(form, c) for c, form in enumerate(chosen) if j < len(record.factors[c])]
-            key = [combine([(form, record.factors[c][j].vector[i]) for form, c in having]) for i in range(n)]
+            having = [(form, c) for c, form in enumerate(chosen) if j < len(factors[c])]
+            key = [combine([(form, factors[c][j].vector[i]) for form, c in having]) for i in range(n)]
             value = combine([(form, values[c][j]) for form, c in having])
-            logits = [(form, self._logit(record.factors[c][j].beta, signed=signed)) for form, c in having]
+            logits = [(form, self._logit(factors[c][j].beta, signed=signed)) for form, c in having]
             strength = combine([(form, x + _SATURATED) for form, x in logits], -_SATURATED)
             for head in range(n):
                 number = j * n + head

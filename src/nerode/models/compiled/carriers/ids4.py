@@ -8,12 +8,12 @@ from torch import Tensor
 
 from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ids4 import Ids4
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, Form, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.network import Fixed, Gated, LetterMatrices, Row
+from nerode.network import Row
 
 
 class Ids4Carrier(Carrier):
@@ -23,28 +23,26 @@ class Ids4Carrier(Carrier):
         """Returns the number of states."""
         return {"states": max(1, len(block.states)), "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Ids4)
         if block.layer is None:
             return
         assert layer.B is not None
         assert layer.start is not None
-        record = block.layer.recurrence
-        match record:
-            case LetterMatrices():
-                for place, matrix in zip(block.letters, record.matrices, strict=True):
-                    set_matrix(layer.A[place], matrix)
-                for place, write in zip(block.letters, record.writes, strict=True):
-                    layer.B.weight[:, place] = numbers(write)
-            case Fixed():
-                set_matrix(layer.A[ONE], record.matrix)
-                set_rows(layer.B, compose(record.write, block.seen))
-            case Gated() if not block.layer.complex_state:
-                set_gates(layer.A, compose(record.gate, block.seen))
-                set_rows(layer.B, compose(record.write, block.seen))
-            case _:
-                raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {record.kind}"])
+        record, parts = block.layer.recurrence, block.layer.recurrence.fields()
+        if "matrices" in parts:
+            for place, matrix, write in zip(block.letters, parts["matrices"], parts["writes"], strict=True):
+                set_matrix(layer.A[place], matrix)
+                layer.B.weight[:, place] = numbers(write)
+        elif (fixed := record.as_fixed()) is not None:
+            set_matrix(layer.A[ONE], fixed.matrix)
+            set_rows(layer.B, compose(fixed.write, block.seen))
+        elif (gated := record.as_gated()) is not None and not block.layer.complex_state:
+            set_gates(layer.A, compose(gated.gate, block.seen))
+            set_rows(layer.B, compose(gated.write, block.seen))
+        else:
+            raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {record.kind}"])
         for i, (place, value) in enumerate(zip(block.states, block.layer.start, strict=True)):
             layer.start[i] = to_float(value)
             layer.C.weight[place, i] = 1

@@ -14,12 +14,11 @@ from torch import Tensor, nn
 
 from nerode.core import NotCompilable, to_complex
 from nerode.models.architectures.pd_ssm import PdSsm
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import Register, distinct_moves, read_registers
-from nerode.network import Gated, PermutationDiagonal
 
 _SATURATED = 1000.0
 _SCALE = 64.0
@@ -40,7 +39,7 @@ class PdSsmCarrier(Carrier):
             "learned_start": True,
         }
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, PdSsm)
         if block.layer is None:
@@ -61,16 +60,17 @@ class PdSsmCarrier(Carrier):
 
     def _fill_matrices(self, layer: PdSsm, block: BlockPlan) -> None:
         assert block.layer is not None
-        record = block.layer.recurrence
+        parts = block.layer.recurrence.fields()
         sizes, phases = _last(layer.size), _last(layer.phase)
         sizes.bias.fill_(_SATURATED)
         phases.bias.fill_(-_SATURATED)
-        if isinstance(record, Gated):
+        if block.layer.recurrence.as_gated() is not None:
             self._fill_registers(layer, block)
             return
-        if not isinstance(record, PermutationDiagonal):
-            raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {record.kind}"])
-        for letter, (images, diagonal) in enumerate(zip(record.images, record.diagonals, strict=True)):
+        if "images" not in parts:
+            kind = block.layer.recurrence.kind
+            raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {kind}"])
+        for letter, (images, diagonal) in enumerate(zip(parts["images"], parts["diagonals"], strict=True)):
             for j, i in enumerate(images):
                 layer.dictionary[letter, i, j] = 1
             for mlp in (layer.size, layer.phase):
@@ -97,20 +97,20 @@ class PdSsmCarrier(Carrier):
                     _set(_last(mlp).weight, i, signals.index(register.moves), change)
 
     def _registers(self, block: BlockPlan) -> list[Register]:
-        if block.layer is None or not isinstance(block.layer.recurrence, Gated):
+        if block.layer is None or block.layer.recurrence.as_gated() is None:
             return []
         return read_registers(block, self.architecture)
 
     def _writes(self, block: BlockPlan) -> tuple[list[Form], list[Form]]:
         """The real and the imaginary parts of what is written."""
         assert block.layer is not None
-        record = block.layer.recurrence
-        if isinstance(record, Gated):
-            return compose(record.write, block.seen), []
-        assert isinstance(record, PermutationDiagonal)
+        gated = block.layer.recurrence.as_gated()
+        if gated is not None:
+            return compose(gated.write, block.seen), []
+        writes = block.layer.recurrence.fields()["writes"]
         real, imaginary = [], []
         for i in range(block.layer.width):
-            values = [to_complex(write[i]) for write in record.writes]
+            values = [to_complex(write[i]) for write in writes]
             places = [at(place) for place in block.letters]
             real.append(combine([(p, Fraction(v.real)) for p, v in zip(places, values, strict=True)]))
             imaginary.append(combine([(p, Fraction(v.imag)) for p, v in zip(places, values, strict=True)]))

@@ -14,7 +14,7 @@ from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.compiled.carriers.forms import Form, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.network import Fixed, Gated
+from nerode.network import Gated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +99,9 @@ def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) 
     assert layer is not None
     if layer.complex_state:
         raise NotCompilable(architecture, [f"layer {layer.name} has a complex state"])
-    recurrence = layer.recurrence
-    if not isinstance(recurrence, Gated | Fixed):
-        raise NotCompilable(architecture, [f"layer {layer.name} is {recurrence.kind}, not diagonal"])
+    recurrence = layer.recurrence.as_gated()
+    if recurrence is None:
+        raise NotCompilable(architecture, [f"layer {layer.name} is {layer.recurrence.kind}, not diagonal"])
     writes = compose(recurrence.write, block.seen)
     registers = []
     for i, write in enumerate(writes):
@@ -114,9 +114,9 @@ def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) 
     return registers
 
 
-def _three_signs(recurrence: Gated | Fixed, i: int, block: BlockPlan) -> Form | None:
+def _three_signs(recurrence: Gated, i: int, block: BlockPlan) -> Form | None:
     """The gate of coordinate i if it takes the values 1, 0 and -1 and nothing is written at -1."""
-    if isinstance(recurrence, Fixed):
+    if not recurrence.gate.rows[i]:
         return None
     updates = block.updates[i]
     if {gate for gate, _ in updates} | {1} != {1, 0, -1} or any(g == -1 and w != 0 for g, w in updates):
@@ -135,14 +135,9 @@ def _require_tied(registers: Sequence[Register], architecture: str) -> None:
 
 
 def _gate(
-    recurrence: Gated | Fixed, i: int, block: BlockPlan, where: str, architecture: str
+    recurrence: Gated, i: int, block: BlockPlan, where: str, architecture: str
 ) -> tuple[Form | None, Exact]:
     """When coordinate i moves, and by which gate: the gate is 1 - (1 - value) · moves."""
-    if isinstance(recurrence, Fixed):
-        row = recurrence.matrix[i]
-        if any(j != i for j, _ in row):
-            raise NotCompilable(architecture, [f"the matrix of {where} is not diagonal"])
-        return None, row[0][1] if row else 0
     if not recurrence.gate.rows[i]:
         return None, recurrence.gate.bias[i]
     row, bias = recurrence.gate.rows[i], recurrence.gate.bias[i]

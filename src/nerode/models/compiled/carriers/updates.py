@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from nerode.core import Exact
-from nerode.network import Configuration, Gated, Interpreter, Network, relu
+from nerode.network import Gated, Interpreter, Layer, Network, NetworkState, relu
 
 Updates = list[list[set[tuple[Exact, Exact]]]]
 """For each layer and each coordinate, the pairs (gate, write) that it meets; none for other recurrences."""
@@ -37,7 +37,8 @@ class _Finder:
         self.found: Updates = []
         self.constant = True
         for layer in network.layers:
-            rows = layer.recurrence.gate.rows if isinstance(layer.recurrence, Gated) else ()
+            gated = _gates(layer)
+            rows = () if gated is None else gated.gate.rows
             self.found.append([set() for _ in rows])
             self.constant = self.constant and not any(rows)
 
@@ -66,12 +67,18 @@ class _Finder:
             configuration, answer = self.interpreter.step(configuration, letter)
             legal = answer.legal.symbols
 
-    def _look(self, configuration: Configuration, letter: int) -> None:
+    def _look(self, configuration: NetworkState, letter: int) -> None:
         stream = self.interpreter.stream(configuration, letter)
         for layer, found in zip(self.network.layers, self.found, strict=True):
-            if isinstance(layer.recurrence, Gated):
+            gated = _gates(layer)
+            if gated is not None:
                 reads = [stream[name] for name in layer.reads]
                 seen = [*reads, *(relu(v) for v in layer.units(reads))]
-                gates, writes = layer.recurrence.gate(seen), layer.recurrence.write(seen)
+                gates, writes = gated.gate(seen), gated.write(seen)
                 for known, gate, write in zip(found, gates, writes, strict=True):
                     known.add((gate, write))
+
+
+def _gates(layer: Layer) -> Gated | None:
+    """The gates of a layer unless they are stored as a fixed matrix."""
+    return None if layer.recurrence.as_fixed() is not None else layer.recurrence.as_gated()
