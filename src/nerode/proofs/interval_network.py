@@ -184,10 +184,9 @@ class _IntervalNumbers(Numbers[Any]):
         first, second = ((one - point) * _rows(old) + point * new for point in points)
         return Intervals(np.minimum(first.low, second.low), np.maximum(first.high, second.high))
 
-    def capped(self, share: Any, cap: Exact) -> Intervals:
+    def capped(self, share: Intervals, cap: Exact) -> Intervals:
         one = Intervals(np.ones(share.shape), np.ones(share.shape))
-        kept = enclose([cap]) * (one - share)
-        return (one - kept).clip()
+        return (one - enclose([cap]) * (one - share)).clip()
 
 
 def _rows(values: Any) -> Intervals:
