@@ -1,18 +1,23 @@
-"""One parser for expressions with operators; the regular expressions and the formulas are two grammars.
+r"""Notation of patterns and formulas: how letters are written, and one parser for operators.
 
-Operator precedence with explicit stacks: the depth of nesting is bounded by memory, not by Python's
-stack. Associative operators (`FlatOperator`) collect all their operands in one node, and a chain of them
-costs n log n however it is bracketed.
+A letter of one character is written as itself, or after a backslash when the character has a meaning of
+its own (`\*`); a letter of several characters is written in angle brackets (`<close>`), where a backslash
+keeps `\`, `<` and `>` (`<-\>>` is the letter `->`).
+
+The parser is operator precedence with explicit stacks: the depth of nesting is bounded by memory, not by
+Python's stack. Associative operators (`FlatOperator`) collect all their operands in one node, and a chain of
+them costs n log n however it is bracketed. Regular expressions and past-LTL formulas are two grammars of it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from nerode.core import PatternError
+from nerode.languages.alphabet import END
 
 T = TypeVar("T")
 
@@ -232,3 +237,69 @@ def _apply(parser: _Parser[T], operator: Operator[T], column: int, value: Any) -
         parser.operands.append(operator.build(parser.pop_node(), value))
     else:
         parser.push_binary(operator, column)
+
+
+def read_escape(text: str, start: int) -> tuple[str, int]:
+    """Returns the symbol that the backslash at `start` introduces and where the text goes on."""
+    if start + 1 == len(text):
+        raise PatternError(
+            "nothing after the backslash", text=text, column=start + 1, hint="write \\\\ for one"
+        )
+    symbol = text[start + 1]
+    if symbol.isalnum() and symbol not in "ε∅":
+        raise PatternError(
+            f"unknown escape \\{symbol}",
+            text=text,
+            column=start + 1,
+            hint=f"a backslash goes before a punctuation mark; the letter is written {symbol} or <{symbol}>",
+        )
+    check_symbol(symbol, text, start + 1)
+    return symbol, start + 2
+
+
+def read_bracketed(text: str, start: int) -> tuple[str, int]:
+    """Returns the symbol inside the angle brackets that open at `start` and where the text goes on."""
+    characters: list[str] = []
+    i = start + 1
+    while i < len(text) and text[i] != ">":
+        if text[i] == "\\":
+            i += 1
+            if text[i : i + 1] not in ("\\", "<", ">"):
+                raise PatternError(
+                    "unknown escape inside < >",
+                    text=text,
+                    column=i,
+                    hint="inside < > a backslash goes before \\, < or >",
+                )
+        characters.append(text[i])
+        i += 1
+    if i >= len(text):
+        raise PatternError("unclosed <", text=text, column=start + 1, hint="close it with >, or write \\<")
+    symbol = "".join(characters)
+    if not symbol:
+        raise PatternError("a symbol without a name", text=text, column=start + 1, hint="write <name>")
+    check_symbol(symbol, text, start + 1)
+    return symbol, i + 1
+
+
+def check_symbol(symbol: str, text: str, column: int) -> None:
+    """Raises PatternError if no alphabet can have this symbol."""
+    if any(map(str.isspace, symbol)):
+        raise PatternError("white space in a symbol", text=text, column=column, hint="rename the symbol")
+    if symbol == END:
+        raise PatternError(
+            f"the symbol {END}",
+            text=text,
+            column=column,
+            hint=f"{END} stands for the end of a word and patterns always match whole words; leave it out",
+        )
+
+
+def write_symbol(symbol: str, reserved: Container[str]) -> str:
+    """Returns the symbol as text; `reserved` characters are protected."""
+    if len(symbol) > 1:
+        escaped = symbol.replace("\\", "\\\\").replace("<", "\\<").replace(">", "\\>")
+        return f"<{escaped}>"
+    if symbol not in reserved:
+        return symbol
+    return f"<{symbol}>" if symbol.isalnum() and symbol not in "ε∅" else f"\\{symbol}"

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from nerode.core import PatternError
-from nerode.languages.operator_parser import (
+from nerode.languages.notation import (
     OPERAND,
     FlatOperator,
     Grammar,
