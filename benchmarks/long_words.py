@@ -37,7 +37,7 @@ from nerode.network import Interpreter, Network
 from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
 from nerode.proofs.floats import examine
 from nerode.proofs.floats.certify import certify_module
-from nerode.report.networks import NetworkStudy, all_targets
+from nerode.study import NetworkStudy, all_targets
 from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, Task, collect_facts, verdict_for
 
 LAWFUL = 20_000

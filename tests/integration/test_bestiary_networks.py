@@ -12,7 +12,7 @@ from nerode.languages import describe_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.network import Interpreter, LogitDecoder, network_from_json, network_to_json
 from nerode.proofs import VALID_PREFIXES, Certificate, certificate_to_json, certify, check
-from nerode.report.networks import TARGETS
+from nerode.study import TARGETS
 from nerode.verdict import Task, collect_facts
 
 EXACT_TARGETS = [t for t in TARGETS if t not in ("elman-tanh", "lstm", "gru", "slstm")]

@@ -25,7 +25,7 @@ from nerode.proofs.checker_evaluation import Evaluator
 from nerode.proofs.checker_forms import Undecided
 from nerode.proofs.checker_network import read_network
 from tests.proofs import networks
-from tests.proofs.test_context import last_but
+from tests.proofs.test_windows import last_but
 
 
 def reflecting(selector: bool) -> Network:

@@ -22,9 +22,9 @@ from nerode.proofs.checker_problem import Problem
 from nerode.proofs.closure import JointClosure, close_jointly
 from nerode.proofs.integers import integer_claims
 from tests.proofs import networks
-from tests.proofs.test_context import last_but
 from tests.proofs.test_counters import counter_language
 from tests.proofs.test_exact import certified, regular
+from tests.proofs.test_windows import last_but
 from tests.strategies import dfas
 
 

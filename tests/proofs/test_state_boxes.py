@@ -27,7 +27,7 @@ from nerode.proofs.certificate import (
     noise_claim,
 )
 from nerode.proofs.checker import check
-from nerode.proofs.state_boxes import METHOD, certify_state_boxes, explore_nodes, with_float32
+from nerode.proofs.state_boxes import STATE_BOXES, certify_state_boxes, explore_nodes, with_float32
 
 CELL = elman_flip_flop()
 
@@ -46,9 +46,9 @@ def certificate_of(network, language, **options):
 
 def changed(certificate, claims=None, **stated):
     """The certificate with other evidence, its digest made right again."""
-    evidence = {k: v for k, v in certificate.evidence[METHOD].items() if k != "digest"} | stated
+    evidence = {k: v for k, v in certificate.evidence[STATE_BOXES].items() if k != "digest"} | stated
     evidence["digest"] = content_hash({k: v for k, v in evidence.items() if k != "digest"})
-    return replace(certificate, claims=claims or certificate.claims, evidence={METHOD: evidence})
+    return replace(certificate, claims=claims or certificate.claims, evidence={STATE_BOXES: evidence})
 
 
 def test_nodes_are_pairs_of_a_state_and_the_last_letters():
@@ -104,7 +104,10 @@ def test_what_is_certified_is_accepted_where_a_score_that_does_not_matter_is_ope
 
 
 def with_eps(certificate, eps):
-    claims = (certificate.claims[0], noise_claim(task=certificate.claims[0].task, method=METHOD, eps=eps))
+    claims = (
+        certificate.claims[0],
+        noise_claim(task=certificate.claims[0].task, method=STATE_BOXES, eps=eps),
+    )
     return changed(certificate, claims=claims, eps=str(eps))
 
 
@@ -114,14 +117,14 @@ def test_more_noise_than_the_boxes_bear_is_refused():
     assert verdict(CELL.network, CELL.language, with_eps(certificate, eps)).ok
     refused = verdict(CELL.network, CELL.language, with_eps(certificate, eps * 4))
     assert not refused.ok
-    claims = (noise_claim(task=PREDICT, method=METHOD, eps=2 * eps),)
+    claims = (noise_claim(task=PREDICT, method=STATE_BOXES, eps=2 * eps),)
     assert not verdict(CELL.network, CELL.language, replace(certificate, claims=claims)).ok
 
 
 @pytest.mark.parametrize("entry", ["first", "last"])
 def test_a_smaller_box_is_refused(entry):
     certificate = certificate_of(CELL.network, CELL.language)
-    boxes = json.loads(json.dumps(certificate.evidence[METHOD]["boxes"]))
+    boxes = json.loads(json.dumps(certificate.evidence[STATE_BOXES]["boxes"]))
     box = boxes[0 if entry == "first" else -1][0]
     low, high = map(Fraction, box[0])
     box[0] = [str(high + 1), str(high + 2)] if entry == "first" else [str((low + high) / 2), str(high)]
@@ -132,7 +135,7 @@ def test_a_smaller_box_is_refused(entry):
 
 def test_too_few_or_too_many_boxes_are_refused():
     certificate = certificate_of(CELL.network, CELL.language)
-    boxes = certificate.evidence[METHOD]["boxes"]
+    boxes = certificate.evidence[STATE_BOXES]["boxes"]
     for wrong in (boxes[:-1], [*boxes, boxes[-1]]):
         refused = verdict(CELL.network, CELL.language, changed(certificate, boxes=wrong))
         assert not refused.ok
@@ -161,9 +164,11 @@ def test_evidence_that_makes_no_sense_is_refused(stated):
 
 def test_a_wrong_digest_and_unknown_keys_are_refused():
     certificate = certificate_of(CELL.network, CELL.language)
-    evidence = certificate.evidence[METHOD]
+    evidence = certificate.evidence[STATE_BOXES]
     for wrong in ({**evidence, "digest": "0" * 64}, {**evidence, "more": 1}):
-        assert not verdict(CELL.network, CELL.language, replace(certificate, evidence={METHOD: wrong})).ok
+        assert not verdict(
+            CELL.network, CELL.language, replace(certificate, evidence={STATE_BOXES: wrong})
+        ).ok
 
 
 def test_a_network_for_another_language_gets_no_certificate_and_no_way_around_it():
@@ -288,7 +293,7 @@ def test_float32_needs_numbers_of_float32():
 def test_float32_needs_answers_with_a_margin(margin, covered):
     """An output that stays above 0 by less than a rounding is right in exact arithmetic only."""
     certificate = certificate_of(CELL.network, CELL.language)
-    ends = [Fraction(box[0][0][0]) for box in certificate.evidence[METHOD]["boxes"]]
+    ends = [Fraction(box[0][0][0]) for box in certificate.evidence[STATE_BOXES]["boxes"]]
     scores = CELL.network.decoder.scores
     bias = (*scores.bias[:-1], Fraction(1, 2) - min(end for end in ends if end > 0) + margin)
     decoder = replace(CELL.network.decoder, scores=replace(scores, bias=bias))

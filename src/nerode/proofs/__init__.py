@@ -32,39 +32,39 @@ from nerode.proofs.checker import (
 )
 from nerode.proofs.checker_problem import Failure
 from nerode.proofs.folder import read_language, read_network, write_folder
-from nerode.proofs.representation_checker import check_polished
-from nerode.proofs.representation_files import (
-    CERTIFICATE,
-    CLAIM,
-    FORMAT,
-    VERSION,
+from nerode.proofs.polished import (
+    POLISH_CLAIM,
+    POLISH_FILE,
+    POLISH_FORMAT,
+    POLISH_VERSION,
     is_polished,
     read_proof,
 )
-from nerode.proofs.state_boxes import METHOD, SMALLEST_NOISE, certify_state_boxes, with_float32
+from nerode.proofs.polished_checker import check_polished
+from nerode.proofs.state_boxes import SMALLEST_NOISE, STATE_BOXES, certify_state_boxes, with_float32
 
 __all__ = [
     "ANY_ORDER",
-    "CERTIFICATE",
     "CERTIFICATE_FILE",
-    "CLAIM",
     "DTYPES",
     "EXACT",
-    "FORMAT",
     "FRAGILE",
     "LANGUAGE_FILE",
-    "METHOD",
     "NETWORK_FILE",
+    "POLISH_CLAIM",
+    "POLISH_FILE",
+    "POLISH_FORMAT",
+    "POLISH_VERSION",
     "PREDICT",
     "RECOGNISE",
     "SMALLEST_NOISE",
+    "STATE_BOXES",
     "STEP_BY_STEP",
     "TESTED",
     "TRACK",
     "UNDER_NOISE",
     "UP_TO_LENGTH",
     "VALID_PREFIXES",
-    "VERSION",
     "WINDOW",
     "Certificate",
     "CheckResult",

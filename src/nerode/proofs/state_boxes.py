@@ -38,7 +38,7 @@ from nerode.proofs.interval_network import IntervalNetwork
 from nerode.proofs.intervals import Floats, Intervals
 from nerode.proofs.rounded_claims import rounded_claim
 
-METHOD = "state-boxes"
+STATE_BOXES = "state-boxes"
 
 LETTERS = (0, 1, 2, 3)
 """How many last letters a node may know; tried in this order."""
@@ -294,14 +294,14 @@ def _agrees(task: str, expected: Legal, got: Legal) -> bool:
 
 def _seal(network: Network, language: Language, boxes: ClosedBoxes) -> Certificate:
     claims = (
-        language_claim(task=boxes.task, method=METHOD),
-        noise_claim(task=boxes.task, method=METHOD, eps=Fraction(boxes.eps)),
+        language_claim(task=boxes.task, method=STATE_BOXES),
+        noise_claim(task=boxes.task, method=STATE_BOXES, eps=Fraction(boxes.eps)),
     )
     return Certificate(
         network=network_hash(network),
         language=language_hash(language),
         claims=claims,
-        evidence={METHOD: boxes.evidence()},
+        evidence={STATE_BOXES: boxes.evidence()},
     )
 
 
@@ -309,5 +309,5 @@ def with_float32(certificate: Certificate) -> Certificate:
     """Returns the certificate with the claim that half of its noise covers float32; only a check tells."""
     noise = certificate.claims[-1]
     assert noise.eps is not None
-    claim = rounded_claim(task=noise.task, method=METHOD, eps=noise.eps / 2)
+    claim = rounded_claim(task=noise.task, method=STATE_BOXES, eps=noise.eps / 2)
     return replace(certificate, claims=(*certificate.claims, claim))

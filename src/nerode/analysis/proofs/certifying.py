@@ -32,8 +32,8 @@ from nerode.languages import describe_language
 from nerode.models import Model
 from nerode.network import Network, network_to_json
 from nerode.proofs import (
-    METHOD,
     SMALLEST_NOISE,
+    STATE_BOXES,
     Certificate,
     certificate_to_json,
     certify_state_boxes,
@@ -275,7 +275,7 @@ class _Search:
 
     def result(self) -> Proof:
         """Returns what was found."""
-        evidence = {} if self.certificate is None else self.certificate.evidence[METHOD]
+        evidence = {} if self.certificate is None else self.certificate.evidence[STATE_BOXES]
         attempt = Attempt(
             proved=self.certificate is not None,
             language=self.goal.language.name,
