@@ -64,6 +64,8 @@ _FIRST_LOOK = 1_000
 _PATIENCE = 6_000
 """Cells beyond the stated number that are searched for a word on which the network fails."""
 
+_MOST_CELLS = 10**9
+
 _FARTHEST = Fraction(1)
 """Without a bound to claim, a network this far from its model is refuted; 2 is the farthest there is."""
 
@@ -192,7 +194,8 @@ class CoverCheck:
 
     def _walk_anew(self, method: str) -> CoverWalk | Failure:
         cover = self._cover(method)
-        stated = read_whole(cover["cells"], "cells", 1, self._problem.work.budget.cells)
+        stated = read_whole(cover["cells"], "cells", 1, _MOST_CELLS)
+        self._problem.work.count_cells(stated)
         floats = [claim for claim in self._stated.claims if claim.method == INTEGERS]
         found = CoverWalk(
             self._problem,

@@ -286,7 +286,7 @@ class _NetworkReader:
             "elman": ("activation", "update"),
             "gated-cell": ("cell", "gates"),
         }
-        if kind not in fields:
+        if not isinstance(kind, str) or kind not in fields:
             raise Unreadable(
                 f"{where} has the unknown recurrence {quoted(kind)}; known are {', '.join(fields)}"
             )
@@ -402,7 +402,7 @@ class _NetworkReader:
             "points": ("points", "answers"),
             "logits": ("normaliser", "rows"),
         }
-        if kind not in fields:
+        if not isinstance(kind, str) or kind not in fields:
             raise Unreadable(f"unknown decoder {quoted(kind)}; known are {', '.join(fields)}")
         check_keys(data, (*fields[kind], "kind", "reads", "empty"), where)
         reads = self._reads(data["reads"], stream, where)
