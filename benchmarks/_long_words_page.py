@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nerode.certificates import DTYPES
 from nerode.languages.bestiary import BESTIARY
+from nerode.proofs import DTYPES
 
 Rows = list[dict[str, Any]]
 

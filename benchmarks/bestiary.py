@@ -8,12 +8,12 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
-from nerode.certificates import Certificate, certificate_to_json, check
 from nerode.core import Budget
 from nerode.languages import describe_language
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.network import network_hash, network_to_json
-from nerode.report.networks import TARGETS, study_networks
+from nerode.proofs import Certificate, certificate_to_json, check
+from nerode.study import TARGETS, study_networks
 
 SECONDS = 10.0
 TARGET_SECONDS = 60.0

@@ -26,9 +26,6 @@ import torch
 from torch import Tensor
 
 from benchmarks._long_words_page import LENGTH, PLAIN, left_to_do, page, read_rows
-from nerode.certificates import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
-from nerode.certificates.floats import examine
-from nerode.certificates.floats.certify import certify_module
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable
 from nerode.languages import Language
@@ -37,7 +34,10 @@ from nerode.models import Model, State
 from nerode.models.compiled import CompiledModel, load_architecture, load_model
 from nerode.models.compiled.carriers.carry import CELLS, STREAMS, TIME_INVARIANT
 from nerode.network import Interpreter, Network
-from nerode.report.networks import NetworkStudy, all_targets
+from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
+from nerode.proofs.floats import examine
+from nerode.proofs.floats.certify import certify_module
+from nerode.study import NetworkStudy, all_targets
 from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, Task, collect_facts, verdict_for
 
 LAWFUL = 20_000

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from nerode.analysis import analyse as analyse, load_subject as load_subject
     from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.polish import polish as polish
-    from nerode.certificates.certification import certify as certify
     from nerode.compiler import Options as Options, compile_language as compile_language
     from nerode.core import (
         Budget as Budget,
@@ -42,7 +41,9 @@ if TYPE_CHECKING:
     )
     from nerode.models.compiled import load_architecture as load_architecture, load_model as load_model
     from nerode.network import Interpreter as Interpreter
-    from nerode.training import TrainSpec as TrainSpec, read_run as read_run, train as train
+    from nerode.proofs.certification import certify as certify
+    from nerode.records import TrainSpec as TrainSpec, read_run as read_run
+    from nerode.training import train as train
     from nerode.verdict import decide as decide
 
     language = resolve_language
@@ -52,7 +53,7 @@ _DOORS = {
     "nerode.analysis": ("analyse", "load_subject"),
     "nerode.analysis.extraction": ("extract",),
     "nerode.analysis.polish": ("polish",),
-    "nerode.certificates": ("certify",),
+    "nerode.proofs": ("certify",),
     "nerode.compiler": ("Options", "compile_language"),
     "nerode.core": ("Budget", "BudgetExceeded", "InputError", "NerodeError", "NotCompilable"),
     "nerode.languages": ("Dfa", "Language", "minimise"),
@@ -66,7 +67,8 @@ _DOORS = {
     ),
     "nerode.models.compiled": ("load_architecture", "load_model"),
     "nerode.network": ("Interpreter",),
-    "nerode.training": ("TrainSpec", "read_run", "train"),
+    "nerode.records": ("TrainSpec", "read_run"),
+    "nerode.training": ("train",),
     "nerode.verdict": ("decide",),
 }
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}

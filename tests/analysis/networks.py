@@ -8,7 +8,7 @@ from nerode.analysis.probes import Probe
 from nerode.analysis.subject import Subject
 from nerode.models import LayerConfig, Model, ModelConfig, build_model
 from nerode.tasks import FlipFlop
-from nerode.tasks.flip_flop import FlipFlopSettings
+from nerode.tasks.synthetic.flip_flop import FlipFlopSettings
 
 
 def model_of(layer: str, *, letters: int = 3, width: int = 4, seed: int = 0, **settings) -> Model:

@@ -17,13 +17,8 @@ def test_levels_of_one_depth_share_a_layer_and_a_label_takes_its_bits():
     assert [layer.width for layer in assembly.layers] == widths
 
 
-def test_counting_levels_and_windows_are_refused():
+def test_counting_levels_are_refused():
     parity = decompose_solvable(named("parity").dfa())
     assembly = Assembly(request_for("parity", "diagonal"))
     with pytest.raises(InputError, match="set-reset"):
         CascadeLayers(assembly, parity, assembly.letter)
-    windowed = decompose(named("tomita-4").dfa(), window=1)
-    assembly = Assembly(request_for("tomita-4", "diagonal"))
-    assert windowed.window
-    with pytest.raises(InputError, match="without a window"):
-        CascadeLayers(assembly, windowed, assembly.letter)

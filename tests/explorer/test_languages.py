@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from nerode.certificates import check_folder
 from nerode.explorer.jobs import run_job
 from nerode.languages import resolve_language
+from nerode.proofs import check_folder
 from nerode.verdict import decide
 
 

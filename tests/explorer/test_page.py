@@ -15,11 +15,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nerode.certificates import check_folder
 from nerode.compiler import compile_language
 from nerode.languages import resolve_language
 from nerode.network import Interpreter
-from nerode.sweeps.lock import locked
+from nerode.proofs import check_folder
+from nerode.records import locked
 from tests.browser import OpenPage, Watch
 
 pytestmark = [pytest.mark.browser]

@@ -6,13 +6,13 @@ import json
 import pytest
 
 from nerode.algebra import profile
-from nerode.certificates import VALID_PREFIXES, Certificate, certificate_to_json, certify, check
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, stream
 from nerode.languages import describe_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.network import Interpreter, LogitDecoder, network_from_json, network_to_json
-from nerode.report.networks import TARGETS
+from nerode.proofs import VALID_PREFIXES, Certificate, certificate_to_json, certify, check
+from nerode.study import TARGETS
 from nerode.verdict import Task, collect_facts
 
 EXACT_TARGETS = [t for t in TARGETS if t not in ("elman-tanh", "lstm", "gru", "slstm")]

@@ -8,7 +8,7 @@ from nerode.languages.bestiary import find_language
 from nerode.languages.pastltl import formula_language
 from nerode.network.affine import Affine
 from nerode.network.display import describe_network
-from nerode.network.recurrences import Elman, GatedCell, PermutationDiagonal
+from nerode.network.recurrences import GatedCell, PermutationDiagonal, Squashed
 from nerode.network.written_recurrences import write_recurrence
 from tests.compiler.agreement import build
 from tests.compiler.requests import build_named
@@ -116,7 +116,7 @@ def hand_made(recurrence, state):
 
 def test_an_elman_layer_reads_its_own_state():
     update = Affine(num_inputs=3, bias=(0, -1), rows=(((0, 1), (1, 1)), ((2, -2),)))
-    layer = hand_made(Elman(activation="clip", update=update), ["p", "q"])
+    layer = hand_made(Squashed(activation="clip", update=update), ["p", "q"])
     assert write_recurrence(layer, ["[a]"], Alphabet(("a",))) == [
         "h[p] = clip([a] + h'[p])",
         "h[q] = clip(-2·h'[q] - 1)",

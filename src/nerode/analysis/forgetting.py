@@ -20,9 +20,9 @@ from torch import Tensor
 from nerode.analysis.fading import Fading, predict_fading
 from nerode.analysis.probes import plain
 from nerode.analysis.subject import Subject
-from nerode.certificates.floats import settle
 from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
 from nerode.models import Model
+from nerode.proofs.floats import settle
 from nerode.tasks import IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 
 EACH = 1_000

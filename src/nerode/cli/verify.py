@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from nerode.certificates import (
-    CERTIFICATE as POLISH_FILE,
+from nerode.cli.options import budget_options, make_budget
+from nerode.core import DTYPES, Budget, InputError, UnknownName
+from nerode.proofs import (
     CERTIFICATE_FILE,
+    POLISH_FILE,
     CheckResult,
     Failure,
     check_folder,
@@ -19,13 +21,10 @@ from nerode.certificates import (
     claim_to_json,
     is_polished,
 )
-from nerode.cli.options import budget_options, make_budget
-from nerode.core import Budget, InputError, UnknownName
 from nerode.report import claim_line, language_line, polished_lines
-from nerode.verdict import DTYPES
 
 if TYPE_CHECKING:
-    from nerode.certificates.floats import Examination
+    from nerode.proofs.floats import Examination
 
 
 @click.command()
@@ -110,9 +109,9 @@ def _read_dtypes(names: str | None) -> list[str]:
 def _examine(
     folder: Path, result: CheckResult, dtypes: list[str], *, save: bool, budget: Budget
 ) -> list[Examination]:
-    """What is found in each format; this is where torch is loaded."""
-    from nerode.certificates import read_language, read_network
-    from nerode.certificates.floats import examine, recheck_stored, store
+    """The examination in each float format; this loads torch."""
+    from nerode.proofs import read_language, read_network
+    from nerode.proofs.floats import examine, recheck_stored, store
 
     network, language = read_network(folder), read_language(folder)
     found = []
@@ -154,7 +153,7 @@ def _print(result: CheckResult, found: list[Examination]) -> None:
 def _horizon_line(
     *, word: str, predicted: int | None, measured: int | None, at: int | None, steps: bool
 ) -> str:
-    """Where a loop fails, in one line."""
+    """The length at which a loop fails, in one line."""
     if measured is None or at is None:
         return f"{word} should fail at n = {predicted:,}; it was not run that far"
     guess = "not predicted" if predicted is None else f"predicted: n = {predicted:,}"

@@ -30,13 +30,13 @@ class CascadeLayers:
 
     Args:
         assembly: gets the layers.
-        cascade: set-reset levels without a window.
+        cascade: set-reset levels.
         letter: 1 where the current letter is this one.
     """
 
     def __init__(self, assembly: Assembly, cascade: Cascade, letter: Callable[[int], Form]) -> None:
-        if cascade.window or any(level.kind != "reset" for level in cascade.levels):
-            raise InputError("only cascades of set-reset automata without a window become diagonal layers")
+        if any(level.kind != "reset" for level in cascade.levels):
+            raise InputError("only cascades of set-reset automata become diagonal layers")
         self.cascade = cascade
         self._assembly = assembly
         self._letter = letter
@@ -60,7 +60,7 @@ class CascadeLayers:
     def literal(self, source: Source, value: int) -> list[Form]:
         """Returns literals, each 0 or 1, that say that a source has a value."""
         if source.kind == "letter":
-            return [self._letter(value)] if value < self.cascade.num_letters else [constant(0)]
+            return [self._letter(value)]
         if source.kind == "lookup":
             return [self._lookups[source.number].get(value, constant(0))]
         bits = self._labels[source.kind, source.number]

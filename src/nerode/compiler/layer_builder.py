@@ -15,14 +15,14 @@ from nerode.languages import Legal
 from nerode.network import (
     Affine,
     AffineBuilder,
-    Diagonal,
+    ByChoice,
     Factor,
-    Householder,
+    Fixed,
+    Gated,
     Layer,
     Recurrence,
     Row,
     ScoreDecoder,
-    TimeInvariant,
 )
 
 Relu = Callable[[Form], Form]
@@ -171,9 +171,9 @@ class LayerBuilder:
             seen += self._shown("previous")
         inner = [*reads, *self._units.names]
         if recurrence is None and matrix is not None:
-            recurrence = TimeInvariant(matrix=tuple(matrix), write=_affine(inner, self._writes.values()))
+            recurrence = Fixed(matrix=tuple(matrix), write=_affine(inner, self._writes.values()))
         if selection is not None:
-            recurrence = Householder(
+            recurrence = ByChoice.from_factors(
                 factors=tuple(selection.factors),
                 writes=tuple(selection.writes),
                 selector=_affine(inner, choices),
@@ -199,13 +199,13 @@ class LayerBuilder:
     def _recurrence(self, inner: list[str], *, time_invariant: bool) -> Recurrence:
         write = _affine(inner, self._writes.values())
         if not time_invariant:
-            return Diagonal(gate=_affine(inner, self._gates.values()), write=write)
+            return Gated(gate=_affine(inner, self._gates.values()), write=write)
         varying = [name for name, gate in self._gates.items() if not gate.is_constant]
         if varying:
             raise InputError(f"layer {self.name}: the gate of {varying[0]!r} depends on the input")
         fixed = [gate.bias for gate in self._gates.values()]
         matrix = tuple(((i, gate),) if gate != 0 else () for i, gate in enumerate(fixed))
-        return TimeInvariant(matrix=matrix, write=write)
+        return Fixed(matrix=matrix, write=write)
 
 
 class DecoderBuilder:

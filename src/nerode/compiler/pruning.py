@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nerode.network import Affine, Decoder, Diagonal, Layer, TimeInvariant
+from nerode.network import Affine, Decoder, Layer
 
 
 def drop_unread(layers: Sequence[Layer], decoder: Decoder) -> list[Layer]:
@@ -56,11 +56,9 @@ def _drop_previous(layer: Layer) -> Layer:
 def _drop_reads(layer: Layer) -> Layer:
     """Drops directions of the stream that the layer no longer looks at."""
     recurrence = layer.recurrence
-    if not isinstance(recurrence, Diagonal | TimeInvariant):
+    if recurrence.as_gated() is None and recurrence.as_fixed() is None:
         return layer
-    maps = [layer.units, recurrence.write, layer.readout_units, layer.readout]
-    if isinstance(recurrence, Diagonal):
-        maps.append(recurrence.gate)
+    maps = [layer.units, *recurrence.maps(), layer.readout_units, layer.readout]
     used = set().union(*map(_columns, maps))
     keep = [i for i in range(len(layer.reads)) if i in used]
     count = len(layer.reads)
@@ -68,15 +66,11 @@ def _drop_reads(layer: Layer) -> Layer:
     def narrow(given: Affine) -> Affine:
         return _select(given, [*keep, *range(count, given.num_inputs)])
 
-    if isinstance(recurrence, Diagonal):
-        recurrence = replace(recurrence, gate=narrow(recurrence.gate), write=narrow(recurrence.write))
-    else:
-        recurrence = replace(recurrence, write=narrow(recurrence.write))
     return replace(
         layer,
         reads=tuple(layer.reads[i] for i in keep),
         units=narrow(layer.units),
-        recurrence=recurrence,
+        recurrence=recurrence.with_maps(narrow),
         readout_units=narrow(layer.readout_units),
         readout=narrow(layer.readout),
     )

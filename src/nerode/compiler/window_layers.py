@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from nerode.compiler.assembly import Assembly
 from nerode.compiler.forms import Form, direction
 from nerode.compiler.piecewise import second_digit
-from nerode.network import PermutationDiagonal, Row
+from nerode.network import ByChoice, Recurrence, Row
 from nerode.verdict import Transition
 
 Chains = Mapping[int, int]
@@ -84,12 +84,12 @@ class Window:
             layer = builder.build(matrix=matrix)
         self._assembly.append(layer, builder.stream)
 
-    def _permutation(self, chains: Chains, images: list[int]) -> PermutationDiagonal:
+    def _permutation(self, chains: Chains, images: list[int]) -> Recurrence:
         """The shift as a cyclic permutation of each chain that drops what would come round."""
         diagonal = tuple(int(i == image - 1) for i, image in enumerate(images))
         places = [(letter, position) for letter, length in chains.items() for position in range(length)]
         num_letters = len(self._assembly.alphabet)
-        return PermutationDiagonal(
+        return ByChoice.from_images(
             images=(tuple(images),) * num_letters,
             diagonals=(diagonal,) * num_letters,
             writes=tuple(tuple(int(place == (a, 0)) for place in places) for a in range(num_letters)),

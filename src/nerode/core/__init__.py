@@ -31,19 +31,27 @@ from nerode.core.exact import (
     to_float,
     write_exact,
 )
-from nerode.core.files import write_atomically
+from nerode.core.files import decode_text, excerpt, read_bytes, read_text, write_atomically
+from nerode.core.float_formats import DTYPES, FloatFormat
+from nerode.core.json_files import Json, parse_json, read_json, read_json_lines
 from nerode.core.refs import Reference, Work, work
 from nerode.core.registry import Registry
 from nerode.core.rng import stream
 from nerode.core.shown import Shown
+from nerode.core.workers import Emit, LostJob, WorkerPool
 
 __all__ = [
+    "DTYPES",
     "Budget",
     "BudgetExceeded",
     "Cyclotomic",
+    "Emit",
     "Exact",
+    "FloatFormat",
     "FormatError",
     "InputError",
+    "Json",
+    "LostJob",
     "NerodeError",
     "NotCompilable",
     "PatternError",
@@ -52,14 +60,22 @@ __all__ = [
     "Shown",
     "UnknownName",
     "Work",
+    "WorkerPool",
     "cosine",
     "cosine_bounds",
+    "decode_text",
     "exact_sum",
+    "excerpt",
     "from_mapping",
     "imaginary_part",
     "inverse",
     "is_rational",
+    "parse_json",
+    "read_bytes",
     "read_exact",
+    "read_json",
+    "read_json_lines",
+    "read_text",
     "real_part",
     "root_of_unity",
     "sign",

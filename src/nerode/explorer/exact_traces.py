@@ -13,12 +13,12 @@ from nerode.network import (
     CELL_GATES,
     CELL_STATES,
     Affine,
-    Diagonal,
-    Elman,
+    Gated,
     GatedCell,
     Interpreter,
     Layer,
     Network,
+    Squashed,
 )
 
 
@@ -55,12 +55,12 @@ def _drive(layer: Layer, stream: Mapping[str, Any], state: Sequence[Any]) -> dic
     before = [_complex(v) for v in state]
     recurrence = layer.recurrence
     match recurrence:
-        case Diagonal():
+        case Gated():
             return {
                 "gate": plain_numbers(_apply(recurrence.gate, seen)),
                 "write": plain_numbers(_apply(recurrence.write, seen)),
             }
-        case Elman():
+        case Squashed():
             return {"sum": plain_numbers(_apply(recurrence.update, seen + before))}
         case GatedCell():
             return _gates(recurrence, seen, before)

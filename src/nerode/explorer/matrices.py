@@ -11,15 +11,15 @@ from nerode.network import (
     CELL_GATES,
     CELL_STATES,
     Affine,
-    Diagonal,
-    Elman,
+    Fixed,
+    Gated,
     GatedCell,
     Householder,
     Layer,
     LetterMatrices,
     PermutationDiagonal,
     Row,
-    TimeInvariant,
+    Squashed,
 )
 
 _MOST_ROWS = 16
@@ -65,10 +65,10 @@ def layer_matrices(layer: Layer, alphabet: Alphabet) -> list[Matrix]:
 def _recurrence(layer: Layer, seen: Sequence[str], alphabet: Alphabet) -> list[Matrix]:
     recurrence, names = layer.recurrence, layer.state
     match recurrence:
-        case Diagonal():
+        case Gated():
             gate = _map("gate", recurrence.gate, names, seen)
             return [*gate, *_map("write", recurrence.write, names, seen)]
-        case TimeInvariant():
+        case Fixed():
             matrix = _rows("A", recurrence.matrix, names, names)
             return [matrix, *_map("write", recurrence.write, names, seen)]
         case LetterMatrices():
@@ -79,7 +79,7 @@ def _recurrence(layer: Layer, seen: Sequence[str], alphabet: Alphabet) -> list[M
             return [_step(a, _moved(image, d), write, names) for a, image, d, write in parts]
         case Householder():
             return _reflections(recurrence, seen, names, alphabet)
-        case Elman():
+        case Squashed():
             before = [f"{name}′" for name in names]
             return _map(f"h = {recurrence.activation}(…)", recurrence.update, names, [*seen, *before])
         case GatedCell():
@@ -87,6 +87,8 @@ def _recurrence(layer: Layer, seen: Sequence[str], alphabet: Alphabet) -> list[M
             inputs = [*seen, *(f"{name}′" for name in names[:width])]
             gates = zip(CELL_GATES[recurrence.cell], recurrence.gates, strict=True)
             return [m for title, gate in gates for m in _map(title, gate, names[:width], inputs)]
+        case _:
+            raise NotImplementedError(recurrence.kind)
 
 
 def _reflections(

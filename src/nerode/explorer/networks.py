@@ -9,25 +9,24 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from nerode.certificates import Certificate, Refutation, Unproved, certify, write_folder
 from nerode.compiler import Options, compile_language
-from nerode.core import BudgetExceeded, Exact, NotCompilable, to_complex, to_mapping
+from nerode.core import Exact, NotCompilable, to_complex, to_mapping
 from nerode.explorer.matrices import layer_matrices
-from nerode.explorer.orders import LanguageText, NetworkOrder
-from nerode.explorer.reading import read_language, request_budget
+from nerode.explorer.orders import LanguageText, NetworkOrder, read_language, request_budget
 from nerode.languages import Alphabet
 from nerode.network import (
     CELL_GATES,
-    Elman,
     GatedCell,
     Layer,
     LogitDecoder,
     Network,
     PointDecoder,
     ScoreDecoder,
+    Squashed,
     describe_network,
 )
-from nerode.report import summarise
+from nerode.proofs import Certificate, Refutation, Unproved, write_folder
+from nerode.study import prove_network, summarise
 from nerode.verdict import find_architecture
 
 _MOST_EMBEDDED = 10_000
@@ -67,10 +66,7 @@ def draw(order: NetworkOrder) -> dict[str, Any]:
 def prove(order: NetworkOrder) -> dict[str, Any]:
     """Returns what is proved of the network, in a few words each."""
     network = make_network(order.language, order.target)
-    try:
-        found = certify(network, read_language(order.language), budget=request_budget())
-    except BudgetExceeded as stop:
-        found = Unproved(reason=str(stop))
+    found = prove_network(network, read_language(order.language), request_budget())
     match found:
         case Certificate():
             return {"proved": True, "claims": summarise(found.claims)}
@@ -83,10 +79,7 @@ def prove(order: NetworkOrder) -> dict[str, Any]:
 def pack(order: NetworkOrder) -> bytes:
     """Returns the folder that `nerode compile -o` writes, as a zip file."""
     network, language = make_network(order.language, order.target), read_language(order.language)
-    try:
-        found = certify(network, language, budget=request_budget())
-    except BudgetExceeded:
-        found = None
+    found = prove_network(network, language, request_budget())
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory(prefix="nerode-explore-") as place:
         folder = Path(place)
@@ -98,7 +91,7 @@ def pack(order: NetworkOrder) -> bytes:
 
 
 def _embedding(network: Network) -> list[list[float | list[float]]]:
-    """What each letter puts on the stream; nothing for a large vocabulary, whose vectors nobody reads."""
+    """The embedding vector of each letter; empty for a large vocabulary, whose vectors nobody reads."""
     vectors = network.embedding.vectors
     if len(vectors) * len(network.embedding.directions) > _MOST_EMBEDDED:
         return []
@@ -111,7 +104,7 @@ def _layer(layer: Layer, alphabet: Alphabet) -> dict[str, Any]:
         "name": layer.name,
         "kind": recurrence.kind,
         "cell": recurrence.cell if isinstance(recurrence, GatedCell) else "",
-        "activation": recurrence.activation if isinstance(recurrence, Elman) else "",
+        "activation": recurrence.activation if isinstance(recurrence, Squashed) else "",
         "gates": list(CELL_GATES[recurrence.cell]) if isinstance(recurrence, GatedCell) else [],
         "reads": list(layer.reads),
         "state": list(layer.state),

@@ -66,6 +66,11 @@ def zero_map(num_inputs: int, num_outputs: int = 0) -> Affine:
     return Affine(num_inputs=num_inputs, bias=(0,) * num_outputs, rows=((),) * num_outputs)
 
 
+def constant_map(num_inputs: int, values: Sequence[Exact]) -> Affine:
+    """Returns the map that reads nothing and has these values."""
+    return Affine(num_inputs=num_inputs, bias=tuple(values), rows=((),) * len(values))
+
+
 class AffineBuilder:
     """Collects the rows of an affine map by the names of its inputs and outputs."""
 

@@ -17,7 +17,7 @@ from nerode.core import Cyclotomic, Exact, imaginary_part, real_part, to_complex
 from nerode.languages import Legal, WordLike
 from nerode.network.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.network.record import Layer, Network
-from nerode.network.recurrences import Elman, GatedCell
+from nerode.network.recurrences import GatedCell, Squashed
 from nerode.network.stepping import ExactMap, Number, Vector, relu, step_function
 
 Configuration = tuple[Vector, ...]
@@ -258,7 +258,7 @@ def _is_exact(layer: Layer) -> bool:
     recurrence = layer.recurrence
     if isinstance(recurrence, GatedCell):
         return False
-    return not (isinstance(recurrence, Elman) and recurrence.activation == "tanh")
+    return not (isinstance(recurrence, Squashed) and recurrence.activation == "tanh")
 
 
 def _to_decimal(value: Exact) -> Decimal:

@@ -13,15 +13,15 @@ from nerode.network.affine import Affine, Row
 from nerode.network.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
 from nerode.network.record import Embedding, Layer, Network, Origin
 from nerode.network.recurrences import (
-    Diagonal,
-    Elman,
     Factor,
+    Fixed,
+    Gated,
     GatedCell,
     Householder,
     LetterMatrices,
     PermutationDiagonal,
     Recurrence,
-    TimeInvariant,
+    Squashed,
 )
 
 FORMAT = "nerode-network"
@@ -170,9 +170,9 @@ def _layer_from_json(data: Json) -> Layer:
 def _recurrence_to_json(recurrence: Recurrence) -> dict[str, Json]:
     data: dict[str, Json] = {"kind": recurrence.kind}
     match recurrence:
-        case Diagonal():
+        case Gated():
             data |= {"gate": _affine_to_json(recurrence.gate), "write": _affine_to_json(recurrence.write)}
-        case TimeInvariant():
+        case Fixed():
             data |= {
                 "matrix": [_row_to_json(row) for row in recurrence.matrix],
                 "write": _affine_to_json(recurrence.write),
@@ -198,7 +198,7 @@ def _recurrence_to_json(recurrence: Recurrence) -> dict[str, Json]:
                 "diagonals": [_numbers(d) for d in recurrence.diagonals],
                 "writes": [_numbers(w) for w in recurrence.writes],
             }
-        case Elman():
+        case Squashed():
             data |= {"activation": recurrence.activation, "update": _affine_to_json(recurrence.update)}
         case GatedCell():
             data |= {"cell": recurrence.cell, "gates": [_affine_to_json(g) for g in recurrence.gates]}
@@ -210,9 +210,9 @@ def _recurrence_to_json(recurrence: Recurrence) -> dict[str, Json]:
 def _recurrence_from_json(data: Json) -> Recurrence:
     match data["kind"]:
         case "diagonal":
-            return Diagonal(gate=_affine_from_json(data["gate"]), write=_affine_from_json(data["write"]))
+            return Gated(gate=_affine_from_json(data["gate"]), write=_affine_from_json(data["write"]))
         case "time-invariant":
-            return TimeInvariant(
+            return Fixed(
                 matrix=tuple(_row_from_json(row) for row in data["matrix"]),
                 write=_affine_from_json(data["write"]),
             )
@@ -237,7 +237,7 @@ def _recurrence_from_json(data: Json) -> Recurrence:
                 writes=tuple(_vector(w) for w in data["writes"]),
             )
         case "elman":
-            return Elman(activation=data["activation"], update=_affine_from_json(data["update"]))
+            return Squashed(activation=data["activation"], update=_affine_from_json(data["update"]))
         case "gated-cell":
             gates = tuple(_affine_from_json(g) for g in data["gates"])
             return GatedCell(cell=data["cell"], gates=gates, cap=read_exact(data.get("cap", 1)))

@@ -6,16 +6,62 @@ by the letter read the letter itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
 
 from nerode.core import Exact, InputError, is_rational, to_complex
-from nerode.network.affine import Affine, Row
+from nerode.network.affine import Affine, Row, constant_map
 
 Vector = tuple[Exact, ...]
 
 
+class Recurrence(ABC):
+    """How the state of a layer moves at one letter."""
+
+    __slots__ = ()
+
+    kind: str
+
+    @abstractmethod
+    def check(self, *, width: int, num_inputs: int) -> None:
+        """Raises InputError if the recurrence does not fit the layer."""
+
+    @property
+    def num_letters(self) -> int | None:
+        """Number of letters with a transition of their own; None if the letter itself is not looked at."""
+        return None
+
+    @property
+    @abstractmethod
+    def num_entries(self) -> int:
+        """Number of stored non-zero numbers."""
+
+    @property
+    def most_factors(self) -> int | None:
+        """n_h: the largest number of Householder factors of one choice; None without factors."""
+        return None
+
+    def maps(self) -> tuple[Affine, ...]:
+        """Returns the affine maps of what the layer reads."""
+        return ()
+
+    def with_maps(self, change: Callable[[Affine], Affine]) -> Self:
+        """Returns the same recurrence with all of its maps changed."""
+        return self
+
+    def as_gated(self) -> Gated | None:
+        """Returns the recurrence as gates, None unless every coordinate moves by itself."""
+        return None
+
+    def as_fixed(self) -> Fixed | None:
+        """Returns the recurrence with its fixed matrix, None if it is not stored as one."""
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagonal:
+class Gated(Recurrence):
     """h = gate ∘ h + write, gate and write affine in what the layer reads."""
 
     gate: Affine
@@ -27,10 +73,17 @@ class Diagonal:
         _check_map(self.gate, width, num_inputs, "gate")
         _check_map(self.write, width, num_inputs, "write")
 
-    @property
-    def num_letters(self) -> int | None:
-        """None: the transition reads the stream."""
-        return None
+    def maps(self) -> tuple[Affine, ...]:
+        """Returns the gates and the write."""
+        return self.gate, self.write
+
+    def with_maps(self, change: Callable[[Affine], Affine]) -> Self:
+        """Returns the recurrence with both maps changed."""
+        return replace(self, gate=change(self.gate), write=change(self.write))
+
+    def as_gated(self) -> Gated:
+        """Returns the recurrence itself."""
+        return self
 
     @property
     def num_entries(self) -> int:
@@ -39,7 +92,7 @@ class Diagonal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeInvariant:
+class Fixed(Recurrence):
     """h = A h + write with one fixed sparse matrix A."""
 
     matrix: tuple[Row, ...]
@@ -51,10 +104,24 @@ class TimeInvariant:
         _check_matrix(self.matrix, width)
         _check_map(self.write, width, num_inputs, "write")
 
-    @property
-    def num_letters(self) -> int | None:
-        """None: the transition is fixed."""
-        return None
+    def maps(self) -> tuple[Affine, ...]:
+        """Returns the write."""
+        return (self.write,)
+
+    def with_maps(self, change: Callable[[Affine], Affine]) -> Self:
+        """Returns the recurrence with another write."""
+        return replace(self, write=change(self.write))
+
+    def as_gated(self) -> Gated | None:
+        """Returns constant gates if the matrix is diagonal."""
+        if any(j != i for i, row in enumerate(self.matrix) for j, _ in row):
+            return None
+        gates = [row[0][1] if row else 0 for row in self.matrix]
+        return Gated(gate=constant_map(self.write.num_inputs, gates), write=self.write)
+
+    def as_fixed(self) -> Fixed:
+        """Returns the recurrence itself."""
+        return self
 
     @property
     def num_entries(self) -> int:
@@ -63,7 +130,7 @@ class TimeInvariant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LetterMatrices:
+class LetterMatrices(Recurrence):
     """h = A(letter) h + b(letter) with one sparse matrix and one vector for each letter."""
 
     matrices: tuple[tuple[Row, ...], ...]
@@ -102,7 +169,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Householder:
+class Householder(Recurrence):
     """h = (product of the letter's factors, first factor first) h + b(letter).
 
     With a selector the factors and writes are not numbered by the letter but by the row of this map of what
@@ -131,7 +198,7 @@ class Householder:
 
     @property
     def most_factors(self) -> int:
-        """n_h: the largest number of factors of one letter."""
+        """n_h: the largest number of factors of one choice."""
         return max(map(len, self.factors), default=0)
 
     @property
@@ -144,7 +211,7 @@ class Householder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermutationDiagonal:
+class PermutationDiagonal(Recurrence):
     """h = P(letter) D(letter) h + b(letter); column j of P has its one in row images[letter][j]."""
 
     images: tuple[tuple[int, ...], ...]
@@ -173,7 +240,7 @@ class PermutationDiagonal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elman:
+class Squashed(Recurrence):
     """h = activation(update(reads, units, h)): the map reads the state before the letter as well.
 
     The activation is "tanh", "relu" or "clip" (to the interval from 0 to 1).
@@ -188,11 +255,6 @@ class Elman:
         if self.activation not in ("tanh", "relu", "clip"):
             raise InputError(f"unknown activation {self.activation!r}; allowed are tanh, relu, clip")
         _check_map(self.update, width, num_inputs + width, "update")
-
-    @property
-    def num_letters(self) -> int | None:
-        """None: the update reads the stream."""
-        return None
 
     @property
     def num_entries(self) -> int:
@@ -212,7 +274,7 @@ CELL_STATES = {"lstm": ("h", "c"), "gru": ("h",), "slstm": ("h", "c", "n")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GatedCell:
+class GatedCell(Recurrence):
     """An LSTM, GRU or sLSTM cell; every gate is an affine map of what the layer reads and of h.
 
     The layer's state is the blocks of CELL_STATES one after the other, each as wide as one gate.
@@ -245,17 +307,35 @@ class GatedCell:
             _check_map(gate, width // blocks, num_inputs + width // blocks, "gate")
 
     @property
-    def num_letters(self) -> int | None:
-        """None: the gates read the stream."""
-        return None
-
-    @property
     def num_entries(self) -> int:
         """Number of stored non-zero numbers."""
         return sum(gate.num_entries for gate in self.gates)
 
 
-Recurrence = Diagonal | TimeInvariant | LetterMatrices | Householder | PermutationDiagonal | Elman | GatedCell
+class ByChoice:
+    """h = A(choice) h + b(choice), the choice being the letter or the row of a selector that is 1."""
+
+    @staticmethod
+    def from_rows(*, matrices: tuple[tuple[Row, ...], ...], writes: tuple[Vector, ...]) -> LetterMatrices:
+        """Returns sparse matrices by letter."""
+        return LetterMatrices(matrices=matrices, writes=writes)
+
+    @staticmethod
+    def from_factors(
+        *,
+        factors: tuple[tuple[Factor, ...], ...],
+        writes: tuple[Vector, ...],
+        selector: Affine | None = None,
+    ) -> Householder:
+        """Returns products of Householder factors by letter or selector."""
+        return Householder(factors=factors, writes=writes, selector=selector)
+
+    @staticmethod
+    def from_images(
+        *, images: tuple[tuple[int, ...], ...], diagonals: tuple[Vector, ...], writes: tuple[Vector, ...]
+    ) -> PermutationDiagonal:
+        """Returns column-one-hot matrices times diagonal ones, by letter."""
+        return PermutationDiagonal(images=images, diagonals=diagonals, writes=writes)
 
 
 def largest_gate(values: Vector) -> float:

@@ -11,15 +11,15 @@ from nerode.core import Exact, inverse, simplify
 from nerode.network.affine import Affine
 from nerode.network.recurrences import (
     CELL_STATES,
-    Diagonal,
-    Elman,
     Factor,
+    Fixed,
+    Gated,
     GatedCell,
     Householder,
     LetterMatrices,
     PermutationDiagonal,
     Recurrence,
-    TimeInvariant,
+    Squashed,
 )
 
 Number = Any
@@ -54,12 +54,12 @@ class ExactMap:
 def step_function(recurrence: Recurrence, number: Callable[[Exact], Number]) -> Step:
     """Returns the step of a recurrence in the arithmetic of `number`."""
     match recurrence:
-        case Diagonal():
+        case Gated():
             gate, write = ExactMap(recurrence.gate, number), ExactMap(recurrence.write, number)
             return lambda seen, h, letter: tuple(
                 g * v + w if v else w for g, v, w in zip(gate(seen), h, write(seen), strict=True)
             )
-        case TimeInvariant():
+        case Fixed():
             matrix = [[(j, number(c)) for j, c in row] for row in recurrence.matrix]
             write = ExactMap(recurrence.write, number)
             return lambda seen, h, letter: _plus(_times(matrix, h), write(seen))
@@ -71,7 +71,7 @@ def step_function(recurrence: Recurrence, number: Callable[[Exact], Number]) -> 
             return _reflections(recurrence)
         case PermutationDiagonal():
             return lambda seen, h, letter: _permute(recurrence, h, letter)
-        case Elman():
+        case Squashed():
             update = ExactMap(recurrence.update, number)
             squashes: dict[str, Callable[[Number], Number]] = {"tanh": _tanh, "relu": relu, "clip": _clip}
             squash = squashes[recurrence.activation]
@@ -80,6 +80,8 @@ def step_function(recurrence: Recurrence, number: Callable[[Exact], Number]) -> 
             gates = [ExactMap(g, number) for g in recurrence.gates]
             cap = number(recurrence.cap)
             return lambda seen, h, letter: _gated(recurrence.cell, gates, cap, seen, h)
+        case _:
+            raise NotImplementedError(recurrence.kind)
 
 
 def _times(matrix: list[list[tuple[int, Number]]], h: Vector) -> list[Number]:

@@ -11,13 +11,13 @@ from nerode.network.record import Layer
 from nerode.network.recurrences import (
     CELL_GATES,
     CELL_STATES,
-    Diagonal,
-    Elman,
+    Fixed,
+    Gated,
     GatedCell,
     Householder,
     LetterMatrices,
     PermutationDiagonal,
-    TimeInvariant,
+    Squashed,
 )
 from nerode.network.written_maps import shorten, write_grid, write_map, write_row, write_vector
 
@@ -36,11 +36,11 @@ def write_recurrence(layer: Layer, inner: Sequence[str], alphabet: Alphabet) -> 
     names = [f"h[{name}]" for name in layer.state]
     recurrence = layer.recurrence
     match recurrence:
-        case Diagonal():
+        case Gated():
             rows = zip(recurrence.gate.rows, recurrence.gate.bias, strict=True)
             gates = [write_row(row, bias, inner) for row, bias in rows]
             return _diagonal(gates, recurrence.write, names, inner)
-        case TimeInvariant():
+        case Fixed():
             return _time_invariant(recurrence, layer.state, inner)
         case LetterMatrices():
             return _letter_matrices(recurrence, layer.state, alphabet)
@@ -50,11 +50,13 @@ def write_recurrence(layer: Layer, inner: Sequence[str], alphabet: Alphabet) -> 
             parts = zip(alphabet, recurrence.images, recurrence.diagonals, recurrence.writes, strict=True)
             lines = [f"on {a}: {_moves(image, d, layer.state)}{_added(b)}" for a, image, d, b in parts]
             return shorten(lines)
-        case Elman():
+        case Squashed():
             seen = [*inner, *(f"h'[{name}]" for name in layer.state)]
             return write_map(recurrence.update, names, seen, around=recurrence.activation)
         case GatedCell():
             return _gated(recurrence, layer, inner)
+        case _:
+            raise NotImplementedError(recurrence.kind)
 
 
 def _diagonal(gates: Sequence[str], write: Affine, names: Sequence[str], inner: Sequence[str]) -> list[str]:
@@ -74,7 +76,7 @@ def _factor(gate: str) -> str:
     return f"({gate})" if " + " in gate or " - " in gate or gate.startswith("-") else gate
 
 
-def _time_invariant(recurrence: TimeInvariant, names: Sequence[str], inner: Sequence[str]) -> list[str]:
+def _time_invariant(recurrence: Fixed, names: Sequence[str], inner: Sequence[str]) -> list[str]:
     fixed = _diagonal_of(recurrence.matrix)
     if fixed is not None:
         gates = [write_exact(gate) for gate in fixed]

@@ -1,4 +1,4 @@
-"""What notebooks show for languages, automata, verdicts, networks, certificates and runs."""
+"""Notebook displays of languages, automata, verdicts, networks, certificates and runs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from nerode.algebra import profile
-from nerode.certificates import Certificate
 from nerode.core import Budget
 from nerode.languages import Dfa, Language
 from nerode.network import Network
-from nerode.report.automaton_svg import automaton_figure
-from nerode.report.bibliography import Bibliography
-from nerode.report.claims import claim_line
-from nerode.report.network_drawing import draw_network
-from nerode.report.pages import environment
-from nerode.report.training_runs import share
-from nerode.report.verdict_rows import SENSE_TITLES, families
+from nerode.proofs import Certificate
+from nerode.report.automaton.svg import automaton_figure
+from nerode.report.pages.language import draw_network
+from nerode.report.pages.render import Bibliography, environment
+from nerode.report.tables.verdicts import SENSE_TITLES, families
+from nerode.report.terminal.findings import claim_line
+from nerode.report.terminal.runs import share
+from nerode.study import profile_language
 from nerode.verdict import Sense, Verdict, VerdictTable
 
 RUN = "nerode-run"
@@ -67,7 +66,8 @@ def _dfa(dfa: Dfa) -> Markup:
 
 
 def _language(language: Language) -> Markup:
-    found = profile(language, Budget(seconds=_SECONDS))
+    known = profile_language(language, budget=Budget(seconds=_SECONDS))
+    found = known.profile
     facts = [language.kind]
     if found.num_states is not None:
         facts.append(f"{found.num_states} states")
@@ -75,7 +75,7 @@ def _language(language: Language) -> Markup:
         facts.append(f"monoid of {found.monoid_size:,} elements")
     if found.regular and found.star_free is not None:
         facts.append("star-free" if found.star_free else "not star-free")
-    figure = _dfa(language.dfa(Budget(seconds=_SECONDS))) if found.regular else Markup("")
+    figure = Markup("") if known.automaton is None else _dfa(known.automaton)
     return Markup("<b>{}</b> <span class='muted'>{}</span><p>{}</p>{}").format(
         language.name, " · ".join(facts), language.convention, figure
     )

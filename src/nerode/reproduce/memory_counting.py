@@ -159,7 +159,7 @@ TABLE_5 = Table(
     threshold=0.5,
     protocol="the models of table 4 on two signals far apart, and on one of twice the time; a tick is at "
     "least 3 of 5 seeds that are right",
-    corrected=_CORRECTED + "; the tests are defined bit by bit in nerode.tasks.phase_alignment",
+    corrected=_CORRECTED + "; the tests are defined bit by bit in nerode.tasks.synthetic.counting",
     scale=_SCALE,
     lines=tuple(_line(model, size, 200, _phases(model, size)) for size in SIZES for model in MODELS),
     remarks=(

@@ -42,12 +42,11 @@ from nerode.verdict.facts import (
     with_group,
 )
 from nerode.verdict.group_sizes import is_dihedral
-from nerode.verdict.records import DTYPES, Sense, Status, Task, Verdict, VerdictTable
+from nerode.verdict.records import Sense, Status, Task, Verdict, VerdictTable
 
 __all__ = [
     "ALIASES",
     "ARCHITECTURES",
-    "DTYPES",
     "Architecture",
     "ClassCondition",
     "Facts",

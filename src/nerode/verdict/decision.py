@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nerode.algebra import Profile, profile as algebra_profile
-from nerode.core import Budget, InputError
+from nerode.core import DTYPES, Budget, InputError
 from nerode.languages import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture
 from nerode.verdict.classes import Recurrence
 from nerode.verdict.facts import Facts
-from nerode.verdict.records import DTYPES, Provenance, Sense, Status, Task, Verdict, VerdictTable
+from nerode.verdict.records import Provenance, Sense, Status, Task, Verdict, VerdictTable
 from nerode.verdict.theorems import THEOREMS, Theorem
 
 _TRUST = {p: i for i, p in enumerate(Provenance)}

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nerode.algebra import COMPUTED, GroupInside, GroupStructure, Profile
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import DTYPES, Budget, BudgetExceeded
 from nerode.languages import CounterLanguage, Dfa, Language
 from nerode.verdict.conditions import Condition
-from nerode.verdict.records import DTYPES, Task
+from nerode.verdict.records import Task
 
 COUNTER_FAMILIES = frozenset({"dyck-1", "shuffle-dyck", "boolean-expression", "counting-blocks"})
 """Families with a deterministic counter machine that needs no more than zero tests and the last letter."""
@@ -141,7 +141,7 @@ class Facts:
     @property
     def exact_integers_below(self) -> int:
         """Integers up to this bound are exact in the float format."""
-        return 1 << DTYPES[self.dtype]
+        return 1 << DTYPES[self.dtype].bits
 
     def group_names(self) -> str:
         """The groups inside as a list."""

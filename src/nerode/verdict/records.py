@@ -55,10 +55,6 @@ class Provenance(StrEnum):
     DERIVED = "derived here, see docs/theory"
 
 
-DTYPES: Mapping[str, int] = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
-"""Float formats and the number of bits of their significands (the hidden bit included)."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
     """The smallest size for which a theorem or construction is known; None where it gives none."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nerode.algebra.cascades.lookups import Lookup, Row, letter, old
+from nerode.algebra.cascades.lookups import LETTER, Lookup, Row, old
 from nerode.core import InputError
 
 
@@ -14,7 +14,7 @@ def table(**changes: Any) -> Lookup:
     fields: dict[str, Any] = {
         "name": "example",
         "num_values": 3,
-        "reads": (letter(), old(0)),
+        "reads": (LETTER, old(0)),
         "otherwise": (0, 1, 0),
         "rows": (Row(((0, 0), (1, 1)), 2), Row(((0, 1), (1, 0)), 0)),
     }
@@ -41,7 +41,7 @@ def test_two_rows_that_hold_at_once_are_an_error_when_they_do() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"reads": (letter(), letter())},
+        {"reads": (LETTER, LETTER)},
         {"otherwise": ()},
         {"otherwise": (0, 1), "reads": (), "rows": ()},
         {"otherwise": (0, 1, 3)},

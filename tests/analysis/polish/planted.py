@@ -10,7 +10,7 @@ from nerode.languages.groups import finite_monoid
 from nerode.models import LayerConfig, Model, ModelConfig
 from nerode.models.architectures import Orthogonal
 from nerode.tasks import StateTracking
-from nerode.tasks.state_tracking import StateTrackingSettings
+from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
 
 
 def regular(name: str) -> np.ndarray:

@@ -10,12 +10,13 @@ import torch
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.pipeline import polish
 from nerode.analysis.subject import Subject, load_subject
-from nerode.certificates import CERTIFICATE, check_polished
 from nerode.core import InputError
 from nerode.models import Model, build_model, model_config
 from nerode.models.architectures import Orthogonal
-from nerode.tasks import StateTracking, TaskConfig
-from nerode.tasks.state_tracking import StateTrackingSettings
+from nerode.proofs import POLISH_FILE, check_polished
+from nerode.records import TaskConfig
+from nerode.tasks import StateTracking, build_task
+from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
 from tests.analysis.polish.planted import planted, points, regular, turned, turns
 
 
@@ -66,7 +67,7 @@ def test_a_readout_that_confuses_two_elements_gets_no_proof(tmp_path: Path) -> N
     found = polish(subject, tmp_path)
     assert not found.proved
     assert "is not shown to be smaller" in found.problem
-    assert not (tmp_path / CERTIFICATE).exists()
+    assert not (tmp_path / POLISH_FILE).exists()
 
 
 def test_a_representation_that_is_not_faithful_gets_no_proof(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_networks_of_another_kind_are_refused(tmp_path: Path) -> None:
         polish(Subject(name="x", model=other_model("orthogonal,orthogonal"), task=task), tmp_path)
     with pytest.raises(InputError, match="only state tracking of groups"):
         polish(
-            Subject(name="x", model=other_model("orthogonal"), task=TaskConfig(name="parity").build()),
+            Subject(name="x", model=other_model("orthogonal"), task=build_task(TaskConfig(name="parity"))),
             tmp_path,
         )
     monoid = StateTracking(StateTrackingSettings(monoid="T3"))

@@ -9,7 +9,7 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import RegularLanguage
 from nerode.languages.regex.compile import regular_language
-from nerode.network import Diagonal, TimeInvariant
+from nerode.network import Fixed, Gated
 from nerode.verdict import quasi_aperiodic
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import all_words, dfas
@@ -21,7 +21,7 @@ def test_regular_languages_in_ac0(name):
     assert_does(network, name, short=8)
     star_free = find_counter(named(name).dfa()) is None
     kinds = [type(layer.recurrence) for layer in network.layers]
-    assert kinds == [Diagonal] * len(kinds) if star_free else [TimeInvariant] + [Diagonal] * (len(kinds) - 1)
+    assert kinds == [Gated] * len(kinds) if star_free else [Fixed] + [Gated] * (len(kinds) - 1)
 
 
 def test_tomita_3_has_a_clock_modulo_two():

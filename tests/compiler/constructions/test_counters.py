@@ -7,7 +7,7 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import START, Alphabet, CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.bestiary import find_language
-from nerode.network import TimeInvariant
+from nerode.network import Fixed
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
 from tests.compiler.requests import build_named, counter_names, request_named
 from tests.compiler.walks import assert_follows, assert_follows_long_words, assert_predicts
@@ -41,7 +41,7 @@ def test_right_on_every_word(name):
 @pytest.mark.parametrize("name", COUNTERS)
 def test_fixed_gates_count_errors(name):
     network = compile_counters(request_named(name, "s4d"))
-    assert all(isinstance(layer.recurrence, TimeInvariant) for layer in network.layers)
+    assert all(isinstance(layer.recurrence, Fixed) for layer in network.layers)
     assert_does(network, name, short=6, long=50)
 
 

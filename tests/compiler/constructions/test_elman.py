@@ -4,13 +4,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from nerode.certificates import EXACT, Certificate
-from nerode.certificates.exact import certify_exact
 from nerode.compiler.constructions.elman import compile_elman_clip
 from nerode.compiler.pipeline import compile_language
 from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.network.interpreter import Interpreter
+from nerode.proofs import EXACT, Certificate
+from nerode.proofs.exact import certify_exact
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import dfas
 

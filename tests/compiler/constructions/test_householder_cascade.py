@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import Alphabet, Dfa, RegularLanguage
-from nerode.network import Diagonal, Householder
+from nerode.network import Gated, Householder
 from nerode.verdict import solvable
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import dfas
@@ -105,5 +105,5 @@ def test_the_choices_of_a_selector_exclude_each_other():
 
 def test_registers_and_signs_share_a_diagonal_layer():
     network = build("householder-cascade", "abab-star", "householder")
-    assert all(isinstance(layer.recurrence, Diagonal) for layer in network.layers)
+    assert all(isinstance(layer.recurrence, Gated) for layer in network.layers)
     assert network.depth == 2

@@ -16,8 +16,8 @@ from nerode.languages.pastltl import (
     temporal_depth,
     temporal_subformulas,
 )
-from nerode.languages.pastltl.evaluate import truth_along
-from nerode.network import TimeInvariant
+from nerode.languages.pastltl.compile import truth_along
+from nerode.network import Fixed
 from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
 from tests.compiler.requests import star_free_request
@@ -61,7 +61,7 @@ def test_without_the_exclusive_scan(text):
 def test_fixed_gates_do_all_but_since(text, exclusive):
     language = formula_language(text, AB)
     network = build("past-ltl-time-invariant", language, "s4d", Options(exclusive_scan=exclusive))
-    assert all(isinstance(layer.recurrence, TimeInvariant) for layer in network.layers)
+    assert all(isinstance(layer.recurrence, Fixed) for layer in network.layers)
     assert_does(network, language, short=8, long=100)
 
 

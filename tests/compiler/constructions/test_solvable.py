@@ -13,7 +13,7 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable, cosine, root_of_unity, sine
 from nerode.languages import RegularLanguage
 from nerode.languages.groups import word_problem
-from nerode.network import Diagonal
+from nerode.network import Gated
 from nerode.network.interpreter import Interpreter
 from nerode.verdict import solvable
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
@@ -69,7 +69,7 @@ def gate_values(network, language):
     for letter in word:
         stream = interpreter.stream(configuration, letter)
         for layer in network.layers:
-            assert isinstance(layer.recurrence, Diagonal)
+            assert isinstance(layer.recurrence, Gated)
             reads = [stream[name] for name in layer.reads]
             units = [max(0, v) for v in layer.units(reads)]
             found.update(layer.recurrence.gate([*reads, *units]))

@@ -7,7 +7,7 @@ from nerode.compiler.constructions.window_parts import compile_window_parts
 from nerode.core import NotCompilable
 from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
-from nerode.network import TimeInvariant
+from nerode.network import Fixed
 from tests.compiler.agreement import assert_does, first_disagreement
 from tests.compiler.requests import (
     build_named,
@@ -40,7 +40,7 @@ def test_strictly_local_and_r_trivial_languages_are_settled():
 def test_fixed_gates_are_enough(name):
     for target in ("s4d", "ssm"):
         network = build_named("window-parts-time-invariant", name, target)
-        assert all(isinstance(layer.recurrence, TimeInvariant) for layer in network.layers)
+        assert all(isinstance(layer.recurrence, Fixed) for layer in network.layers)
         assert_does(network, name, short=6, long=50)
         assert_follows_long_words(network, find_language(name), 300)
 

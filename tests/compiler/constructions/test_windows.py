@@ -6,7 +6,7 @@ from nerode.compiler.constructions.windows import compile_window
 from nerode.core import NotCompilable
 from nerode.languages import RegularLanguage
 from nerode.languages.regex import regular_language
-from nerode.network import PermutationDiagonal, TimeInvariant
+from nerode.network import Fixed, PermutationDiagonal
 from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import assert_does, build
 from tests.compiler.requests import build_named, facts_of, request_named, star_free_names
@@ -38,7 +38,7 @@ def test_definite_languages_without_the_exclusive_scan(name, target):
 def test_the_window_is_one_nilpotent_layer_of_nine_coordinates():
     network = build_named("window", "last-but-8", "ssm")
     (layer,) = network.layers
-    assert isinstance(layer.recurrence, TimeInvariant)
+    assert isinstance(layer.recurrence, Fixed)
     # One chain of nine: the b and the start of the word need no chain of their own.
     assert layer.width == 9
     power = [[int(i == j) for j in range(9)] for i in range(9)]

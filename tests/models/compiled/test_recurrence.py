@@ -13,7 +13,7 @@ from nerode.models.compiled.linear import FixedMatrix
 from nerode.models.compiled.nonlinear import ElmanRecurrence
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, longest_path
-from nerode.network import Affine, Elman, LetterMatrices, PermutationDiagonal, TimeInvariant
+from nerode.network import Affine, Fixed, LetterMatrices, PermutationDiagonal, Squashed
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ WRITE = Affine(num_inputs=2, bias=(0, 1, 0), rows=(((0, 1),), ((1, 1),), ()))
 
 
 def test_a_shift_settles() -> None:
-    record = TimeInvariant(matrix=((), ((0, 1),), ((0, 2), (1, -1))), write=WRITE)
+    record = Fixed(matrix=((), ((0, 1),), ((0, 2), (1, -1))), write=WRITE)
     recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
     assert isinstance(recurrence, FixedMatrix)
     assert recurrence.window == 3
@@ -71,7 +71,7 @@ def test_a_shift_settles() -> None:
 
 
 def test_a_matrix_with_a_cycle() -> None:
-    record = TimeInvariant(matrix=(((2, 1),), ((0, 1),), ((1, -1),)), write=WRITE)
+    record = Fixed(matrix=(((2, 1),), ((0, 1),), ((1, -1),)), write=WRITE)
     recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
     assert isinstance(recurrence, FixedMatrix)
     assert recurrence.window is None
@@ -83,7 +83,7 @@ def test_a_matrix_with_a_cycle() -> None:
 def test_elman_networks(activation: str, cyclic: bool) -> None:
     back = ((4, 1),) if cyclic else ()
     update = Affine(num_inputs=5, bias=(0, 1, 0), rows=(((0, 1), *back), ((2, 1),), ((1, 2), (3, -1))))
-    record = Elman(activation=activation, update=update)
+    record = Squashed(activation=activation, update=update)
     recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
     assert isinstance(recurrence, ElmanRecurrence)
     assert (recurrence.window is None) == cyclic
@@ -121,6 +121,6 @@ def test_a_step_has_the_same_bits_alone_and_in_a_batch(dtype: torch.dtype) -> No
 
 
 def test_a_complex_cell_is_refused() -> None:
-    record = Elman(activation="relu", update=Affine(num_inputs=1, bias=(0,), rows=((),)))
+    record = Squashed(activation="relu", update=Affine(num_inputs=1, bias=(0,), rows=((),)))
     with pytest.raises(InputError, match="test: a recurrence of the kind elman has no complex form"):
         make_recurrence(record, Converter(torch.float64), place="test", is_complex=True)

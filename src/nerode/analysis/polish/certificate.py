@@ -1,6 +1,6 @@
 """The certificate of a polished network: exact representations, bases, and the length that floats reach.
 
-What it claims is re-checked from the files alone by `nerode.certificates.representation_checker`.
+What it claims is re-checked from the files alone by `nerode.proofs.polished_checker`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import torch
 
 from nerode.analysis.polish.exact_parts import ExactPart
 from nerode.analysis.polish.network import PolishedNetwork
-from nerode.certificates import CERTIFICATE, CLAIM, FORMAT, VERSION
 from nerode.core import to_complex, write_atomically, write_exact
 from nerode.models import WEIGHTS_FILE, Model, save_model
 from nerode.models.architectures import Orthogonal
+from nerode.proofs import POLISH_CLAIM, POLISH_FILE, POLISH_FORMAT, POLISH_VERSION
 
 BASIS_BITS = 64
 """A basis is written in multiples of 2^-64."""
@@ -41,9 +41,9 @@ def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict
     """
     save_model(folder, model)
     content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "claim": CLAIM,
+        "format": POLISH_FORMAT,
+        "version": POLISH_VERSION,
+        "claim": POLISH_CLAIM,
         "group": network.lettered.group.name,
         "letters": [network.lettered.group.element_names[a] for a in network.lettered.letters],
         "weights": hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest(),
@@ -52,7 +52,7 @@ def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict
         "length": int(LENGTH_CLAIMED * estimate_length(network, model)),
         "blocks": [_block(parts) for parts in network.parts],
     }
-    write_atomically(folder / CERTIFICATE, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    write_atomically(folder / POLISH_FILE, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
     return content
 
 

@@ -17,10 +17,11 @@ from nerode.analysis.polish.exact_parts import NoExactForm
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.network import PolishedNetwork, polished_network, to_model
 from nerode.analysis.subject import Subject
-from nerode.certificates import CERTIFICATE, check_polished
 from nerode.core import Budget, to_mapping
 from nerode.models import DTYPES
-from nerode.training import LengthScore, evaluate
+from nerode.proofs import POLISH_FILE, check_polished
+from nerode.records import LengthScore
+from nerode.training import evaluate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +116,7 @@ def polish(
         found = check_polished(folder)
         problem, margin, length = found.problem, found.margin, found.length
         if not found.ok:
-            (folder / CERTIFICATE).unlink()
+            (folder / POLISH_FILE).unlink()
     checked = time.process_time()
     return PolishRecord(
         name=subject.name,

@@ -27,19 +27,19 @@ from nerode.analysis.proofs.trained_network import (
     require_plain,
     trained_network,
 )
-from nerode.certificates import (
-    METHOD,
+from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
+from nerode.languages import describe_language
+from nerode.models import Model
+from nerode.network import Network, network_to_json
+from nerode.proofs import (
     SMALLEST_NOISE,
+    STATE_BOXES,
     Certificate,
     certificate_to_json,
     certify_state_boxes,
     check,
     with_float32,
 )
-from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
-from nerode.languages import describe_language
-from nerode.models import Model
-from nerode.network import Network, network_to_json
 from nerode.tasks import Task
 
 WANTED_NOISE = 2.0**-10
@@ -275,7 +275,7 @@ class _Search:
 
     def result(self) -> Proof:
         """Returns what was found."""
-        evidence = {} if self.certificate is None else self.certificate.evidence[METHOD]
+        evidence = {} if self.certificate is None else self.certificate.evidence[STATE_BOXES]
         attempt = Attempt(
             proved=self.certificate is not None,
             language=self.goal.language.name,

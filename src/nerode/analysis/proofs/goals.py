@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.certificates import PREDICT, RECOGNISE
 from nerode.core import InputError
 from nerode.languages import Dfa, Language, Legal
 from nerode.languages.bestiary import find_language
 from nerode.languages.groups import finite_monoid
+from nerode.proofs import PREDICT, RECOGNISE
 from nerode.tasks import DfaStates, Parity, Prediction, Recognition, StateTracking, Task
 
 MOST_STATES = 200

@@ -7,7 +7,7 @@ from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.constructions.cyclic import circle, turns_of
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.core import Reference, root_of_unity
-from nerode.network import Network, TimeInvariant, zero_map
+from nerode.network import Fixed, Network, zero_map
 from nerode.verdict import (
     can_hold,
     complex_gates,
@@ -36,7 +36,7 @@ def compile_clock_rotation(request: Request) -> Network:
         "clock",
         ["turn"],
         start=(1,),
-        recurrence=TimeInvariant(matrix=(((0, root_of_unity(1, m)),),), write=zero_map(0, 1)),
+        recurrence=Fixed(matrix=(((0, root_of_unity(1, m)),),), write=zero_map(0, 1)),
         complex_state=True,
     )
     return one_layer_network(
@@ -62,7 +62,7 @@ def compile_clock_shift(request: Request) -> Network:
         "clock",
         names,
         start=[int(q == dfa.start) for q in range(n)],
-        recurrence=TimeInvariant(matrix=tuple(((came_from[q], 1),) for q in range(n)), write=zero_map(0, n)),
+        recurrence=Fixed(matrix=tuple(((came_from[q], 1),) for q in range(n)), write=zero_map(0, n)),
     )
     return one_layer_network(
         request,

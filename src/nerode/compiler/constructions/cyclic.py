@@ -8,7 +8,7 @@ from nerode.compiler.cyclic_action import CyclicAction, cyclic_action
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.core import Exact, NotCompilable, Reference, cosine, root_of_unity, sine
 from nerode.languages import Dfa
-from nerode.network import Affine, Diagonal, Embedding, Network, zero_map
+from nerode.network import Affine, Embedding, Gated, Network, zero_map
 from nerode.verdict import complex_gates, diagonal, has_minus_one, input_dependent, linear
 from nerode.verdict.theorems import cyclic_group, parity_like
 
@@ -91,10 +91,10 @@ def circle(m: int) -> list[tuple[Exact, Exact]]:
     return [(cosine(k, m), sine(k, m)) for k in range(m)]
 
 
-def _gated(gates: list[Exact]) -> Diagonal:
+def _gated(gates: list[Exact]) -> Gated:
     """One coordinate with this gate for each letter, and no write."""
     row = tuple(enumerate(gates))
-    return Diagonal(gate=Affine(num_inputs=len(gates), bias=(0,), rows=(row,)), write=zero_map(len(gates), 1))
+    return Gated(gate=Affine(num_inputs=len(gates), bias=(0,), rows=(row,)), write=zero_map(len(gates), 1))
 
 
 construction(

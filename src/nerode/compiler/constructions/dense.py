@@ -7,7 +7,7 @@ from nerode.compiler.construction import Construction, Request, construction
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.core import Reference
 from nerode.languages import Dfa
-from nerode.network import LetterMatrices, Network, Row
+from nerode.network import ByChoice, Network, Row
 from nerode.verdict import dense, input_dependent, linear, regular
 
 NAME = "dense-one-hot"
@@ -27,7 +27,7 @@ def compile_dense(request: Request) -> Network:
         "automaton",
         names,
         start=[int(q == dfa.start) for q in range(dfa.num_states)],
-        recurrence=LetterMatrices(
+        recurrence=ByChoice.from_rows(
             matrices=tuple(_matrix(dfa, letter) for letter in range(dfa.num_letters)),
             writes=(nothing,) * dfa.num_letters,
         ),

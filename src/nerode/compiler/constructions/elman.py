@@ -30,7 +30,7 @@ from nerode.compiler.threshold_layers import (
 )
 from nerode.core import Exact, NotCompilable, Reference
 from nerode.languages import Dfa
-from nerode.network import Elman, Layer, Network, ScoreDecoder
+from nerode.network import Layer, Network, ScoreDecoder, Squashed
 from nerode.verdict import ClassCondition, State, nonlinear, regular, relu_state, squashed
 
 TANH, RELU = "elman-tanh", "elman-relu"
@@ -184,7 +184,7 @@ def _elman_layer(
 ) -> Layer:
     reads = [f"x={symbol}" for symbol in dfa.alphabet]
     update = affine_rows([*reads, *names], rows)
-    recurrence = Elman(activation=activation, update=update)
+    recurrence = Squashed(activation=activation, update=update)
     return state_layer("automaton", names, start=start, recurrence=recurrence, reads=reads)
 
 

@@ -8,7 +8,7 @@ from nerode.compiler.representations.choice import Representation, fewest_reflec
 from nerode.compiler.representations.matrices import reflection_factors
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.core import NotCompilable, Reference
-from nerode.network import Householder, Network
+from nerode.network import ByChoice, Network
 from nerode.verdict import group_language, has_minus_one, householder, linear, many_factors, one_factor
 
 PRODUCT = "reflection-product"
@@ -40,7 +40,7 @@ def compile_product(request: Request) -> Network:
         "reflections",
         names,
         start=found.points[0],
-        recurrence=Householder(
+        recurrence=ByChoice.from_factors(
             factors=tuple(reflection_factors(matrix) for matrix in found.matrices),
             writes=((0,) * found.dimension,) * dfa.num_letters,
         ),

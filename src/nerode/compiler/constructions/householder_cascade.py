@@ -12,7 +12,7 @@ from nerode.compiler.levels.layers import MachineLayers
 from nerode.compiler.levels.machine import LevelMachine, TabledLevel, tabulate, without_counter_resets
 from nerode.compiler.levels.mirrors import add_mirrors, add_position_parity
 from nerode.core import Reference
-from nerode.network import Householder, Network
+from nerode.network import Network
 from nerode.verdict import has_minus_one, householder, linear, many_factors, one_factor, regular, solvable
 
 PRODUCTS = "householder-cascade"
@@ -95,7 +95,7 @@ def _finish(
 ) -> Network:
     decoder = layers.decoder()
     most = max(
-        (x.recurrence.most_factors for x in assembly.layers if isinstance(x.recurrence, Householder)),
+        (n for x in assembly.layers if (n := x.recurrence.most_factors) is not None),
         default=1,
     )
     return assembly.network(

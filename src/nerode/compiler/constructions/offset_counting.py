@@ -15,7 +15,7 @@ from nerode.compiler.constructions.cyclic import MOST_TURNS
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.core import NotCompilable, Reference, cosine, root_of_unity, sine
 from nerode.languages import Dfa
-from nerode.network import Affine, Embedding, Network, PointDecoder, TimeInvariant
+from nerode.network import Affine, Embedding, Fixed, Network, PointDecoder
 from nerode.verdict import Facts, LanguageCondition, can_hold, complex_gates, diagonal, linear, time_invariant
 
 NAME = "offset-counting"
@@ -71,7 +71,7 @@ def compile_offset_counting(request: Request) -> Network:
         ["turn"],
         start=(1,),
         reads=letters[REST : REST + 1],
-        recurrence=TimeInvariant(
+        recurrence=Fixed(
             matrix=(((0, gate),),),
             write=Affine(num_inputs=1, bias=(0,), rows=(((0, write),) if write != 0 else (),)),
         ),

@@ -8,7 +8,7 @@ from nerode.compiler.representations.choice import fewest_dimensions
 from nerode.compiler.representations.matrices import Matrix
 from nerode.compiler.state_layers import one_layer_network, state_layer
 from nerode.core import NotCompilable, Reference
-from nerode.network import Network, PermutationDiagonal
+from nerode.network import ByChoice, Network
 from nerode.verdict import group_language, linear, permutation_diagonal, regular
 
 POINTS = "permutation-points"
@@ -32,7 +32,7 @@ def compile_points(request: Request) -> Network:
         "points",
         names,
         start=found.points[0],
-        recurrence=PermutationDiagonal(
+        recurrence=ByChoice.from_images(
             images=tuple(images for images, _ in columns),
             diagonals=tuple(signs for _, signs in columns),
             writes=((0,) * found.dimension,) * dfa.num_letters,
@@ -70,7 +70,7 @@ def compile_states(request: Request) -> Network:
         "automaton",
         names,
         start=[int(q == dfa.start) for q in range(n)],
-        recurrence=PermutationDiagonal(
+        recurrence=ByChoice.from_images(
             images=tuple(tuple(column) for column in dfa.transitions.T.tolist()),
             diagonals=((1,) * n,) * dfa.num_letters,
             writes=((0,) * n,) * dfa.num_letters,

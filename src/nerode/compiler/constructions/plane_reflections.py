@@ -22,7 +22,7 @@ from nerode.compiler.representations.rotations import dihedral_turns
 from nerode.compiler.state_layers import state_layer
 from nerode.core import BudgetExceeded, Exact, NotCompilable, Reference, cosine, sine
 from nerode.languages import Dfa
-from nerode.network import Affine, Factor, Householder, Layer, Network
+from nerode.network import Affine, ByChoice, Factor, Layer, Network
 from nerode.verdict import has_minus_one, householder, is_dihedral, linear, one_factor, with_group
 from nerode.verdict.theorems import cyclic_group
 
@@ -153,7 +153,7 @@ def _parity_layer(polygon: Polygon) -> Layer:
         "parity of turns",
         ["turned"],
         start=(0,),
-        recurrence=Householder(
+        recurrence=ByChoice.from_factors(
             factors=tuple(hold if mirror else flip for _, mirror in polygon.letters),
             writes=tuple((0 if mirror else 1,) for _, mirror in polygon.letters),
         ),
@@ -176,7 +176,7 @@ def _mirror_layer(polygon: Polygon, letters: tuple[str, ...]) -> Layer:
         start=_unit(polygon.start_angle, 8 * polygon.m),
         reads=(*letters, "turned"),
         units=units,
-        recurrence=Householder(
+        recurrence=ByChoice.from_factors(
             factors=tuple((mirror_factor(j, polygon.m),) for j in mirrors),
             writes=((0, 0),) * len(mirrors),
             selector=chosen,

@@ -18,7 +18,7 @@ from nerode.compiler.threshold_layers import affine_rows
 from nerode.core import Reference
 from nerode.languages import Language, Legal, language_hash
 from nerode.languages.bestiary import find_language
-from nerode.network import Elman, Embedding, Layer, Network, Origin
+from nerode.network import Embedding, Layer, Network, Origin, Squashed
 
 Interval = tuple[Fraction, Fraction]
 
@@ -53,7 +53,7 @@ def elman_flip_flop() -> RobustCell:
         "bit",
         ["h"],
         start=[-1],
-        recurrence=Elman(activation="tanh", update=affine_rows([*letters, "h"], [row])),
+        recurrence=Squashed(activation="tanh", update=affine_rows([*letters, "h"], [row])),
         reads=letters,
     )
     low, high = Fraction("0.7616"), Fraction("1.1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from nerode.algebra.cascades import Cascade, Configuration, NotCounterFree, Source, decompose
+from nerode.algebra.cascades import Cascade, NotCounterFree, Source, decompose
 from nerode.compiler.answers import automaton_of
 from nerode.compiler.assembly import Assembly, decode_table, legal_sets
 from nerode.compiler.cascade_layers import CascadeLayers
@@ -85,19 +85,19 @@ def _state_rows(cascade: Cascade) -> int:
 def _label_table(cascade: Cascade, dfa: Dfa, budget: Budget, most: int) -> DecisionTable[Legal] | None:
     """Returns what is legal by the labels after a letter; None if more than `most` are reached."""
     legal = legal_sets(dfa)
-    found: dict[Configuration, Legal] = {}
+    found: dict[tuple[int, ...], Legal] = {}
     pending = [cascade.initial()]
     while pending:
-        configuration = pending.pop()
+        labels = pending.pop()
         for letter in range(cascade.num_letters):
-            following = cascade.step(configuration, letter)
+            following = cascade.step(labels, letter)
             if following not in found:
                 found[following] = legal[cascade.state_of(following)]
                 pending.append(following)
         if len(found) > most:
             return None
     sizes = [level.num_labels for level in cascade.levels]
-    return decision_table([c.labels for c in found], list(found.values()), sizes, budget)
+    return decision_table(list(found), list(found.values()), sizes, budget)
 
 
 construction(

@@ -77,19 +77,19 @@ class LevelMachine:
 
 
 def tabulate(cascade: Cascade, dfa: Dfa, budget: Budget | None = None) -> LevelMachine:
-    """Returns a cascade without a window as tables, filled for all configurations that occur."""
+    """Returns a cascade as tables, filled for all configurations that occur."""
     budget = budget or Budget()
     parents = [cascade.parents(number) for number in range(len(cascade.levels))]
     tables: list[dict[tuple[int, ...], Command]] = [{} for _ in cascade.levels]
     start = cascade.initial()
     reached = {start}
     queue = [start]
-    for configuration in queue:
+    for labels in queue:
         for letter in range(cascade.num_letters):
-            commands = cascade.commands(configuration, letter)
+            commands = cascade.commands(labels, letter)
             for table, command, above in zip(tables, commands, parents, strict=True):
-                table[letter, *(configuration.labels[p] for p in above)] = command
-            following = cascade.step(configuration, letter)
+                table[letter, *(labels[p] for p in above)] = command
+            following = cascade.step(labels, letter)
             if following not in reached:
                 reached.add(following)
                 queue.append(following)

@@ -18,12 +18,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from nerode.core import Budget, FormatError
+from nerode.core import Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.dot_graph import Edge, Graph, Node, graph_from_text
-from nerode.languages.formats.dot_tokens import Token
+from nerode.languages.formats.dot_graph import Edge, Graph, Node, Token, graph_from_text
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
-from nerode.languages.formats.source import excerpt
 
 _EMPTY_WORD = "ε"
 _START = "__start"

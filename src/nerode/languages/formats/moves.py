@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nerode.core import Budget, FormatError, InputError
+from nerode.core import Budget, FormatError, InputError, excerpt
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.determinise import Nfa, determinise
 from nerode.languages.dfa import Dfa, IntArray
-from nerode.languages.formats.source import excerpt
 
 MAX_SYMBOL = 200
 """Longest symbol in a file, in characters; what is longer is a damaged file, not a letter."""

@@ -19,13 +19,11 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.surroundings import Surroundings
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 _INNER, _OUTER = 0.9, 0.999
 
@@ -51,7 +49,7 @@ class ComplexDiagonalSettings:
         require_positive(states=self.states)
 
 
-class ComplexDiagonal(Layer):
+class ComplexDiagonal(SequenceLayer):
     """A complex diagonal layer, the plain form of the class that the theorems are about.
 
     AUSSM is a published architecture with such a transition, of radius 1. The beginning is ours: radii
@@ -123,14 +121,12 @@ class ComplexDiagonal(Layer):
         return (h @ as_complex(self.C).T).real.to(x.dtype) + self.D * x
 
 
-register(
-    Kind(
-        name="complex-diagonal",
-        title="complex diagonal, input-dependent",
-        settings=ComplexDiagonalSettings,
-        build=ComplexDiagonal,
-        equation="h = r(x) e^{iθ(x)} ∘ h + B(x)",
-        reference=Reference("Karuvally2025Aussm"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    )
+KIND = LayerKind(
+    name="complex-diagonal",
+    title="complex diagonal, input-dependent",
+    settings=ComplexDiagonalSettings,
+    build=ComplexDiagonal,
+    equation="h = r(x) e^{iθ(x)} ∘ h + B(x)",
+    reference=Reference("Karuvally2025Aussm"),
+    surroundings=Surroundings(norm="layer", residual=True),
 )

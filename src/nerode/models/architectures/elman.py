@@ -10,9 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +36,7 @@ class ElmanSettings:
             raise InputError(f"hidden is {self.hidden}; an Elman network needs 1 unit or more")
 
 
-class Elman(Layer):
+class Elman(SequenceLayer):
     """An Elman layer; its output is its state.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does.
@@ -82,14 +81,12 @@ class Elman(Layer):
         return projected if self.recurrent_bias is None else projected + self.recurrent_bias
 
 
-register(
-    Kind(
-        name="elman-tanh",
-        title="Elman RNN (tanh)",
-        settings=ElmanSettings,
-        build=Elman,
-        equation="h = tanh(W x + U h + b)",
-        reference=Reference("Elman1990"),
-    ),
-    elman_relu={"activation": "relu"},
+KIND = LayerKind(
+    name="elman-tanh",
+    title="Elman RNN (tanh)",
+    settings=ElmanSettings,
+    build=Elman,
+    equation="h = tanh(W x + U h + b)",
+    reference=Reference("Elman1990"),
+    variants={"elman-relu": {"activation": "relu"}},
 )

@@ -17,10 +17,9 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from nerode.core import InputError, Reference
-from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.base import LayerKind, Surroundings
+from nerode.models.parts.dense import DenseLayer
 from nerode.models.parts.heads import require_positive
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +93,12 @@ class Ids4(DenseLayer):
         return torch.add(self.C(h[..., 0, :, 0]), self.D(x))
 
 
-register(
-    Kind(
-        name="ids4",
-        title="IDS4",
-        settings=Ids4Settings,
-        build=Ids4,
-        equation="h = A(x) h + B x, A(x) = Σ_k x_k A_k",
-        reference=Reference("Merrill2024"),
-        surroundings=Surroundings(norm="layer", position="post", residual=True),
-    )
+KIND = LayerKind(
+    name="ids4",
+    title="IDS4",
+    settings=Ids4Settings,
+    build=Ids4,
+    equation="h = A(x) h + B x, A(x) = Σ_k x_k A_k",
+    reference=Reference("Merrill2024"),
+    surroundings=Surroundings(norm="layer", position="post", residual=True),
 )

@@ -21,14 +21,12 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu, softplus
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.parts.step_sizes import StepSizes
-from nerode.models.surroundings import Surroundings
+from nerode.models.parts.state_space import StepSizes
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 _EPSILON = 1e-5
 _STRONGEST = 16.0
@@ -90,7 +88,7 @@ class _Read:
     z: Tensor | None
 
 
-class Mamba2(Layer):
+class Mamba2(SequenceLayer):
     """A Mamba-2 layer, without the norm and the residual path around it.
 
     -A is drawn uniformly from 1 to 16, D as 1, and dt_bias so that the step sizes spread evenly on a
@@ -225,15 +223,13 @@ def _number_of_heads(channels: int, head_size: int, groups: int) -> int:
     return heads
 
 
-register(
-    Kind(
-        name="mamba-2",
-        title="Mamba-2",
-        settings=Mamba2Settings,
-        build=Mamba2,
-        equation="S = exp(Δ A) S + Bᵀ (Δ u), one gate a head",
-        reference=Reference("DaoGu2024"),
-        surroundings=Surroundings(norm="rms", residual=True),
-    ),
-    mamba_2_signed={"signed": True},
+KIND = LayerKind(
+    name="mamba-2",
+    title="Mamba-2",
+    settings=Mamba2Settings,
+    build=Mamba2,
+    equation="S = exp(Δ A) S + Bᵀ (Δ u), one gate a head",
+    reference=Reference("DaoGu2024"),
+    surroundings=Surroundings(norm="rms", residual=True),
+    variants={"mamba-2-signed": {"signed": True}},
 )

@@ -21,11 +21,10 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from nerode.core import Reference
-from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.base import LayerKind, Surroundings
+from nerode.models.parts.dense import DenseLayer
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,14 +122,12 @@ def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, hidden), nn.GELU(), nn.Linear(hidden, outputs))
 
 
-register(
-    Kind(
-        name="pd-ssm",
-        title="PD-SSM",
-        settings=PdSsmSettings,
-        build=PdSsm,
-        equation="h = P(x) D(x) h + B x, P one-hot in each column",
-        reference=Reference("Terzic2025PdSsm"),
-        surroundings=Surroundings(norm="layer", position="post"),
-    )
+KIND = LayerKind(
+    name="pd-ssm",
+    title="PD-SSM",
+    settings=PdSsmSettings,
+    build=PdSsm,
+    equation="h = P(x) D(x) h + B x, P one-hot in each column",
+    reference=Reference("Terzic2025PdSsm"),
+    surroundings=Surroundings(norm="layer", position="post"),
 )

@@ -14,14 +14,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.parts.discretisation import Discretisation, require_steps
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
-from nerode.models.surroundings import Surroundings
+from nerode.models.parts.state_space import (
+    DiagonalSsm,
+    Discretisation,
+    Mixing,
+    Rates,
+    Readout,
+    require_even,
+    require_steps,
+)
 from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ class S4dSettings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class S4d(Layer):
+class S4d(SequenceLayer):
     """An S4D layer, without the norm and the residual path around it; D is drawn from a normal distribution.
 
     With the defaults it has 132 d + 2 d² weights for d features, as the models of [MemoryGeneralization].
@@ -115,16 +119,13 @@ class S4d(Layer):
         return self.readout(y)  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="s4d",
-        title="S4D",
-        settings=S4dSettings,
-        build=S4d,
-        equation="h = e^{Δλ} ∘ h + (e^{Δλ} - 1)/λ ∘ B x, λ complex, fixed",
-        reference=Reference("GuGuptaGoelRe2022"),
-        surroundings=Surroundings(norm="layer", position="post", residual=True),
-    ),
-    s4d_inv={"rates": "inv"},
-    s4d_legs={"rates": "legs"},
+KIND = LayerKind(
+    name="s4d",
+    title="S4D",
+    settings=S4dSettings,
+    build=S4d,
+    equation="h = e^{Δλ} ∘ h + (e^{Δλ} - 1)/λ ∘ B x, λ complex, fixed",
+    reference=Reference("GuGuptaGoelRe2022"),
+    surroundings=Surroundings(norm="layer", position="post", residual=True),
+    variants={"s4d-inv": {"rates": "inv"}, "s4d-legs": {"rates": "legs"}},
 )

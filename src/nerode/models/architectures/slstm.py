@@ -17,12 +17,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels.slstm import slstm
-from nerode.models.kernels.slstm_reference import slstm_step
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +68,7 @@ class SlstmSettings:
             raise InputError("the norm of a head with one unit is always 0; use fewer heads or no group norm")
 
 
-class Slstm(Layer):
+class Slstm(SequenceLayer):
     """An sLSTM layer; its output is h (normalised, with `group_norm`), its state h, c, n, m.
 
     W is normal with standard deviation √(2 / (5 inputs)), R is 0, the biases are 0 but for that of f, which
@@ -175,15 +172,13 @@ def forget_biases(size: int, place: float) -> Float[Tensor, " size"]:
     return 5 - 12 * along ** (0.3 + 1.3 * place)
 
 
-register(
-    Kind(
-        name="slstm",
-        title="sLSTM",
-        settings=SlstmSettings,
-        build=Slstm,
-        equation="c = f c + i z, n = f n + i, h = o ∘ c/n, gates read h",
-        reference=Reference("Beck2024"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
-    ),
-    slstm_block={"headwise": True, "convolution": 4, "group_norm": True},
+KIND = LayerKind(
+    name="slstm",
+    title="sLSTM",
+    settings=SlstmSettings,
+    build=Slstm,
+    equation="c = f c + i z, n = f n + i, h = o ∘ c/n, gates read h",
+    reference=Reference("Beck2024"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
+    variants={"slstm-block": {"headwise": True, "convolution": 4, "group_norm": True}},
 )

@@ -14,11 +14,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.parts.dense_states import dense_states
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.parts.dense import dense_states
 from nerode.models.parts.precision import widened
 from nerode.models.transitions import DenseTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class SsmSettings:
             raise InputError("without a readout the outputs are the states; leave `outputs` out")
 
 
-class Ssm(Layer):
+class Ssm(SequenceLayer):
     """A state space layer; all weights are drawn uniformly from ±1/√states, b included.
 
     The paper leaves the initialisation open.
@@ -127,15 +126,12 @@ class Ssm(Layer):
         return (h if self.bias is None else (h + self.bias).relu()) @ self.C.T
 
 
-register(
-    Kind(
-        name="ssm",
-        title="SSM of the n-gram paper",
-        settings=SsmSettings,
-        build=Ssm,
-        equation="h = A h + B x, y = C relu(h + b)",
-        reference=Reference("Nandakumar2024"),
-    ),
-    ssm_nilpotent={"matrix": "nilpotent"},
-    ssm_decayed={"matrix": "decayed"},
+KIND = LayerKind(
+    name="ssm",
+    title="SSM of the n-gram paper",
+    settings=SsmSettings,
+    build=Ssm,
+    equation="h = A h + B x, y = C relu(h + b)",
+    reference=Reference("Nandakumar2024"),
+    variants={"ssm-nilpotent": {"matrix": "nilpotent"}, "ssm-decayed": {"matrix": "decayed"}},
 )

@@ -82,9 +82,9 @@ def make_recurrence(
 ) -> CompiledRecurrence:
     """Returns the module of a recurrence."""
     match record:
-        case exact.Diagonal():
+        case exact.Gated():
             return DiagonalRecurrence(record, numbers, place=place, is_complex=is_complex)
-        case exact.TimeInvariant():
+        case exact.Fixed():
             return FixedMatrix(record, numbers, place=place, is_complex=is_complex)
         case exact.LetterMatrices():
             return MatrixByLetter(record, numbers, place=place, is_complex=is_complex)
@@ -95,7 +95,9 @@ def make_recurrence(
     match record:
         case exact.Householder():
             return Reflections(record, numbers, place=place)
-        case exact.Elman():
+        case exact.Squashed():
             return ElmanRecurrence(record, numbers, place=place)
         case exact.GatedCell():
             return GatedRecurrence(record, numbers, place=place)
+        case _:
+            raise NotImplementedError(record.kind)

@@ -13,7 +13,7 @@ from nerode.models.compiled.choice_scan import WIDEST, choice_scan
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.dense_states import dense_states
+from nerode.models.parts.dense import dense_states
 from nerode.network import recurrences as exact
 
 _LONGEST_WINDOW = 64
@@ -26,7 +26,7 @@ _MOST_PLACES = 1 << 27
 class DiagonalRecurrence(CompiledRecurrence):
     """h = gate ∘ h + write."""
 
-    def __init__(self, record: exact.Diagonal, numbers: Converter, *, place: str, is_complex: bool) -> None:
+    def __init__(self, record: exact.Gated, numbers: Converter, *, place: str, is_complex: bool) -> None:
         super().__init__()
         self.gate = AffineMap.of(record.gate, numbers, place=f"{place}, gate", is_complex=is_complex)
         self.write = AffineMap.of(record.write, numbers, place=f"{place}, write", is_complex=is_complex)
@@ -49,9 +49,7 @@ class DiagonalRecurrence(CompiledRecurrence):
 class FixedMatrix(CompiledRecurrence):
     """h = A h + write with one fixed sparse matrix."""
 
-    def __init__(
-        self, record: exact.TimeInvariant, numbers: Converter, *, place: str, is_complex: bool
-    ) -> None:
+    def __init__(self, record: exact.Fixed, numbers: Converter, *, place: str, is_complex: bool) -> None:
         super().__init__()
         self.write = AffineMap.of(record.write, numbers, place=f"{place}, write", is_complex=is_complex)
         rows = record.matrix

@@ -26,7 +26,7 @@ _SATURATING = 1000.0
 class ElmanRecurrence(CompiledRecurrence):
     """h = f(W seen + b + U h)."""
 
-    def __init__(self, record: exact.Elman, numbers: Converter, *, place: str) -> None:
+    def __init__(self, record: exact.Squashed, numbers: Converter, *, place: str) -> None:
         super().__init__()
         self.activation = record.activation
         self.read, self.recurrent, loops = _split(record.update, numbers, place)

@@ -11,16 +11,16 @@ from nerode.models.onnx.graph import Floats, GraphWriter
 from nerode.network import (
     CELL_STATES,
     Affine,
-    Diagonal,
-    Elman,
     Factor,
+    Fixed,
+    Gated,
     GatedCell,
     Householder,
     Layer,
     LetterMatrices,
     PermutationDiagonal,
     Row,
-    TimeInvariant,
+    Squashed,
     Vector,
 )
 
@@ -38,9 +38,9 @@ def write_step(graph: GraphWriter, layer: Layer, seen: str, h: str, letter: str)
     moves = layer.recurrence
     is_complex = layer.complex_state
     match moves:
-        case Diagonal():
+        case Gated():
             return _diagonal(graph, moves, seen, h, is_complex)
-        case TimeInvariant():
+        case Fixed():
             moved = graph.affine(h, _square(moves.matrix, layer.width, is_complex), np.zeros(1))
             return graph.node("Add", moved, write_map(graph, moves.write, seen, is_complex))
         case LetterMatrices():
@@ -59,13 +59,15 @@ def write_step(graph: GraphWriter, layer: Layer, seen: str, h: str, letter: str)
                 rows = write_map(graph, moves.selector, seen, is_complex=False)
                 choice = graph.node("ArgMax", rows, axis=-1, keepdims=0)
             return _choose(graph, matrices, _stack(moves.writes, is_complex), choice, h)
-        case Elman():
+        case Squashed():
             total = write_map(graph, moves.update, graph.join([seen, h]), is_complex=False)
             if moves.activation == "clip":
                 return graph.node("Clip", total, graph.number(0.0), graph.number(1.0))
             return graph.node({"tanh": "Tanh", "relu": "Relu"}[moves.activation], total)
         case GatedCell():
             return _gated(graph, moves, seen, h, layer.width // len(CELL_STATES[moves.cell]))
+        case _:
+            raise NotImplementedError(moves.kind)
 
 
 def write_map(graph: GraphWriter, affine: Affine, x: str, is_complex: bool) -> str:
@@ -76,7 +78,7 @@ def write_map(graph: GraphWriter, affine: Affine, x: str, is_complex: bool) -> s
     return graph.affine(x, matrix, bias)
 
 
-def _diagonal(graph: GraphWriter, moves: Diagonal, seen: str, h: str, is_complex: bool) -> str:
+def _diagonal(graph: GraphWriter, moves: Gated, seen: str, h: str, is_complex: bool) -> str:
     gate = write_map(graph, moves.gate, seen, is_complex)
     write = write_map(graph, moves.write, seen, is_complex)
     if not is_complex:

@@ -20,7 +20,7 @@ from nerode.languages.ngrams import (
     ngram_language,
     seed_ngram_language,
 )
-from nerode.network import Elman, LogitDecoder, Network, TimeInvariant
+from nerode.network import Fixed, LogitDecoder, Network, Squashed
 from nerode.network.interpreter import Interpreter
 
 Rows = list[dict[int, Fraction]]
@@ -83,11 +83,11 @@ def worst_on(
 def recurrence_rows(network: Network) -> tuple[Rows, Rows]:
     """A and B of a network with one linear or Elman layer."""
     (layer,) = network.layers
-    if isinstance(layer.recurrence, TimeInvariant):
+    if isinstance(layer.recurrence, Fixed):
         return [rationals(row) for row in layer.recurrence.matrix], [
             rationals(row) for row in layer.recurrence.write.rows
         ]
-    assert isinstance(layer.recurrence, Elman)
+    assert isinstance(layer.recurrence, Squashed)
     first = len(layer.reads)
     rows = [rationals(row) for row in layer.recurrence.update.rows]
     matrix = [{j - first: v for j, v in row.items() if j >= first} for row in rows]

@@ -13,7 +13,7 @@ from nerode.models.compiled.carriers.forms import Form
 from nerode.models.compiled.carriers.plan import plan_stream
 from nerode.models.compiled.carriers.registers import distinct_moves, read_registers, registers_of
 from nerode.models.compiled.carriers.updates import find_updates
-from nerode.network import Affine, Diagonal, Network
+from nerode.network import Affine, Gated, Network
 from tests.models.compiled.walks import facts_of, network_for
 
 
@@ -21,7 +21,7 @@ def with_gate(row: tuple[tuple[int, Exact], ...], bias: Exact) -> Network:
     """The network for parity with another gate over its two letters."""
     network = network_for("parity", "diagonal-signed")
     (layer,) = network.layers
-    assert isinstance(layer.recurrence, Diagonal)
+    assert isinstance(layer.recurrence, Gated)
     gate = Affine(num_inputs=2, bias=(bias,), rows=(row,))
     recurrence = dataclasses.replace(layer.recurrence, gate=gate)
     return dataclasses.replace(network, layers=(dataclasses.replace(layer, recurrence=recurrence),))

@@ -20,7 +20,7 @@ from nerode.compiler.constructions.ngrams.layout import Layout
 from nerode.compiler.constructions.ngrams.sharing import Sharing, combine, no_sharing, share
 from nerode.compiler.constructions.ngrams.targets import UNKNOWN, Combination, Targets
 from nerode.core import Exact, Reference
-from nerode.network import Elman, Network, zero_map
+from nerode.network import Network, Squashed, zero_map
 
 NAME = "n-gram-rnn"
 
@@ -65,7 +65,7 @@ def recurrent_network(
     layer = state_layer(
         embedding,
         names,
-        Elman(activation="relu", update=affine(seen, update, bias)),
+        Squashed(activation="relu", update=affine(seen, update, bias)),
         readout_units=zero_map(seen),
         outputs=outputs,
         readout=affine(seen, [*({width + j: 1} for j in range(len(names))), {}], [*[0] * len(names), 1]),

@@ -17,7 +17,7 @@ from nerode.compiler.constructions.ngrams.assembly import (
 )
 from nerode.compiler.constructions.ngrams.targets import UNKNOWN, Targets
 from nerode.core import Exact, Reference
-from nerode.network import Embedding, Network, TimeInvariant
+from nerode.network import Embedding, Fixed, Network
 
 NAME = "n-gram-ssm"
 
@@ -67,7 +67,7 @@ def ssm_network(
     layer = state_layer(
         embedding,
         neurons.names,
-        TimeInvariant(matrix=sparse_rows(neurons.matrix), write=affine(reads, neurons.write)),
+        Fixed(matrix=sparse_rows(neurons.matrix), write=affine(reads, neurons.write)),
         readout_units=affine(reads + width, [{reads + j: 1} for j in range(width)], neurons.bias),
         outputs=[f"relu {name}" for name in neurons.names],
         readout=affine(reads + 2 * width, [{reads + width + j: 1} for j in range(width)]),

@@ -14,12 +14,12 @@ from typing import Any
 
 from nerode.core import NotCompilable, to_complex, to_float
 from nerode.models.architectures.complex_diagonal import ComplexDiagonal
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import read_registers
-from nerode.network import Diagonal
+from nerode.network import Gated
 
 
 class ComplexDiagonalCarrier(Carrier):
@@ -30,7 +30,7 @@ class ComplexDiagonalCarrier(Carrier):
         states = 1 if block.layer is None else block.layer.width
         return {"states": states, "radius": "clamp", "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, ComplexDiagonal)
         if block.layer is None:
@@ -64,7 +64,7 @@ class ComplexDiagonalCarrier(Carrier):
         assert block.layer is not None
         assert layer.radius is not None
         record = block.layer.recurrence
-        if not isinstance(record, Diagonal):
+        if not isinstance(record, Gated):
             raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {record.kind}"])
         gates, writes = compose(record.gate, block.seen), compose(record.write, block.seen)
         for i, (gate, write) in enumerate(zip(gates, writes, strict=True)):

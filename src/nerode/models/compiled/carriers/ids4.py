@@ -8,12 +8,12 @@ from torch import Tensor
 
 from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ids4 import Ids4
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, Form, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
-from nerode.network import Diagonal, LetterMatrices, Row, TimeInvariant
+from nerode.network import Fixed, Gated, LetterMatrices, Row
 
 
 class Ids4Carrier(Carrier):
@@ -23,7 +23,7 @@ class Ids4Carrier(Carrier):
         """Returns the number of states."""
         return {"states": max(1, len(block.states)), "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Ids4)
         if block.layer is None:
@@ -37,10 +37,10 @@ class Ids4Carrier(Carrier):
                     set_matrix(layer.A[place], matrix)
                 for place, write in zip(block.letters, record.writes, strict=True):
                     layer.B.weight[:, place] = numbers(write)
-            case TimeInvariant():
+            case Fixed():
                 set_matrix(layer.A[ONE], record.matrix)
                 set_rows(layer.B, compose(record.write, block.seen))
-            case Diagonal() if not block.layer.complex_state:
+            case Gated() if not block.layer.complex_state:
                 set_gates(layer.A, compose(record.gate, block.seen))
                 set_rows(layer.B, compose(record.write, block.seen))
             case _:

@@ -14,13 +14,12 @@ import torch
 from torch import nn
 
 from nerode.core import NotCompilable, to_float
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer, Surroundings
 from nerode.models.compiled.carriers.assembly import finish
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.heads import make_head
 from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_table, plan_stream
 from nerode.models.model import Model, ModelConfig, build_model
-from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig
 from nerode.network import Layer as ExactLayer, Network
 
@@ -60,7 +59,7 @@ class CellCarrier(ABC):
         """Returns the settings of the layer."""
 
     @abstractmethod
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights of the layer; all are zero before."""
 
 

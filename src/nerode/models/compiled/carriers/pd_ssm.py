@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from nerode.core import NotCompilable, to_complex
 from nerode.models.architectures.pd_ssm import PdSsm
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.compiled.carriers.registers import Register, distinct_moves, read_registers
-from nerode.network import Diagonal, PermutationDiagonal
+from nerode.network import Gated, PermutationDiagonal
 
 _SATURATED = 1000.0
 _SCALE = 64.0
@@ -40,7 +40,7 @@ class PdSsmCarrier(Carrier):
             "learned_start": True,
         }
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, PdSsm)
         if block.layer is None:
@@ -65,7 +65,7 @@ class PdSsmCarrier(Carrier):
         sizes, phases = _last(layer.size), _last(layer.phase)
         sizes.bias.fill_(_SATURATED)
         phases.bias.fill_(-_SATURATED)
-        if isinstance(record, Diagonal):
+        if isinstance(record, Gated):
             self._fill_registers(layer, block)
             return
         if not isinstance(record, PermutationDiagonal):
@@ -97,7 +97,7 @@ class PdSsmCarrier(Carrier):
                     _set(_last(mlp).weight, i, signals.index(register.moves), change)
 
     def _registers(self, block: BlockPlan) -> list[Register]:
-        if block.layer is None or not isinstance(block.layer.recurrence, Diagonal):
+        if block.layer is None or not isinstance(block.layer.recurrence, Gated):
             return []
         return read_registers(block, self.architecture)
 
@@ -105,7 +105,7 @@ class PdSsmCarrier(Carrier):
         """The real and the imaginary parts of what is written."""
         assert block.layer is not None
         record = block.layer.recurrence
-        if isinstance(record, Diagonal):
+        if isinstance(record, Gated):
             return compose(record.write, block.seen), []
         assert isinstance(record, PermutationDiagonal)
         real, imaginary = [], []

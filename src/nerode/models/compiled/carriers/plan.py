@@ -16,7 +16,7 @@ from torch import Tensor
 from nerode.core import Exact, NotCompilable, imaginary_part, real_part, to_float
 from nerode.models.compiled.carriers.forms import ONE, Form, at, compose
 from nerode.models.compiled.carriers.updates import find_updates
-from nerode.network import Diagonal, Layer, Network, TimeInvariant
+from nerode.network import Fixed, Gated, Layer, Network
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ class _Planner:
         copies = 2 if layer.complex_state else 1
         block = BlockPlan(layer=layer, seen=[*reads, *units], letters=self.letters)
         block.updates = updates
-        if self.materialise and isinstance(layer.recurrence, Diagonal | TimeInvariant):
+        if self.materialise and isinstance(layer.recurrence, Gated | Fixed):
             writes = compose(layer.recurrence.write, block.seen)
             block.sources = [self._sources(form) for _ in range(copies) for form in writes]
         block.states = [self._place() for _ in range(copies * layer.width)]

@@ -14,7 +14,7 @@ from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.compiled.carriers.forms import Form, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.network import Diagonal, TimeInvariant
+from nerode.network import Fixed, Gated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) 
     if layer.complex_state:
         raise NotCompilable(architecture, [f"layer {layer.name} has a complex state"])
     recurrence = layer.recurrence
-    if not isinstance(recurrence, Diagonal | TimeInvariant):
+    if not isinstance(recurrence, Gated | Fixed):
         raise NotCompilable(architecture, [f"layer {layer.name} is {recurrence.kind}, not diagonal"])
     writes = compose(recurrence.write, block.seen)
     registers = []
@@ -114,9 +114,9 @@ def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) 
     return registers
 
 
-def _three_signs(recurrence: Diagonal | TimeInvariant, i: int, block: BlockPlan) -> Form | None:
+def _three_signs(recurrence: Gated | Fixed, i: int, block: BlockPlan) -> Form | None:
     """The gate of coordinate i if it takes the values 1, 0 and -1 and nothing is written at -1."""
-    if isinstance(recurrence, TimeInvariant):
+    if isinstance(recurrence, Fixed):
         return None
     updates = block.updates[i]
     if {gate for gate, _ in updates} | {1} != {1, 0, -1} or any(g == -1 and w != 0 for g, w in updates):
@@ -135,10 +135,10 @@ def _require_tied(registers: Sequence[Register], architecture: str) -> None:
 
 
 def _gate(
-    recurrence: Diagonal | TimeInvariant, i: int, block: BlockPlan, where: str, architecture: str
+    recurrence: Gated | Fixed, i: int, block: BlockPlan, where: str, architecture: str
 ) -> tuple[Form | None, Exact]:
     """When coordinate i moves, and by which gate: the gate is 1 - (1 - value) · moves."""
-    if isinstance(recurrence, TimeInvariant):
+    if isinstance(recurrence, Fixed):
         row = recurrence.matrix[i]
         if any(j != i for j, _ in row):
             raise NotCompilable(architecture, [f"the matrix of {where} is not diagonal"])

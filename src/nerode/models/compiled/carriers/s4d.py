@@ -17,11 +17,11 @@ from torch import Tensor, nn
 
 from nerode.core import NotCompilable, to_complex
 from nerode.models.architectures.s4d import S4d
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, assemble
 from nerode.models.compiled.carriers.plan import BlockPlan, plan_stream
 from nerode.models.model import Model
-from nerode.network import Diagonal, Network, TimeInvariant
+from nerode.network import Fixed, Gated, Network
 
 _STILL = -1000.0
 _FADED = 1000.0
@@ -41,7 +41,7 @@ class S4dCarrier(Carrier):
             "learned_start": True,
         }
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, S4d)
         assert layer.start is not None
@@ -75,9 +75,9 @@ class S4dCarrier(Carrier):
     def _gate(self, block: BlockPlan, i: int) -> complex:
         assert block.layer is not None
         record = block.layer.recurrence
-        if isinstance(record, TimeInvariant) and all(j == i for j, _ in record.matrix[i]):
+        if isinstance(record, Fixed) and all(j == i for j, _ in record.matrix[i]):
             return complex(sum(to_complex(c) for _, c in record.matrix[i]))
-        if isinstance(record, Diagonal) and not record.gate.rows[i]:
+        if isinstance(record, Gated) and not record.gate.rows[i]:
             return to_complex(record.gate.bias[i])
         raise NotCompilable(
             self.architecture, [f"layer {block.layer.name} is not diagonal with gates that are fixed"]

@@ -14,7 +14,7 @@ from torch import nn
 
 from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ssm import Ssm
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer, Surroundings
 from nerode.models.compiled.carriers.assembly import Carrier, assemble, finish
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, compose
@@ -22,9 +22,8 @@ from nerode.models.compiled.carriers.heads import make_head
 from nerode.models.compiled.carriers.ids4 import set_matrix
 from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_table, plan_stream
 from nerode.models.model import Model, ModelConfig, build_model
-from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig
-from nerode.network import Layer as ExactLayer, Network, TimeInvariant
+from nerode.network import Fixed, Layer as ExactLayer, Network
 
 _MOST_PLACES = 1 << 26
 
@@ -36,7 +35,7 @@ class SsmCarrier(Carrier):
         """Returns the number of states; the readout is linear, units follow in the feed-forward part."""
         return {"states": max(1, len(block.states)), "readout": "linear", "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Ssm)
         if block.layer is None:
@@ -60,10 +59,10 @@ def carry_ssm(network: Network, architecture: str, dtype: torch.dtype) -> Model:
     return assemble(plan, SsmCarrier(architecture), dtype)
 
 
-def fixed_matrix(layer: ExactLayer, architecture: str) -> TimeInvariant:
+def fixed_matrix(layer: ExactLayer, architecture: str) -> Fixed:
     """Returns the recurrence of a layer, or raises NotCompilable unless its matrix is fixed and real."""
     record = layer.recurrence
-    if not isinstance(record, TimeInvariant) or layer.complex_state:
+    if not isinstance(record, Fixed) or layer.complex_state:
         raise NotCompilable(
             architecture, [f"layer {layer.name} is not a real recurrence with a fixed matrix"]
         )

@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from nerode.core import Exact
-from nerode.network import Configuration, Diagonal, Interpreter, Network, relu
+from nerode.network import Configuration, Gated, Interpreter, Network, relu
 
 Updates = list[list[set[tuple[Exact, Exact]]]]
 """For each layer and each coordinate, the pairs (gate, write) that it meets; none for other recurrences."""
@@ -37,7 +37,7 @@ class _Finder:
         self.found: Updates = []
         self.constant = True
         for layer in network.layers:
-            rows = layer.recurrence.gate.rows if isinstance(layer.recurrence, Diagonal) else ()
+            rows = layer.recurrence.gate.rows if isinstance(layer.recurrence, Gated) else ()
             self.found.append([set() for _ in rows])
             self.constant = self.constant and not any(rows)
 
@@ -69,7 +69,7 @@ class _Finder:
     def _look(self, configuration: Configuration, letter: int) -> None:
         stream = self.interpreter.stream(configuration, letter)
         for layer, found in zip(self.network.layers, self.found, strict=True):
-            if isinstance(layer.recurrence, Diagonal):
+            if isinstance(layer.recurrence, Gated):
                 reads = [stream[name] for name in layer.reads]
                 seen = [*reads, *(relu(v) for v in layer.units(reads))]
                 gates, writes = layer.recurrence.gate(seen), layer.recurrence.write(seen)

@@ -1,0 +1,88 @@
+"""Proofs about networks, and the program that checks them without knowing who wrote them."""
+
+from nerode.proofs.certificate import (
+    ANY_ORDER,
+    DTYPES,
+    EXACT,
+    FRAGILE,
+    PREDICT,
+    RECOGNISE,
+    STEP_BY_STEP,
+    TESTED,
+    TRACK,
+    UNDER_NOISE,
+    UP_TO_LENGTH,
+    VALID_PREFIXES,
+    WINDOW,
+    Certificate,
+    Claim,
+    Refutation,
+    Unproved,
+    certificate_to_json,
+    claim_to_json,
+)
+from nerode.proofs.certification import certify
+from nerode.proofs.checker import (
+    CERTIFICATE_FILE,
+    LANGUAGE_FILE,
+    NETWORK_FILE,
+    CheckResult,
+    check,
+    check_folder,
+)
+from nerode.proofs.checker_problem import Failure
+from nerode.proofs.folder import read_language, read_network, write_folder
+from nerode.proofs.polished import (
+    POLISH_CLAIM,
+    POLISH_FILE,
+    POLISH_FORMAT,
+    POLISH_VERSION,
+    is_polished,
+    read_proof,
+)
+from nerode.proofs.polished_checker import check_polished
+from nerode.proofs.state_boxes import SMALLEST_NOISE, STATE_BOXES, certify_state_boxes, with_float32
+
+__all__ = [
+    "ANY_ORDER",
+    "CERTIFICATE_FILE",
+    "DTYPES",
+    "EXACT",
+    "FRAGILE",
+    "LANGUAGE_FILE",
+    "NETWORK_FILE",
+    "POLISH_CLAIM",
+    "POLISH_FILE",
+    "POLISH_FORMAT",
+    "POLISH_VERSION",
+    "PREDICT",
+    "RECOGNISE",
+    "SMALLEST_NOISE",
+    "STATE_BOXES",
+    "STEP_BY_STEP",
+    "TESTED",
+    "TRACK",
+    "UNDER_NOISE",
+    "UP_TO_LENGTH",
+    "VALID_PREFIXES",
+    "WINDOW",
+    "Certificate",
+    "CheckResult",
+    "Claim",
+    "Failure",
+    "Refutation",
+    "Unproved",
+    "certificate_to_json",
+    "certify",
+    "certify_state_boxes",
+    "check",
+    "check_folder",
+    "check_polished",
+    "claim_to_json",
+    "is_polished",
+    "read_language",
+    "read_network",
+    "read_proof",
+    "with_float32",
+    "write_folder",
+]

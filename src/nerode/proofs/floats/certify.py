@@ -1,0 +1,257 @@
+"""Certificates for modules in the float format that they run in.
+
+The search goes in batches; what it finds is then replayed by `recheck`, one word at a time where that takes
+not too long. Where batches round differently from single words, single words are what counts.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from nerode.core import Budget, BudgetExceeded, UnknownName
+from nerode.languages import Language, Legal, language_hash
+from nerode.models.compiled import load_model
+from nerode.network import Network, network_hash
+from nerode.proofs.certificate import (
+    DTYPES,
+    PREDICT,
+    VALID_PREFIXES,
+    Certificate,
+    Refutation,
+    Unproved,
+    language_claim,
+)
+from nerode.proofs.checker_problem import Failure
+from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
+from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
+from nerode.proofs.floats.recheck import METHOD, limits, recheck
+from nerode.proofs.floats.runner import Decode, Runner, StepModule, from_rows, layout_of, make_runner, to_rows
+
+Json = Any
+
+SEARCH_SHARE = 0.25
+"""Share of the seconds left that one search may take; the replay takes longer."""
+
+FIRST_SHARE = 0.12
+"""The same for all words, where valid prefixes are tried after them: many networks are not for all words."""
+
+REPLAY_SHARE = 0.6
+"""Share of the seconds left that one replay may take; if single words take longer, batches are replayed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloatVerdict:
+    """The findings about a module in one dtype.
+
+    Attributes:
+        runner: the module and how it is read.
+        task: the task that the rest is about.
+        certificate: the proof for all lengths, or up to some length; None if not even for length 1.
+        refutation: the shortest word on which the module is wrong.
+        reason: why there is no proof for all lengths, if no word refutes it.
+        states: how many joint states were found.
+    """
+
+    runner: Runner
+    task: str
+    certificate: Certificate | None
+    refutation: Refutation | None
+    reason: str
+    states: int
+
+    @property
+    def length(self) -> int | str:
+        """The length up to which the module is proved right: "all", or a number."""
+        return 0 if self.certificate is None else self.certificate.claims[0].length
+
+    def outcome(self) -> Certificate | Refutation | Unproved:
+        """Returns the word that refutes, or else the proof as far as it goes, or else the reason."""
+        return self.refutation or self.certificate or Unproved(reason=self.reason)
+
+
+def certify_module(
+    module: StepModule,
+    language: Language,
+    *,
+    dtype: str | None = None,
+    task: str | None = None,
+    decode: Decode | None = None,
+    empty: Legal | None = None,
+    network: str | None = None,
+    budget: Budget | None = None,
+) -> FloatVerdict:
+    """Returns what can be shown about a module by looking at all its float states.
+
+    Args:
+        module: reads letters of the language by number.
+        language: what it should do.
+        dtype: the format that the module must have; None takes the one that it has.
+        task: PREDICT, VALID_PREFIXES or RECOGNISE; None for the first two, the stronger one if it holds.
+        decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
+        empty: what the module says about the empty prefix; None if it was not made from a network and says
+            nothing there.
+        network: the SHA-256 of the network that the module was made from; None for that of its weights.
+        budget: limits the joint states (`elements`) and the time.
+
+    Raises:
+        InputError: if the module has another dtype, or a state that grows with the word.
+    """
+    budget = budget or Budget()
+    runner = make_runner(module, language, dtype=dtype, decode=decode, empty=empty)
+    batch = 1 if _batch_matters(runner) else None
+    found: Exploration | None = None
+    for wanted in [PREDICT, VALID_PREFIXES] if task is None else [task]:
+        share = SEARCH_SHARE if wanted in (task, VALID_PREFIXES) else FIRST_SHARE
+        tried = explore(runner, language, task=wanted, batch=batch, budget=_share(budget, share))
+        if found is None or _reach(tried) > _reach(found):
+            found = tried
+        if found.length == "all":
+            break
+    assert found is not None
+    return _confirm(runner, language, found, batch, network, budget)
+
+
+def certify_floats(
+    network: Network, language: Language, *, dtype: str, task: str | None = None, budget: Budget | None = None
+) -> FloatVerdict:
+    """Returns what can be shown about the module of a compiled network in a dtype."""
+    if dtype not in DTYPES:
+        raise UnknownName("dtype", dtype, DTYPES)
+    module = load_model(network, dtype=getattr(torch, dtype))
+    return certify_module(
+        module, language, dtype=dtype, task=task, network=network_hash(network), budget=budget
+    )
+
+
+def _confirm(
+    runner: Runner,
+    language: Language,
+    found: Exploration,
+    batch: int | None,
+    network: str | None,
+    budget: Budget,
+) -> FloatVerdict:
+    """Replays what a search has found; a search of single words follows where they differ from batches."""
+    certificate, problem = None, ""
+    if found.length not in (-1, 0):
+        batches = [1] if batch == 1 else _batches(runner, found, budget)
+        sealed = _seal(runner, language, found, batches, network, budget)
+        if isinstance(sealed, Failure) and batches != [LARGE_BATCH]:
+            found, sealed = _confirm_apart(runner, language, found, network, budget)
+        if isinstance(sealed, Certificate):
+            certificate = sealed
+        else:
+            problem = f"a proof was found, but not confirmed: {getattr(sealed, 'what', sealed)}"
+    return FloatVerdict(
+        runner=runner,
+        task=found.task,
+        certificate=certificate,
+        refutation=found.refutation,
+        reason=problem or found.reason,
+        states=len(found),
+    )
+
+
+def _confirm_apart(
+    runner: Runner, language: Language, found: Exploration, network: str | None, budget: Budget
+) -> tuple[Exploration, Certificate | Failure | BudgetExceeded]:
+    """Certify batch size 1 where batching changes the bits; fall back to batches alone.
+
+    Single words are slow; batches alone are proved only if they close and single words do not in the time.
+    """
+    alone = explore(runner, language, task=found.task, batch=1, budget=_share(budget))
+    if found.length == "all" and alone.length != "all" and alone.refutation is None:
+        together = _seal(runner, language, found, [LARGE_BATCH], network, budget)
+        if isinstance(together, Certificate):
+            return found, together
+    if alone.length in (-1, 0):
+        return alone, Failure(what=alone.reason or "the first letter refutes it")
+    return alone, _seal(runner, language, alone, [1], network, budget)
+
+
+def _seal(
+    runner: Runner,
+    language: Language,
+    found: Exploration,
+    batches: list[int],
+    network: str | None,
+    budget: Budget,
+) -> Certificate | Failure | BudgetExceeded:
+    """The certificate if its replay succeeds; otherwise what went wrong."""
+    sha = fingerprint(runner.module)
+    claim = language_claim(
+        task=found.task, method=METHOD, dtype=runner.dtype, order="rounded", length=found.length
+    )
+    claim = replace(claim, covers=claim.covers + limits(batches, covers_empty=runner.empty is not None))
+    certificate = Certificate(
+        network=network or sha,
+        language=language_hash(language, budget),
+        claims=(claim,),
+        evidence={METHOD: _evidence(runner, found, batches, sha)},
+    )
+    try:
+        failure = recheck(
+            runner.module,
+            language,
+            certificate,
+            decode=runner.decode,
+            empty=runner.empty,
+            network=network,
+            budget=_share(budget, REPLAY_SHARE),
+        )
+    except BudgetExceeded as stop:
+        return stop if len(batches) == 1 else _seal(runner, language, found, [LARGE_BATCH], network, budget)
+    return failure or certificate
+
+
+def _evidence(runner: Runner, found: Exploration, batches: list[int], sha: str) -> dict[str, Json]:
+    return {
+        "task": found.task,
+        "dtype": runner.dtype,
+        "length": found.length,
+        "empty": runner.empty is not None,
+        "module": sha,
+        "arithmetic": describe_arithmetic(),
+        "batches": batches,
+        "layout": [[part.name, list(part.shape), part.dtype] for part in found.layout],
+        "states": [row.tobytes().hex() for row in found.states],
+        "moves": found.moves.tolist(),
+    }
+
+
+def _batches(runner: Runner, found: Exploration, budget: Budget) -> list[int]:
+    """The batch sizes to replay in: one word at a time, unless that would take most of the time."""
+    letter = np.zeros(1, dtype=np.int64)
+    state = runner.start()
+    runner.step(letter, state)
+    begin = time.monotonic()
+    for _ in range(3):
+        runner.step(letter, state)
+    one = (time.monotonic() - begin) / 3
+    left = budget.seconds - budget.elapsed()
+    return [1, BATCH] if one * int((found.moves >= 0).sum()) < left / 4 else [LARGE_BATCH]
+
+
+def _batch_matters(runner: Runner) -> bool:
+    """Whether a batch rounds differently from a single word already at the first letter."""
+    for letter in range(len(runner.alphabet)):
+        alone = runner.step(np.array([letter]), runner.start())[1]
+        start = from_rows(np.repeat(to_rows(runner.start(), 1), BATCH, axis=0), layout_of(alone))
+        together = runner.step(np.full(BATCH, letter, dtype=np.int64), start)[1]
+        if not (to_rows(alone, 1) == to_rows(together, BATCH)).all():
+            return True
+    return False
+
+
+def _reach(found: Exploration) -> float:
+    return float("inf") if found.length == "all" else float(found.length)
+
+
+def _share(budget: Budget, share: float = SEARCH_SHARE) -> Budget:
+    """The same limits with a share of the seconds that are left, from now on."""
+    return replace(budget, seconds=max(1e-3, share * (budget.seconds - budget.elapsed()))).start()

@@ -1,0 +1,292 @@
+"""All float states that words lead a module to, jointly with the language, breadth first and bit for bit.
+
+A module's step is a function on finitely many bit patterns. If the joint states (bits, configuration of the
+language) that words reach are all found, and the answer is right at each, then the module is right at every
+length, whatever its roundings do. If the search has to stop, it is right at least up to the last length whose
+words have all been read. `settle` follows a single input that is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Language, Word
+from nerode.proofs.certificate import RECOGNISE, VALID_PREFIXES, Refutation
+from nerode.proofs.floats.runner import (
+    Answers,
+    Configurations,
+    Layout,
+    Numbers,
+    Rows,
+    Runner,
+    State,
+    as_answers,
+    as_legal,
+    from_rows,
+    layout_of,
+    nan_rows,
+    to_rows,
+)
+
+BATCH, LARGE_BATCH = 64, 1_024
+"""States that are stepped at once; the larger number where a level has that many."""
+
+MOST_BYTES = 1 << 24
+"""Bytes of all states together; as evidence they take twice as many."""
+
+MOST_STATES = 250_000
+"""Joint states; the list of more of them would be too long as evidence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """What a search has found; joint states are numbered in the order of their shortest words.
+
+    Attributes:
+        task: PREDICT, VALID_PREFIXES or RECOGNISE.
+        layout: the tensors of a state.
+        states: the bits of the module's state, by number.
+        moves: for each number the numbers after each letter; -1 for a letter that is not read, and everywhere
+            for states that are reached by words of the full `length` only.
+        length: "all" if the states are closed under all letters, otherwise the length up to which all words
+            have been read and answered rightly.
+        refutation: the shortest word on which the module is wrong, one letter longer than `length`.
+        reason: why the search stopped; empty if the states are closed or a word refutes.
+    """
+
+    task: str
+    layout: Layout
+    states: Rows
+    moves: Numbers
+    length: int | str
+    refutation: Refutation | None
+    reason: str
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+
+def explore(
+    runner: Runner,
+    language: Language,
+    *,
+    task: str,
+    batch: int | None = None,
+    most_bytes: int = MOST_BYTES,
+    budget: Budget | None = None,
+) -> Exploration:
+    """Returns the joint states of a module and a language, as far as the budget allows.
+
+    Args:
+        runner: the module.
+        language: what it should do.
+        task: PREDICT or RECOGNISE for all words, VALID_PREFIXES for prefixes of words of the language.
+        batch: how many states are stepped at once, None to choose; a batch is filled up to this size.
+        most_bytes: how many bytes all states together may take.
+        budget: limits the joint states (`elements`) and the time.
+
+    Raises:
+        InputError: if the state grows with the word.
+    """
+    return _Search(runner, language, task, batch, most_bytes, budget or Budget()).run()
+
+
+class _Search:
+    def __init__(
+        self,
+        runner: Runner,
+        language: Language,
+        task: str,
+        batch: int | None,
+        most_bytes: int,
+        budget: Budget,
+    ) -> None:
+        self.runner = runner
+        self.language = language
+        self.task = task
+        self.batch = batch
+        self.budget = budget
+        self.letters = len(language.alphabet)
+        start = runner.start()
+        self.layout = layout_of(start)
+        self.rows = [to_rows(start, 1)[0]]
+        self.most = max(1, min(budget.elements, MOST_STATES, most_bytes // max(1, len(self.rows[0]))))
+        self.known = Configurations(language)
+        self.configurations = [0]
+        self.parents: list[tuple[int, int]] = [(-1, -1)]
+        self.moves: list[list[int]] = []
+        self.number = {(self.rows[0].tobytes(), 0): 0}
+        self.refutation: Refutation | None = None
+        self.reason = ""
+
+    def run(self) -> Exploration:
+        """Searches level by level."""
+        if self.runner.empty is not None:
+            expected = self.known.answers(np.array([0]))[0]
+            got = as_answers([self.runner.empty], self.letters)[0]
+            if not self._right(expected, got):
+                self.refutation = self._refute((), expected, got)
+        length, first, last = 0, 0, 1
+        while first < last and self.refutation is None:
+            if not self._expand(first, last):
+                return self._result(last, expanded=first, length=length)
+            first, last = last, len(self.rows)
+            length += 1
+        if self.refutation is not None:
+            return self._result(1, expanded=0, length=-1)
+        return self._result(last, expanded=last, length="all")
+
+    def _expand(self, first: int, last: int) -> bool:
+        """Reads every letter in the states of one level; False if it had to stop."""
+        nodes, letters = self._pairs(first, last)
+        self.moves += [[-1] * self.letters for _ in range(first, last)]
+        batch = self.batch or (LARGE_BATCH if len(nodes) >= LARGE_BATCH else BATCH)
+        for begin in range(0, len(nodes), batch):
+            part = slice(begin, begin + batch)
+            if not self._step(nodes[part], letters[part], batch):
+                return False
+            try:
+                self.budget.check_time()
+            except BudgetExceeded as stop:
+                self.reason = f"the budget of {stop.limit:,.4g} seconds is used up"
+                return False
+        return True
+
+    def _pairs(self, first: int, last: int) -> tuple[Numbers, Numbers]:
+        """The states of a level with the letters that are read in them."""
+        configurations = np.array(self.configurations[first:last], dtype=np.int64)
+        read = np.ones((last - first, self.letters), dtype=np.bool_)
+        if self.task == VALID_PREFIXES:
+            read = self.known.answers(configurations)[:, :-1]
+        nodes, letters = np.nonzero(read)
+        return nodes + first, letters.astype(np.int64)
+
+    def _step(self, nodes: Numbers, letters: Numbers, batch: int) -> bool:
+        answers, after = self._run(nodes, letters, batch)
+        if layout_of(after) != self.layout:
+            raise InputError(
+                "the state of this module grows with the word, so that its states never close; only a "
+                "bounded state can be proved right at every length"
+            )
+        rows, nans = to_rows(after, batch)[: len(nodes)], nan_rows(after, batch)
+        before = np.array([self.configurations[i] for i in nodes.tolist()], dtype=np.int64)
+        targets = self.known.advance(before, letters)
+        expected = self.known.answers(targets)
+        for i, (node, letter) in enumerate(zip(nodes.tolist(), letters.tolist(), strict=True)):
+            if not self._right(expected[i], answers[i]):
+                self.refutation = self._refute((*self._word(node), letter), expected[i], answers[i])
+                return False
+            if nans[i]:
+                word = self.language.alphabet.decode((*self._word(node), letter))
+                self.reason = f"after {word} the state of the module holds a NaN"
+                return False
+            key = (rows[i].tobytes(), int(targets[i]))
+            if key not in self.number:
+                if len(self.rows) >= self.most:
+                    self.reason = f"there are more than {self.most:,} joint states"
+                    return False
+                self.number[key] = len(self.rows)
+                self.rows.append(rows[i])
+                self.configurations.append(int(targets[i]))
+                self.parents.append((node, letter))
+            self.moves[node][letter] = self.number[key]
+        return True
+
+    def _run(self, nodes: Numbers, letters: Numbers, batch: int) -> tuple[Answers, State]:
+        """One step of a full batch, the last pair repeated."""
+        fill = np.minimum(np.arange(batch), len(nodes) - 1)
+        state = from_rows(np.stack([self.rows[i] for i in nodes[fill].tolist()]), self.layout)
+        return self.runner.step(letters[fill], state)
+
+    def _right(self, expected: Answers, got: Answers) -> bool:
+        return bool(expected[-1] == got[-1] if self.task == RECOGNISE else (expected == got).all())
+
+    def _word(self, node: int) -> Word:
+        word = []
+        while node:
+            node, letter = self.parents[node]
+            word.append(letter)
+        return tuple(reversed(word))
+
+    def _refute(self, word: Word, expected: Answers, got: Answers) -> Refutation:
+        names = self.language.alphabet
+        return Refutation(
+            word=tuple(names.symbols[a] for a in word),
+            at=len(word),
+            expected=tuple(as_legal(expected).names(names)),
+            got=tuple(as_legal(got).names(names)),
+        )
+
+    def _result(self, states: int, *, expanded: int, length: int | str) -> Exploration:
+        """The first states; only the expanded ones have moves."""
+        moves = np.full((states, self.letters), -1, dtype=np.int64)
+        moves[:expanded] = np.array(self.moves[:expanded], dtype=np.int64).reshape(expanded, self.letters)
+        return Exploration(
+            task=self.task,
+            layout=self.layout,
+            states=np.stack(self.rows[:states]),
+            moves=moves,
+            length=length,
+            refutation=self.refutation,
+            reason=self.reason,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """The states repeat: after `steps` repetitions they go around in `period`; 1 is a fixed point."""
+
+    steps: int
+    period: int
+
+
+def settle(
+    advance: Callable[[State], State], start: State, *, most: int = 100_000, budget: Budget | None = None
+) -> Settled | None:
+    """Returns after how many repetitions the state comes back to itself, None if not within `most`.
+
+    It needs the memory of two states, by Brent's way of finding cycles: the state is compared with one that
+    was kept, and a new one is kept at each power of two.
+
+    Implements: [Brent1980]
+
+    Args:
+        advance: what one repetition of the input does to a state; for a layer that reads features,
+            `lambda state: layer.step(x, state)[1]`.
+        start: the state before; any batch size, all of whose words have to repeat together.
+        most: repetitions after which the search ends.
+        budget: limits the time.
+
+    Raises:
+        InputError: if the state holds a NaN, or grows.
+        BudgetExceeded: if the time is up.
+    """
+    budget = budget or Budget()
+    kept, state, steps, power, period = _bits(start), advance(start), 1, 1, 1
+    while _bits(state) != kept:
+        if steps >= most:
+            return None
+        if power == period:
+            kept, power, period = _bits(state), 2 * power, 0
+        state, steps, period = advance(state), steps + 1, period + 1
+        budget.check_time(repetitions=steps)
+    ahead = start
+    for _ in range(period):
+        ahead = advance(ahead)
+    behind, tail = start, 0
+    while _bits(ahead) != _bits(behind):
+        ahead, behind, tail = advance(ahead), advance(behind), tail + 1
+        budget.check_time(repetitions=steps + tail)
+    return Settled(steps=tail, period=period)
+
+
+def _bits(state: State) -> tuple[bytes, ...]:
+    batch = len(next(iter(state.values()))) if state else 1
+    if nan_rows(state, batch).any():
+        raise InputError("the state holds a NaN; it does not settle anywhere")
+    rows = to_rows(state, batch)
+    return (str(rows.shape).encode(), rows.tobytes())

@@ -1,0 +1,372 @@
+"""The examination of a compiled network in one dtype: proofs first, then tests, then the horizon.
+
+`forward` is compared with `step` on words, position by position, bit for bit. Where integer-exactness holds,
+the two agree on every word, and the comparison only tests that the module computes what the network says.
+Exact arithmetic does not fix the sign of a zero, so 0.0 and -0.0 are taken for equal.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, write_atomically
+from nerode.languages import Language
+from nerode.models.compiled import load_model
+from nerode.network import Network, network_hash
+from nerode.proofs.certificate import (
+    ANY_ORDER,
+    TESTED,
+    Certificate,
+    Claim,
+    Refutation,
+    certificate_from_json,
+    certificate_to_json,
+)
+from nerode.proofs.checker_problem import Failure
+from nerode.proofs.floats.certify import FloatVerdict, certify_floats
+from nerode.proofs.floats.horizons import Horizon, LoopReport, search_loops
+from nerode.proofs.floats.listing import describe_arithmetic
+from nerode.proofs.floats.recheck import METHOD, recheck
+from nerode.proofs.floats.runner import Runner, State
+
+Json = Any
+
+LOOPS = "loops"
+LONGEST = 1 << 16
+"""Length to which loops are read where no proof reaches all lengths."""
+
+LOOP_SECONDS = 5.0
+"""Time for loops, even if the proof has taken all of the budget."""
+
+MAX_BYTES = 1 << 26
+
+_WORDS, _LENGTH, _CUTS = 8, 65, ((), (1, 2, 40))
+"""Random words on which `forward` is compared with `step`, and where they are cut."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """The findings about a network in one dtype.
+
+    Attributes:
+        dtype: the format.
+        claims: proofs, then tests.
+        failure: a word on which the module fails, or why a stored certificate is refused.
+        horizon: where a loop fails, predicted and measured; None if no loop was seen to fail.
+        details: facts about how it was found, for reading.
+        certificate: the proof by closure, as far as it goes.
+    """
+
+    dtype: str
+    claims: tuple[Claim, ...]
+    failure: Failure | None
+    horizon: Horizon | None
+    details: dict[str, Json]
+    certificate: Certificate | None
+
+
+def examine(
+    network: Network,
+    language: Language,
+    *,
+    dtype: str,
+    known: Sequence[Claim] = (),
+    budget: Budget | None = None,
+) -> Examination:
+    """Returns what can be shown about a network in a dtype, and what was tested.
+
+    Args:
+        network: a compiled network.
+        language: what it should do.
+        dtype: the format.
+        known: claims that are already proved, of which one may cover any order of evaluation.
+        budget: limits the joint states (`elements`) and the time.
+    """
+    budget = budget or Budget()
+    task = next((c.task for c in known if c.dtype == dtype), None)
+    try:
+        verdict = certify_floats(network, language, dtype=dtype, task=task, budget=budget)
+    except InputError as error:
+        # A complex state in half precision, or a weight that the format does not hold: there is no module.
+        return Examination(
+            dtype=dtype,
+            claims=(),
+            failure=None,
+            horizon=None,
+            details={"reason": str(error)},
+            certificate=None,
+        )
+    claims = [] if verdict.certificate is None else list(verdict.certificate.claims)
+    failure = None if verdict.refutation is None else _failure(verdict.refutation, verdict.runner.dtype)
+    details = _details(verdict)
+    horizon = None
+    if verdict.length != "all":
+        seconds = max(LOOP_SECONDS, budget.seconds - budget.elapsed())
+        more = replace(budget, seconds=seconds).start()
+        loops = search_loops(verdict.runner, language, task=verdict.task, longest=LONGEST, budget=more)
+        horizon = loops.horizon
+        details |= _loop_details(loops, language)
+        if horizon is None and failure is None and loops.tested:
+            claims.append(_loop_claim(verdict, loops))
+        elif failure is None and horizon is not None:
+            failure = _loop_failure(horizon, language, dtype)
+    tested, differs = _compare(verdict.runner, verdict.task, budget)
+    exact = any(c.dtype == dtype and c.scope == ANY_ORDER for c in known)
+    if differs and exact and failure is None:
+        failure = Failure(what=f"{differs}, although every order of evaluation is exact", entry="forward")
+    return Examination(
+        dtype=dtype,
+        claims=(*claims, *tested),
+        failure=failure,
+        horizon=horizon,
+        details=details | ({"forward": differs} if differs else {}),
+        certificate=verdict.certificate,
+    )
+
+
+def recheck_stored(
+    folder: Path, network: Network, language: Language, *, dtype: str, budget: Budget | None = None
+) -> Examination | None:
+    """Returns whether the stored certificate for a dtype holds; None if the folder has none."""
+    path = certificate_path(folder, dtype)
+    if not path.exists():
+        return None
+    if path.stat().st_size > MAX_BYTES:
+        raise FormatError(f"is larger than {MAX_BYTES:,} bytes", path=path)
+    try:
+        certificate = certificate_from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (InputError, ValueError, RecursionError) as error:
+        raise FormatError(f"is not a certificate: {error}", path=path) from None
+    module = load_model(network, dtype=getattr(torch, dtype)).eval()
+    failure = recheck(
+        module,
+        language,
+        certificate,
+        empty=network.decoder.empty,
+        network=network_hash(network),
+        budget=budget,
+    )
+    details: dict[str, Json] = {"replayed": str(path), "arithmetic": describe_arithmetic()}
+    made_on = certificate.evidence.get(METHOD, {}).get("arithmetic")
+    if made_on != details["arithmetic"]:
+        # What holds here holds on the arithmetic of this machine; of the other one nothing was seen.
+        details["made_on"] = made_on
+    return Examination(
+        dtype=dtype,
+        claims=() if failure else certificate.claims,
+        failure=failure,
+        horizon=None,
+        details=details,
+        certificate=None if failure else certificate,
+    )
+
+
+def store(folder: Path, examination: Examination) -> Path | None:
+    """Writes the proof by closure into a folder, beside the network; returns where."""
+    if examination.certificate is None:
+        return None
+    path = certificate_path(folder, examination.dtype)
+    write_atomically(path, json.dumps(certificate_to_json(examination.certificate), sort_keys=True) + "\n")
+    return path
+
+
+def certificate_path(folder: Path, dtype: str) -> Path:
+    """Returns where the certificate for a dtype is kept."""
+    return folder / f"certificate.{dtype}.json"
+
+
+def _details(verdict: FloatVerdict) -> dict[str, Json]:
+    found: dict[str, Json] = {"states": verdict.states, "reason": verdict.reason or None}
+    if verdict.certificate is not None:
+        evidence = verdict.certificate.evidence[METHOD]
+        found |= {"batches": evidence["batches"], "arithmetic": evidence["arithmetic"]}
+    return found
+
+
+def _loop_details(loops: LoopReport, language: Language) -> dict[str, Json]:
+    found: dict[str, Json] = {"loops": loops.loops, "loops_tested_to": loops.tested}
+    horizon = loops.horizon or loops.foreseen
+    if horizon is not None:
+        found["horizon"] = {
+            "word": horizon.word.show(language.alphabet),
+            "predicted": horizon.predicted,
+            "measured": horizon.repetitions,
+            "at": None if horizon.error is None else horizon.error.at,
+            "steps": horizon.steps,
+        }
+    return found
+
+
+def _loop_claim(verdict: FloatVerdict, loops: LoopReport) -> Claim:
+    return Claim(
+        scope=TESTED,
+        method=LOOPS,
+        task=verdict.task,
+        covers=(
+            f"{loops.loops} words that repeat one or two letters, each followed by any one letter, were read "
+            "up to this length without an error. This is a test, not a proof."
+        ),
+        dtype=verdict.runner.dtype,
+        length=loops.tested,
+    )
+
+
+def _failure(refutation: Refutation, dtype: str) -> Failure:
+    return Failure(
+        what=(
+            f"in {dtype}, after {refutation.at:,} letters, the module says "
+            f"{{{', '.join(refutation.got)}}}, the language {{{', '.join(refutation.expected)}}}"
+        ),
+        refutation=refutation,
+    )
+
+
+def _loop_failure(horizon: Horizon, language: Language, dtype: str) -> Failure:
+    assert horizon.error is not None
+    assert horizon.repetitions is not None
+    shown = horizon.word.show(language.alphabet, horizon.repetitions)
+    return _failure(horizon.error.refutation((shown,)), dtype)
+
+
+def _compare(runner: Runner, task: str, budget: Budget) -> tuple[list[Claim], str]:
+    """The claim that `forward` agrees with `step` on random words, or where it does not."""
+    if not runner.has_forward:
+        return [], ""
+    letters = random_words(runner, words=_WORDS, length=_LENGTH)
+    try:
+        difference = compare_forward(
+            runner, letters, cuts=_CUTS, budget=replace(budget, seconds=10.0).start()
+        )
+    except BudgetExceeded:
+        return [], ""
+    if difference is None:
+        return [agreement_claim(dtype=runner.dtype, task=task, words=_WORDS, length=_LENGTH)], ""
+    return [], (
+        f"forward gives {difference.forward} where step gives {difference.step} ({difference.what}, after "
+        f"{difference.position} letters)"
+    )
+
+
+AGREEMENT = "forward-against-step"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The first place where `forward` and `step` differ.
+
+    Attributes:
+        what: "scores", or the name of a tensor of the state.
+        word: the number of the word in the batch.
+        position: letters read there.
+        chunks: how the words were cut for `forward`.
+        step, forward: the first numbers that differ.
+    """
+
+    what: str
+    word: int
+    position: int
+    chunks: tuple[int, ...]
+    step: complex
+    forward: complex
+
+
+def compare_forward(
+    runner: Runner, letters: Tensor, *, cuts: Sequence[Sequence[int]] = ((),), budget: Budget | None = None
+) -> Difference | None:
+    """Returns the first place where `forward` differs from `step` on words, None if there is none.
+
+    Args:
+        runner: a module with `forward`.
+        letters: words (batch, time).
+        cuts: for each way to read the words, the positions where they are cut.
+        budget: limits the time.
+    """
+    budget = budget or Budget()
+    scores, last = _stepped(runner, letters, budget)
+    for places in cuts:
+        ends = [0, *sorted(places), letters.shape[1]]
+        state: State | None = None
+        for first, end in itertools.pairwise(ends):
+            if not 0 <= first < end <= letters.shape[1]:
+                raise InputError(f"the cuts {list(places)} do not part {letters.shape[1]} letters")
+            budget.check_time(letters_compared=first)
+            with torch.no_grad():
+                got, state = runner.module.forward(letters[:, first:end], state)  # type: ignore[attr-defined]
+            found = _first(scores[:, first:end], got)
+            if found is not None:
+                word, position, *_ = found
+                return _difference(
+                    "scores", ends, found, scores[:, first:end], got, word, first + position + 1
+                )
+        assert state is not None
+        for name, wanted in last.items():
+            found = _first(wanted, state[name])
+            if found is not None:
+                return _difference(name, ends, found, wanted, state[name], found[0], letters.shape[1])
+    return None
+
+
+def random_words(runner: Runner, *, words: int, length: int, seed: int = 0) -> Tensor:
+    """Returns random words over the alphabet (words, length)."""
+    rng = np.random.default_rng(seed)
+    return torch.from_numpy(rng.integers(0, len(runner.alphabet), (words, length)))
+
+
+def agreement_claim(*, dtype: str, task: str, words: int, length: int) -> Claim:
+    """Returns the claim that `forward` agreed with `step` on some words: a test, not a proof."""
+    return Claim(
+        scope=TESTED,
+        method=AGREEMENT,
+        task=task,
+        covers=(
+            f"On {words} random words of {length} letters `forward`, whole and in chunks, gave the same "
+            "scores and states as `step`, bit for bit but for the sign of zeros. This is a test, not a proof."
+        ),
+        dtype=dtype,
+        length=length,
+    )
+
+
+def _stepped(runner: Runner, letters: Tensor, budget: Budget) -> tuple[Tensor, State]:
+    scores: list[Tensor] = []
+    with torch.no_grad():
+        state = runner.module.initial_state(len(letters))
+        for position in letters.unbind(1):
+            budget.check_time(letters_compared=len(scores))
+            score, state = runner.module.step(position, state)
+            scores.append(score)
+    return torch.stack(scores, dim=1), state
+
+
+def _first(wanted: Tensor, got: Tensor) -> list[int] | None:
+    """The place of the first numbers that differ, earliest position first."""
+    if wanted.shape != got.shape or wanted.dtype != got.dtype:
+        return [0] * max(2, wanted.ndim)
+    differs = ~((wanted == got) | (wanted.isnan() & got.isnan()))
+    if not differs.any():
+        return None
+    places = differs.nonzero()
+    return [int(v) for v in places[places[:, min(1, places.shape[1] - 1)].argmin()]]
+
+
+def _difference(
+    what: str, ends: list[int], place: list[int], wanted: Tensor, got: Tensor, word: int, position: int
+) -> Difference:
+    index = tuple(place[: wanted.ndim])
+    return Difference(
+        what=what,
+        word=word,
+        position=position,
+        chunks=tuple(b - a for a, b in itertools.pairwise(ends)),
+        step=complex(wanted[index]),
+        forward=complex(got[index]) if wanted.shape == got.shape else complex("nan"),
+    )

@@ -1,0 +1,330 @@
+"""Replaying a certificate in floats against the module, by a program that shares no code with the search.
+
+The evidence lists the bits of every joint state and where each letter leads. Nothing is searched here: every
+listed transition is computed again by the module, and the listed bits and the language's answer are compared
+with what comes out. What is listed is enough if it holds the start and is closed under the letters.
+
+The module is asked in batches of each size that the evidence names. In a batch of one there is nothing
+beside the word; in larger ones it is taken for granted, and said in the claim, that a row depends neither on
+the other rows nor on its place. Rows that a batch has to spare test that: transitions stand in several of
+them, and every row is compared.
+
+Two more things are taken for granted: that a step depends on nothing but the letter and the state, and that
+it does not matter how a state lies in memory. Torch may compute a tensor with gaps by other instructions
+than a contiguous one, so some runs with the module's own tensors are compared with the list, too: a test.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from nerode.core import Budget, InputError
+from nerode.languages import Language, Legal, language_hash
+from nerode.proofs.certificate import VALID_PREFIXES, Certificate, Claim, language_claim
+from nerode.proofs.checker_problem import Failure, agrees, refuse_unless_implied, refute
+from nerode.proofs.floats.listing import Listed, fingerprint, read_listing
+
+METHOD = "bit-closure"
+
+_WALKS, _WALK_LENGTH = 4, 100
+"""Runs with the module's own tensors."""
+
+_FORMATS = {
+    torch.float64: "float64",
+    torch.complex128: "float64",
+    torch.float32: "float32",
+    torch.complex64: "float32",
+    torch.bfloat16: "bfloat16",
+    torch.float16: "float16",
+}
+
+
+class Stepping(Protocol):
+    """The interface of a module that is replayed."""
+
+    def initial_state(self, batch: int) -> dict[str, Tensor]:
+        """Returns the state before the first letter."""
+        ...
+
+    def step(self, x: Tensor, state: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        """Returns the scores after the letters, and the state after them."""
+        ...
+
+
+def recheck(
+    module: Stepping,
+    language: Language,
+    certificate: Certificate,
+    *,
+    decode: Callable[[Tensor], Tensor] | None = None,
+    empty: Legal | None = None,
+    network: str | None = None,
+    budget: Budget | None = None,
+) -> Failure | None:
+    """Returns why a certificate of bit closure does not hold for a module, None if it holds.
+
+    Args:
+        module: the module, in the dtype of the certificate.
+        language: what it should do.
+        certificate: claims with the evidence of this method only.
+        decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
+        empty: what the module says about the empty prefix, if the certificate covers it.
+        network: the SHA-256 of the network that the module was made from; None for that of its weights.
+        budget: limits the time.
+
+    Raises:
+        BudgetExceeded: if the time is up before every transition has been replayed.
+    """
+    if certificate.language != language_hash(language):
+        return Failure(what="the certificate is for another language", entry="language")
+    if certificate.network != (network or fingerprint(module)):
+        return Failure(what="the certificate is for another network", entry="network")
+    if set(certificate.evidence) != {METHOD}:
+        return Failure(what=f"the evidence is not that of {METHOD} alone", entry="evidence")
+    read = decode or getattr(module, "legal", None) or (lambda scores: scores > 0.5)
+    try:
+        listed = read_listing(certificate.evidence[METHOD], len(language.alphabet))
+        failure = _fits(module, listed) or _check_empty(language, listed, empty)
+        if failure is None:
+            failure = _replay(module, language, listed, read, budget or Budget())
+        if failure is None:
+            failure = _walk(module, language, listed)
+    except InputError as error:
+        return Failure(what=str(error), entry=f"evidence.{METHOD}")
+    return failure or refuse_unless_implied(certificate.claims, [_shown(listed)])
+
+
+def _fits(module: Stepping, listed: Listed) -> Failure | None:
+    """Why the evidence is not about this module; its start is among what is compared."""
+    found = fingerprint(module)
+    if found != listed.module:
+        what = f"the certificate is for another module: its SHA-256 is {found}, not {listed.module[:64]}"
+        return Failure(what=what, entry=f"evidence.{METHOD}.module")
+    with torch.no_grad():
+        start = module.initial_state(1)
+    layout = tuple(
+        (name, tuple(start[name].shape[1:]), str(start[name].dtype).removeprefix("torch."))
+        for name in sorted(start)
+    )
+    if layout != listed.layout:
+        return Failure(what="the module has a state of another form", entry=f"evidence.{METHOD}.layout")
+    weights = list(module.parameters()) if isinstance(module, nn.Module) else []
+    formats = {_FORMATS.get(t.dtype) for t in weights or start.values()} - {None}
+    if formats != {listed.dtype}:
+        return Failure(
+            what=f"the module does not compute in {listed.dtype}", entry=f"evidence.{METHOD}.dtype"
+        )
+    if _holds_nan(start):
+        return Failure(
+            what="the module's state holds a NaN at the start", entry=f"evidence.{METHOD}.states[0]"
+        )
+    first = _bits(start, 1)[0]
+    if any(len(state) != len(first) for state in listed.states):
+        return Failure(what="a state has too many or too few bits", entry=f"evidence.{METHOD}.states")
+    if first != listed.states[0]:
+        return Failure(what="the module starts in another state", entry=f"evidence.{METHOD}.states[0]")
+    return None
+
+
+def _check_empty(language: Language, listed: Listed, empty: Legal | None) -> Failure | None:
+    if not listed.covers_empty:
+        return None
+    expected = language.legal(language.initial())
+    if empty is None:
+        return Failure(
+            what="the module says nothing about the empty prefix", entry=f"evidence.{METHOD}.empty"
+        )
+    return None if agrees(listed.task, expected, empty) else refute(language.alphabet, (), expected, empty)
+
+
+Transition = tuple[int, int, int, Legal]
+"""From a state, by a letter, to a state, and what may follow there."""
+
+
+def _replay(
+    module: Stepping,
+    language: Language,
+    listed: Listed,
+    read: Callable[[Tensor], Tensor],
+    budget: Budget,
+) -> Failure | None:
+    """Computes every listed transition again, in batches of every listed size."""
+    transitions = list(_transitions(language, listed))
+    for batch in listed.batches:
+        for first in range(0, len(transitions), batch):
+            budget.check_time(transitions_replayed=first, transitions=len(transitions), batch=batch)
+            failure = _replay_some(module, language, listed, read, transitions[first : first + batch], batch)
+            if failure is not None:
+                return failure
+    return None
+
+
+def _transitions(language: Language, listed: Listed) -> Iterator[Transition]:
+    """Walks over the listed moves in order, and over the language with them.
+
+    Every state must have been reached by an earlier one, so that the language's configuration there is
+    known; all ways to it must agree about that. Depths never decrease along the list, so that the first
+    way to a state is a shortest one.
+
+    Raises:
+        InputError: if the list is not closed under the letters, or its order is another.
+    """
+    legal = functools.cache(language.legal)
+    configurations: list[Hashable] = [None] * len(listed.states)
+    depths = [-1] * len(listed.states)
+    configurations[0], depths[0] = language.initial(), 0
+    for i, row in enumerate(listed.moves):
+        if depths[i] < 0 or (i and depths[i] < depths[i - 1]):
+            raise InputError(f"the state {i} is not listed in the order of its shortest words")
+        inside = listed.length is None or depths[i] < listed.length
+        symbols = legal(configurations[i]).symbols
+        for letter, target in enumerate(row):
+            if not inside or (listed.task == VALID_PREFIXES and letter not in symbols):
+                if target != -1:
+                    raise InputError(f"the state {i} has a move where no letter is read")
+                continue
+            if target == -1:
+                raise InputError(f"the state {i} lacks the move of {language.alphabet.symbols[letter]!r}")
+            reached = language.advance(configurations[i], letter)
+            if depths[target] < 0:
+                configurations[target], depths[target] = reached, depths[i] + 1
+            elif configurations[target] != reached:
+                raise InputError(f"the state {target} stands for two configurations of the language")
+            yield i, letter, target, legal(reached)
+
+
+def _replay_some(
+    module: Stepping,
+    language: Language,
+    listed: Listed,
+    read: Callable[[Tensor], Tensor],
+    transitions: Sequence[Transition],
+    batch: int,
+) -> Failure | None:
+    filled = list(itertools.islice(itertools.cycle(transitions), batch))
+    with torch.no_grad():
+        letters = torch.tensor([letter for _, letter, _, _ in filled])
+        scores, after = module.step(letters, _state(listed, [i for i, _, _, _ in filled]))
+        answers = read(scores).tolist()
+    if _holds_nan(after):
+        what = f"after one of the states from {filled[0][0]} on the module's state holds a NaN"
+        return Failure(what=what, entry=f"evidence.{METHOD}.states")
+    for (i, letter, target, expected), flags, bits in zip(filled, answers, _bits(after, batch), strict=True):
+        got = _legal(tuple(flags))
+        if not agrees(listed.task, expected, got):
+            return refute(language.alphabet, (*_word(listed, i), letter), expected, got)
+        if bits != listed.states[target]:
+            name = language.alphabet.symbols[letter]
+            what = (
+                f"{name!r} leads the module from the state {i} to other bits than those of the state {target}"
+            )
+            return Failure(what=f"{what}, in batches of {batch}", entry=f"evidence.{METHOD}.moves[{i}]")
+    return None
+
+
+def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | None:
+    """Runs the module on random letters, handing on its own tensors, and follows the list beside it.
+
+    The batch is of the first size that the evidence names, and each of its rows goes its own way.
+    """
+    choose = random.Random(0)
+    batch = listed.batches[0]
+    with torch.no_grad():
+        for _ in range(-(-_WALKS // batch)):
+            state, numbers = module.initial_state(batch), [0] * batch
+            for _ in range(_WALK_LENGTH if batch <= _WALKS else _WALK_LENGTH // 4):
+                open_letters = [[a for a, to in enumerate(listed.moves[i]) if to >= 0] for i in numbers]
+                if not all(open_letters):
+                    break
+                letters = [choose.choice(some) for some in open_letters]
+                _, state = module.step(torch.tensor(letters), state)
+                before = numbers
+                numbers = [listed.moves[i][a] for i, a in zip(before, letters, strict=True)]
+                for row, bits in enumerate(_bits(state, batch)):
+                    if bits != listed.states[numbers[row]]:
+                        name = language.alphabet.symbols[letters[row]]
+                        source = before[row]
+                        what = f"a run comes by {name!r} from the state {source} to other bits than a replay"
+                        return Failure(what=what, entry=f"evidence.{METHOD}.moves[{source}]")
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _legal(flags: tuple[bool, ...]) -> Legal:
+    return Legal(frozenset(a for a, legal in enumerate(flags[:-1]) if legal), flags[-1])
+
+
+def _state(listed: Listed, numbers: Sequence[int]) -> dict[str, Tensor]:
+    """The listed states of these numbers as tensors."""
+    state = {}
+    first = 0
+    for name, shape, dtype in listed.layout:
+        kind = getattr(torch, dtype)
+        size = torch.empty(shape, dtype=kind).nbytes
+        joined = b"".join(listed.states[i][first : first + size] for i in numbers)
+        first += size
+        flat = torch.frombuffer(bytearray(joined), dtype=kind) if joined else torch.empty(0, dtype=kind)
+        state[name] = flat.reshape(len(numbers), *shape)
+    return state
+
+
+def _bits(state: dict[str, Tensor], batch: int) -> list[bytes]:
+    """The bits of each word's state, its tensors in the order of their names."""
+    parts = []
+    for name in sorted(state):
+        tensor = state[name].detach().cpu().resolve_conj().resolve_neg().contiguous()
+        if tensor.nbytes:
+            parts.append(tensor.reshape(-1).view(torch.uint8).reshape(batch, -1))
+    return [row.tobytes() for row in torch.cat(parts, dim=1).numpy()] if parts else [b""] * batch
+
+
+def _holds_nan(state: dict[str, Tensor]) -> bool:
+    """Whether the state has a NaN; NaNs have several bit patterns, so bits could not be compared."""
+    return any(bool(tensor.isnan().any()) for tensor in state.values())
+
+
+def _word(listed: Listed, state: int) -> tuple[int, ...]:
+    """A shortest word that leads to a state, by the listed moves."""
+    predecessor: dict[int, tuple[int, int]] = {}
+    for i, row in enumerate(listed.moves):
+        for letter, target in enumerate(row):
+            if target > 0:
+                predecessor.setdefault(target, (i, letter))
+    word = []
+    while state:
+        state, letter = predecessor[state]
+        word.append(letter)
+    return tuple(reversed(word))
+
+
+def _shown(listed: Listed) -> Claim:
+    """The claim that a successful replay shows."""
+    claim = language_claim(
+        task=listed.task,
+        method=METHOD,
+        dtype=listed.dtype,
+        order="rounded",
+        length="all" if listed.length is None else listed.length,
+    )
+    return replace(claim, covers=claim.covers + limits(listed.batches, covers_empty=listed.covers_empty))
+
+
+def limits(batches: Sequence[int], *, covers_empty: bool) -> str:
+    """Returns what a claim says about its limits."""
+    said = f" Words were read in batches of {' and of '.join(f'{size:,}' for size in batches)}."
+    if max(batches) > 1:
+        said += (
+            " Of a batch it is taken for granted that what a word gives depends neither on the other words "
+            "nor on its row."
+        )
+    if not covers_empty:
+        said += " The empty prefix, where no letter has been read, is not covered."
+    return said

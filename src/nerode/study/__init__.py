@@ -1,0 +1,101 @@
+"""Studies of languages: algebra, verdicts, networks, proofs, and the runs that were trained on them.
+
+Atlas, explain, explorer, reproduce and benchmarks call this stage; `report` draws what it returns.
+"""
+
+from nerode.study.atlas import StudyCache, for_all_languages, study_named
+from nerode.study.check import check_object
+from nerode.study.eggboxes import Box, EggCell, ElementPlaces
+from nerode.study.language import (
+    LanguageProfile,
+    LanguageVerdicts,
+    Study,
+    check_language,
+    profile_language,
+    study_language,
+)
+from nerode.study.networks import (
+    TARGETS,
+    NetworkStudy,
+    all_targets,
+    prove_network,
+    study_network,
+    study_networks,
+    summarise,
+)
+from nerode.study.runs import (
+    MEASURES,
+    LeftOut,
+    ModelGroup,
+    RunFile,
+    TaskGroup,
+    group_runs,
+    labelled_groups,
+    read_run_files,
+    seed_of,
+    task_title,
+)
+from nerode.study.theory import TheoryOfRuns, architectures_of, summarise_verdict, works_of
+from nerode.study.trained import (
+    Disagreement,
+    TrainingOutcome,
+    find_disagreements,
+    read_experiments,
+    read_runs,
+)
+from nerode.study.words import (
+    LengthCount,
+    count_by_length,
+    example_word,
+    first_words,
+    random_word,
+    shorten,
+)
+
+__all__ = [
+    "MEASURES",
+    "TARGETS",
+    "Box",
+    "Disagreement",
+    "EggCell",
+    "ElementPlaces",
+    "LanguageProfile",
+    "LanguageVerdicts",
+    "LeftOut",
+    "LengthCount",
+    "ModelGroup",
+    "NetworkStudy",
+    "RunFile",
+    "Study",
+    "StudyCache",
+    "TaskGroup",
+    "TheoryOfRuns",
+    "TrainingOutcome",
+    "all_targets",
+    "architectures_of",
+    "check_language",
+    "check_object",
+    "count_by_length",
+    "example_word",
+    "find_disagreements",
+    "first_words",
+    "for_all_languages",
+    "group_runs",
+    "labelled_groups",
+    "profile_language",
+    "prove_network",
+    "random_word",
+    "read_experiments",
+    "read_run_files",
+    "read_runs",
+    "seed_of",
+    "shorten",
+    "study_language",
+    "study_named",
+    "study_network",
+    "study_networks",
+    "summarise",
+    "summarise_verdict",
+    "task_title",
+    "works_of",
+]

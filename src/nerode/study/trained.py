@@ -1,0 +1,231 @@
+"""Results of training by language and architecture, from reproduced tables and from runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from nerode.core import FormatError, UnknownName
+from nerode.verdict import find_architecture
+
+REPRODUCTION = "nerode-reproduction"
+RUN = "nerode-run"
+
+_TASKS_OF_A_LANGUAGE = {"parity": "parity", "flip-flop": "flip-flop"}
+"""Tasks about one language that is not in their settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Median and range over the seeds at one length.
+
+    Attributes:
+        label: a length, or what a paper calls a column.
+        median: over the seeds.
+        low: the worst seed.
+        high: the best seed.
+    """
+
+    label: str
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOutcome:
+    """The result of training one model on one language.
+
+    Attributes:
+        language: its name.
+        architecture: name of the verdicts.
+        model: what was trained.
+        points: from lengths of training to the longest that was tested.
+        seeds: how many runs.
+        threshold: the share from which a length counts as mastered.
+        source: the command or the folder that it comes from.
+    """
+
+    language: str
+    architecture: str
+    model: str
+    points: tuple[Point, ...]
+    seeds: int
+    threshold: float
+    source: str
+
+    @property
+    def generalises(self) -> bool:
+        """Whether the median seed masters the longest length that was tested."""
+        return self.points[-1].median >= self.threshold
+
+    @property
+    def learned(self) -> bool:
+        """Whether the median seed masters the lengths of training."""
+        return self.points[0].median >= self.threshold
+
+
+def read_experiments(folder: Path) -> list[TrainingOutcome]:
+    """Returns what the committed tables of experiments say about languages; none if there is no folder.
+
+    Raises:
+        FormatError: for a file that cannot be read.
+    """
+    found: list[TrainingOutcome] = []
+    for path in sorted(folder.rglob("*.json")):
+        data = _read(path)
+        if isinstance(data, dict) and data.get("format") == REPRODUCTION:
+            found += _lines(data)
+    return found
+
+
+def _lines(table: Mapping[str, Any]) -> Iterator[TrainingOutcome]:
+    for line in table["lines"]:
+        cells = [cell for cell in line["cells"] if cell["values"]]
+        name = _architecture(line.get("architecture", ""))
+        if line["kind"] == "trained" and line.get("language") and name and cells:
+            yield TrainingOutcome(
+                language=line["language"].lower(),
+                architecture=name,
+                model=line["model"],
+                points=tuple(_point(cell["column"], cell["values"]) for cell in cells),
+                seeds=len(cells[0]["values"]),
+                threshold=table["threshold"],
+                source=table["command"],
+            )
+
+
+def read_runs(folder: Path) -> list[TrainingOutcome]:
+    """Returns what the runs of a folder found about languages; runs that differ in the seed go together.
+
+    A run that diverged was not tested; it counts as 0 wherever the others were. A model of which no run was
+    tested has no numbers and is left out.
+
+    Raises:
+        FormatError: for a file that cannot be read.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted(folder.glob("*/result.json")):
+        data = _read(path)
+        if not isinstance(data, dict) or data.get("format") != RUN:
+            continue
+        spec = json.loads(json.dumps(data["complete"]))
+        spec["run"].pop("seed", None)
+        groups.setdefault(json.dumps(spec, sort_keys=True), []).append(data)
+    return [item for runs in groups.values() if (item := _group(runs, folder)) is not None]
+
+
+def _group(runs: Sequence[Mapping[str, Any]], folder: Path) -> TrainingOutcome | None:
+    first = runs[0]
+    language, name = _language(first["complete"]["task"]), _architecture(_title(first["title"]))
+    measure = first["measure"]
+    scores: dict[int, list[float]] = {}
+    for run in runs:
+        for score in run["evaluations"]:
+            scores.setdefault(score["length"], []).append(score[measure])
+    if not language or name is None or not scores:
+        return None
+    diverged = sum(run.get("divergence") is not None for run in runs)
+    return TrainingOutcome(
+        language=language,
+        architecture=name,
+        model=first["title"],
+        points=tuple(_point(f"{n:,}", [*scores[n], *[0.0] * diverged]) for n in sorted(scores)),
+        seeds=len(runs),
+        threshold=first["threshold"],
+        source=str(folder),
+    )
+
+
+def _language(task: Mapping[str, Any]) -> str:
+    settings = task.get("settings", {})
+    name = settings.get("language") or _word_problem(settings) or _TASKS_OF_A_LANGUAGE.get(task["name"], "")
+    return str(name).lower()
+
+
+def _word_problem(settings: Mapping[str, Any]) -> str:
+    """The language that tells when the product is 1, where the letters are those of the task."""
+    monoid = settings.get("monoid")
+    if not monoid or settings.get("tokens", 1) != 1:
+        return ""
+    return {"elements": f"{monoid}", "generators": f"{monoid}-generators"}.get(
+        settings.get("letters", ""), ""
+    )
+
+
+def _title(title: str) -> str:
+    """The architecture of a title: layers of one kind may be stacked."""
+    names = set(title.split(" ×")[0].split("+"))
+    return names.pop() if len(names) == 1 else title
+
+
+def _architecture(name: str) -> str | None:
+    try:
+        return find_architecture(name).name
+    except UnknownName:
+        return None
+
+
+def _point(label: str, values: Iterable[float]) -> Point:
+    found = list(values)
+    return Point(label=label, median=median(found), low=min(found), high=max(found))
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot be read: {error}", path=path) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """One model that does not do what theory says it can, or does what theory says it cannot.
+
+    Attributes:
+        trained: what was found.
+        verdict: "yes" or "no".
+        kind: "beyond" (theory says no, the longest tested length is right), "forgets" (theory says yes, and
+            only the lengths of training are right) or "unlearned" (theory says yes, and not even those are).
+        reading: what it means, in a sentence.
+    """
+
+    trained: TrainingOutcome
+    verdict: str
+    kind: str
+    reading: str
+
+
+_READINGS = {
+    "beyond": "right at the longest length tested, although no weights are right at all: longer words will "
+    "fail",
+    "forgets": "weights that are right at every length exist; training found others",
+    "unlearned": "weights that are right at every length exist; training did not find them in its steps",
+}
+
+
+def find_disagreements(
+    trained: Iterable[TrainingOutcome], verdicts: Mapping[tuple[str, str], str]
+) -> list[Disagreement]:
+    """Returns the models that surprise, those beyond theory first.
+
+    Args:
+        trained: what training found.
+        verdicts: "yes", "no" or "open" by language and architecture.
+    """
+    found = []
+    for item in trained:
+        verdict = verdicts.get((item.language, item.architecture), "open")
+        kind = ""
+        if verdict == "no" and item.generalises:
+            kind = "beyond"
+        elif verdict == "yes" and not item.generalises:
+            kind = "forgets" if item.learned else "unlearned"
+        if kind:
+            found.append(Disagreement(trained=item, verdict=verdict, kind=kind, reading=_READINGS[kind]))
+    order = list(_READINGS)
+    return sorted(found, key=lambda d: order.index(d.kind))

@@ -1,0 +1,57 @@
+"""Real architectures that do a language: right at every length, bit for bit, in the format they run in."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from nerode.core import Budget, NotCompilable
+from nerode.languages.bestiary import find_language
+from nerode.models import find_member
+from nerode.models.compiled import load_architecture
+from nerode.proofs.floats.certify import certify_module
+
+
+def certified_length(name: str, architecture: str, dtype: str) -> int | str:
+    language = find_language(name)
+    model = load_architecture(language, architecture, dtype=getattr(torch, dtype))
+    assert all(layer.resolve()[0] is find_member(architecture).kind for layer in model.config.layers)
+    return certify_module(
+        model,
+        language,
+        dtype=dtype,
+        decode=lambda scores: scores > 0.5,
+        empty=language.legal(language.initial()),
+        budget=Budget(seconds=120),
+    ).length
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "dtype"),
+    [
+        ("tomita-4", "mamba", "float64"),
+        ("tomita-4", "mamba", "float32"),
+        ("tomita-4", "mamba", "float16"),
+        ("tomita-4", "hgrn2", "bfloat16"),
+        ("tomita-4", "griffin", "float32"),
+        ("tomita-4", "gla", "float32"),
+        ("tomita-4", "mlstm", "float32"),
+        ("contains-abaab", "mamba", "float16"),
+        pytest.param("dyck-2-5", "griffin", "bfloat16", marks=pytest.mark.slow),
+        pytest.param("dyck-2-5", "mamba", "float32", marks=pytest.mark.slow),
+        pytest.param("subsequence-abcdefgh", "mamba-2", "float32", marks=pytest.mark.slow),
+        ("tomita-3", "deltanet-signed", "float32"),
+        ("parity", "mamba-signed", "float32"),
+        ("s3", "deltaproduct-signed", "bfloat16"),
+        ("d-12", "gla", "float16"),
+        ("flip-flop", "lstm", "float32"),
+        ("tomita-3", "gru", "float16"),
+    ],
+)
+def test_right_at_every_length(name, architecture, dtype):
+    assert certified_length(name, architecture, dtype) == "all"
+
+
+def test_what_an_architecture_cannot_do_is_refused():
+    with pytest.raises(NotCompilable, match="star-free"):
+        load_architecture(find_language("parity"), "mamba")

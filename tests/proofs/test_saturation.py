@@ -1,0 +1,110 @@
+"""Networks with tallies: proved by caps, and planted errors refused."""
+
+import copy
+import json
+
+import pytest
+
+from nerode.compiler import compile_language
+from nerode.languages import describe_language, resolve_language
+from nerode.network import network_from_json, network_to_json
+from nerode.proofs.certificate import Certificate, Refutation, certificate_to_json, content_hash
+from nerode.proofs.checker import check
+from nerode.proofs.checker_saturation import METHOD
+from nerode.proofs.saturation import certify_saturating, find_caps
+
+LANGUAGES = ["(ab)*", "tomita-4", "aabbccddee", "tomita-7"]
+
+
+def as_json(data):
+    return json.loads(json.dumps(data))
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def case(request):
+    language = resolve_language(request.param)
+    network = compile_language(language, "ssm")
+    certificate = certify_saturating(network, language)
+    assert isinstance(certificate, Certificate)
+    parts = (network_to_json(network), describe_language(language), certificate_to_json(certificate))
+    return tuple(as_json(part) for part in parts)
+
+
+def test_the_checker_accepts(case):
+    assert find_caps(network_from_json(case[0]))
+    result = check(*case)
+    assert result.ok, result.failure
+    assert [claim.method for claim in result.claims] == [METHOD]
+
+
+def test_evidence_is_checked(case):
+    network, language, certificate = case
+    evidence = certificate["evidence"][METHOD]
+    for key, value in (
+        ("digest", "0" * 64),
+        ("configurations", evidence["configurations"] - 1),
+        ("configurations", evidence["configurations"] + 1),
+        ("caps", []),
+        ("caps", 5),
+        ("caps", None),
+        ("caps", [5]),
+        ("caps", [[0, 0, 1]] if evidence["caps"] != [[0, 0, 1]] else [[0, 0, 2]]),
+        ("task", "guess"),
+    ):
+        wrong = copy.deepcopy(certificate)
+        wrong["evidence"][METHOD][key] = value
+        assert not check(network, language, wrong).ok
+
+
+def test_a_cap_where_a_unit_is_still_off_is_refused():
+    # relu(h - 5) - relu(h - 6) is flat below 5 and above 6: a cap of 3 would hide the step.
+    language = resolve_language("(ab)*")
+    network = compile_language(language, "ssm")
+    data = as_json(network_to_json(network))
+    (layer, coordinate), cap = next(iter(find_caps(network).items()))
+    units = data["layers"][layer]["readout_units"]
+    column = len(data["layers"][layer]["reads"]) + coordinate
+    for j, row in enumerate(units["rows"]):
+        if any(k == column for k, _ in row):
+            units["bias"][j] = str(int(units["bias"][j]) - 5)
+    certificate = certificate_to_json(certify_saturating(network, language))
+    certificate["network"] = content_hash(data)
+    certificate["evidence"][METHOD]["caps"] = [[layer, coordinate, cap]]
+    assert not check(data, as_json(describe_language(language)), as_json(certificate)).ok
+
+
+def numbers(data, path=()):
+    """Every whole number of the weights of a network."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key not in ("inputs", "reads", "outputs", "state", "alphabet", "origin", "directions"):
+                yield from numbers(value, (*path, key))
+    elif isinstance(data, list):
+        for i, value in enumerate(data):
+            yield from numbers(value, (*path, i))
+    elif isinstance(data, int) and not isinstance(data, bool) and path[-1] != 0:
+        yield path
+
+
+def test_changed_weights_are_refused_or_do_the_same(case):
+    network, language, certificate = case
+    spoken = resolve_language(language["name"])
+    refused = 0
+    for path in list(numbers(network["layers"], ()))[::7][:40]:
+        wrong = copy.deepcopy(network)
+        place = wrong["layers"]
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] += 1
+        stated = copy.deepcopy(certificate)
+        stated["network"] = content_hash(wrong)
+        try:
+            result = check(wrong, language, stated)
+        except ValueError:
+            refused += 1
+            continue
+        if result.ok:
+            assert not isinstance(certify_saturating(network_from_json(wrong), spoken), Refutation)
+        else:
+            refused += 1
+    assert refused
