@@ -246,9 +246,7 @@ def test_distributions_that_are_off_are_refused() -> None:
     tighter = kernel.prove(network, language, "n-gram-contexts", description, eps=bound / 1000)
     assert tighter.failure is not None
     assert tighter.failure.refutation is not None
-    for row in network["decoder"]["rows"]:
-        for entry in row:
-            entry[1] = [["2", ratio] for _, ratio in entry[1]]
+    network["decoder"]["rows"].reverse()
     assert not kernel.check(network, language, rebound(network, language, certificate)).ok
 
 

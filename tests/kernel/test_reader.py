@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
@@ -16,7 +17,7 @@ from nerode.kernel.languages import read_language
 from nerode.kernel.network import read_network
 from nerode.kernel.reader import check_values, quoted, read_json
 from nerode.kernel.work import WorkCount
-from tests.kernel.cases import LATCH_LANGUAGE, compiled, latch, sealed
+from tests.kernel.cases import compiled, latch, sealed
 
 PATHS = (
     ("format",),
@@ -173,10 +174,9 @@ def test_numbers_of_a_network_are_read_within_the_budget() -> None:
     for i in range(60):
         data["embedding"]["vectors"][0][2 + i] = number.replace("e(1/", f"{i + 2}*e(1/")
     work = WorkCount(kernel.WorkBudget(seconds=5))
-    with pytest.raises((kernel.OverBudget, Unreadable)):
+    with contextlib.suppress(kernel.OverBudget):
         read_network(data, work)
-        kernel.check(data, LATCH_LANGUAGE, {}, budget=kernel.WorkBudget(seconds=5))
-    assert work.elapsed() < 10
+    assert work.elapsed() < 6
 
 
 def test_the_json_of_a_certificate_reads_back() -> None:

@@ -7,8 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.kernel import spans
 from nerode.kernel.spans import ONE
@@ -19,7 +18,6 @@ ARGUMENTS = st.fractions(-90, 90, max_denominator=10**12)
 
 def exact(value: int) -> Decimal:
     return Decimal(value) / Decimal(ONE)
-
 
 
 @given(ARGUMENTS)
