@@ -145,7 +145,8 @@ class Field:
         self.work = work
         polynomial = cyclotomic_polynomial(order)
         self.degree = len(polynomial) - 1
-        self._powers = _reduced_powers(order, polynomial, work)
+        self._low = [(j, c) for j, c in enumerate(polynomial[:-1]) if c]
+        self._powers: dict[int, list[tuple[int, int]]] = {}
         self._known: dict[str, Number] = {}
         self._cosines: dict[int, tuple[int, ...]] = {}
 
@@ -199,12 +200,27 @@ class Field:
             if k < self.degree:
                 rest[k] += amount
                 continue
-            power = self._powers[k % self.order]
+            power = self._powers.get(k) or self._power(k)
             count += len(power)
             for j, c in power:
                 rest[j] += amount * c
         self.work.spend(count)
         return rest
+
+    def _power(self, k: int) -> list[tuple[int, int]]:
+        """The entries of ζ^k that are not zero.
+
+        From the top down, what is at the degree d or above is replaced by ζ^d = -(Φ_m without its top term).
+        """
+        power = {k: 1}
+        for i in range(k, self.degree - 1, -1):
+            top = power.pop(i, 0)
+            if top:
+                for j, c in self._low:
+                    power[i - self.degree + j] = power.get(i - self.degree + j, 0) - top * c
+                self.work.spend(len(self._low))
+        self._powers[k] = [(j, c) for j, c in power.items() if c]
+        return self._powers[k]
 
     def read(self, data: Any, what: str = "a number") -> Number:
         """Returns the number of a written form.
@@ -315,27 +331,6 @@ def cyclotomic_polynomial(m: int) -> tuple[int, ...]:
             quotient.append((quotient[i - n] if i >= n else 0) - c)
         polynomial = quotient
     return tuple(polynomial)
-
-
-def _reduced_powers(m: int, polynomial: tuple[int, ...], work: WorkCount) -> list[list[tuple[int, int]]]:
-    """The entries of ζ^k, those that are not zero, for all k below m.
-
-    ζ^(k+1) is ζ^k shifted by one; what gets to the degree d is replaced by ζ^d = -(Φ_m without its top).
-    """
-    degree = len(polynomial) - 1
-    low = [(j, c) for j, c in enumerate(polynomial[:-1]) if c]
-    power = {0: 1}
-    found = []
-    for _ in range(m):
-        found.append(sorted(power.items()))
-        power = {j + 1: c for j, c in power.items()}
-        top = power.pop(degree, 0)
-        if top:
-            for j, c in low:
-                power[j] = power.get(j, 0) - top * c
-            power = {j: c for j, c in power.items() if c}
-        work.spend(len(power) + len(low))
-    return found
 
 
 def _moebius(n: int) -> int:
