@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.transitions import Transition
+from nerode.models.weight_writer import WeightWriter
 
 State = dict[str, Tensor]
 """The state of a layer or a model by name; the first axis of every tensor is the batch."""
@@ -294,6 +295,8 @@ class LayerKind:
         reference: where it was published.
         surroundings: norm, residual and feed-forward part around the layer, as published.
         variants: other names of the zoo, with the settings that each fixes.
+        writer: writes compiled weights into the layer; None where nothing does.
+        written: the variants that take compiled weights, too.
     """
 
     name: str
@@ -304,3 +307,5 @@ class LayerKind:
     reference: Reference
     surroundings: Surroundings = field(default_factory=Surroundings)
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    writer: type[WeightWriter] | None = None
+    written: tuple[str, ...] = ()

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.core import Exact, NotCompilable, to_float
-from nerode.models.compiled.carriers.forms import Form, combine, compose
-from nerode.models.compiled.carriers.plan import BlockPlan
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.network import Fixed, Gated
+from nerode.models.weight_writer import BlockPlan, FixedMove, GatedMove, StreamForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +30,14 @@ class Register:
         late: whether it is written one letter late.
     """
 
-    moves: Form | None
+    moves: StreamForm | None
     gate: Exact
-    write: Form
+    write: StreamForm
     start: Exact
     place: int
     sign: int = 1
     late: bool = False
-    signs: Form | None = None
+    signs: StreamForm | None = None
 
 
 def registers_of(
@@ -99,35 +97,34 @@ def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) 
     assert layer is not None
     if layer.complex_state:
         raise NotCompilable(architecture, [f"layer {layer.name} has a complex state"])
-    recurrence = layer.recurrence
-    if not isinstance(recurrence, Gated | Fixed):
-        raise NotCompilable(architecture, [f"layer {layer.name} is {recurrence.kind}, not diagonal"])
-    writes = compose(recurrence.write, block.seen)
+    move = layer.move
+    if not isinstance(move, GatedMove | FixedMove):
+        raise NotCompilable(architecture, [f"layer {layer.name} is {move.kind}, not diagonal"])
     registers = []
-    for i, write in enumerate(writes):
-        place, start, gates = block.states[i], layer.start[i], _three_signs(recurrence, i, block)
+    for i, write in enumerate(move.writes):
+        place, start, gates = block.states[i], layer.start[i], _three_signs(move, i)
         if signs and gates is not None:
             registers.append(Register(moves=None, gate=0, signs=gates, write=write, start=start, place=place))
             continue
-        moves, gate = _gate(recurrence, i, block, f"layer {layer.name}", architecture)
+        moves, gate = _gate(move, i, f"layer {layer.name}", architecture)
         registers.append(Register(moves=moves, gate=gate, write=write, start=start, place=place))
     return registers
 
 
-def _three_signs(recurrence: Gated | Fixed, i: int, block: BlockPlan) -> Form | None:
+def _three_signs(move: GatedMove | FixedMove, i: int) -> StreamForm | None:
     """The gate of coordinate i if it takes the values 1, 0 and -1 and nothing is written at -1."""
-    if isinstance(recurrence, Fixed):
+    if isinstance(move, FixedMove):
         return None
-    updates = block.updates[i]
+    updates = move.updates[i]
     if {gate for gate, _ in updates} | {1} != {1, 0, -1} or any(g == -1 and w != 0 for g, w in updates):
         return None
-    return compose(recurrence.gate, block.seen)[i]
+    return move.gates[i]
 
 
 def _require_tied(registers: Sequence[Register], architecture: str) -> None:
     """Raises NotCompilable if a register is written while it holds for ever, as a counter is."""
     for register in registers:
-        if register.moves is None and register.gate == 1 and register.write != Form():
+        if register.moves is None and register.gate == 1 and register.write != StreamForm():
             raise NotCompilable(
                 architecture,
                 ["a counter adds while its gate is 1, but this architecture writes only where it forgets"],
@@ -135,21 +132,20 @@ def _require_tied(registers: Sequence[Register], architecture: str) -> None:
 
 
 def _gate(
-    recurrence: Gated | Fixed, i: int, block: BlockPlan, where: str, architecture: str
-) -> tuple[Form | None, Exact]:
+    move: GatedMove | FixedMove, i: int, where: str, architecture: str
+) -> tuple[StreamForm | None, Exact]:
     """When coordinate i moves, and by which gate: the gate is 1 - (1 - value) · moves."""
-    if isinstance(recurrence, Fixed):
-        row = recurrence.matrix[i]
+    if isinstance(move, FixedMove):
+        row = move.matrix[i]
         if any(j != i for j, _ in row):
             raise NotCompilable(architecture, [f"the matrix of {where} is not diagonal"])
         return None, row[0][1] if row else 0
-    if not recurrence.gate.rows[i]:
-        return None, recurrence.gate.bias[i]
-    row, bias = recurrence.gate.rows[i], recurrence.gate.bias[i]
-    values = {gate for gate, _ in block.updates[i]} | {1}
+    if not move.steps[i]:
+        return None, move.gates[i].constant
+    values = {gate for gate, _ in move.updates[i]} | {1}
     if len(values) == 1:
         # Only rare words move it; signals are 0 or 1, so that it steps down by its coefficients.
-        values = values | {1 - abs(Fraction(c)) for _, c in row if isinstance(c, int | Fraction)}
+        values = values | {1 - abs(Fraction(c)) for c in move.steps[i] if isinstance(c, int | Fraction)}
     others = sorted(values - {1})
     if len(others) != 1 or not all(isinstance(v, int | Fraction) for v in values):
         found = ", ".join(map(str, sorted(values)))
@@ -157,8 +153,7 @@ def _gate(
             architecture, [f"a gate of {where} takes the values {found}; here it can take 1 and one other"]
         )
     scale = Fraction(1) / (1 - others[0])
-    parts = [(block.seen[j], -c * scale) for j, c in row]
-    return combine(parts, (1 - bias) * scale), others[0]
+    return move.gates[i].scaled(-scale).plus(StreamForm({}, scale)), others[0]
 
 
 def share_of(gate: Exact, architecture: str, *, signed: bool = False) -> float:
@@ -173,9 +168,9 @@ def share_of(gate: Exact, architecture: str, *, signed: bool = False) -> float:
     return share
 
 
-def distinct_moves(registers: Sequence[Register]) -> list[Form]:
+def distinct_moves(registers: Sequence[Register]) -> list[StreamForm]:
     """Returns the different signals that say when registers move."""
-    found: list[Form] = []
+    found: list[StreamForm] = []
     for register in registers:
         if register.moves is not None and register.moves not in found:
             found.append(register.moves)

@@ -16,7 +16,7 @@ from nerode.core import InputError, NotCompilable, UnknownName
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.base import State
-from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.carrying import carry
 from nerode.models.compiled.load import load_model
 from nerode.models.folder import read_model, save_model
 from nerode.models.model import Model

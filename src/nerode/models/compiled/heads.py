@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nerode.core import NotCompilable, to_float
-from nerode.models.compiled.carriers.forms import Form, combine, compose
-from nerode.models.compiled.carriers.plan import Plan
-from nerode.models.compiled.carriers.points import point_head
+from nerode.core import NotCompilable, to_complex, to_float
+from nerode.models.compiled.decoder import legal_table
 from nerode.models.compiled.numbers import Converter
+from nerode.models.compiled.plan import Plan, compose
+from nerode.models.weight_writer import StreamForm, combine
 from nerode.network import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 
 
@@ -51,7 +52,7 @@ class Head:
 
 
 def make_head(
-    plan: Plan, columns: Mapping[int, int], architecture: str, waiting: Sequence[tuple[int, Form]] = ()
+    plan: Plan, columns: Mapping[int, int], architecture: str, waiting: Sequence[tuple[int, StreamForm]] = ()
 ) -> Head:
     """Returns the head of a plan for features that hold some of its places.
 
@@ -84,7 +85,7 @@ def make_head(
 class _Score:
     """A score: a form over places and coefficients of units."""
 
-    direct: Form
+    direct: StreamForm
     units: Mapping[int, float]
 
 
@@ -95,7 +96,7 @@ class _Writer:
         self.columns, self.architecture = columns, architecture
         self.width = 1 + max(columns.values())
 
-    def row(self, form: Form) -> Tensor:
+    def row(self, form: StreamForm) -> Tensor:
         """The coefficients of a form; its constant is left out."""
         row = torch.zeros(self.width, dtype=torch.float64)
         for place, c in form.terms.items():
@@ -104,7 +105,9 @@ class _Writer:
             row[self.columns[place]] = to_float(c)
         return row
 
-    def with_units(self, units: Sequence[Form], late: Mapping[int, int], scores: Sequence[_Score]) -> Head:
+    def with_units(
+        self, units: Sequence[StreamForm], late: Mapping[int, int], scores: Sequence[_Score]
+    ) -> Head:
         """The head with a hidden layer; what a score reads past it becomes z = relu(z) - relu(-z)."""
         hidden = list(units)
         rows: list[dict[int, float]] = []
@@ -118,7 +121,7 @@ class _Writer:
                     past[place] = c
             if past:
                 row |= {len(hidden): 1.0, len(hidden) + 1: -1.0}
-                hidden += [Form(past), Form(past).scaled(-1)]
+                hidden += [StreamForm(past), StreamForm(past).scaled(-1)]
             rows.append(row)
         last = torch.zeros(len(rows), len(hidden), dtype=torch.float64)
         for i, row in enumerate(rows):
@@ -135,13 +138,13 @@ def _constants(scores: Sequence[_Score]) -> Tensor:
     return torch.tensor([to_float(score.direct.constant) for score in scores], dtype=torch.float64)
 
 
-def _decoder_rows(plan: Plan) -> tuple[list[Form], list[_Score]]:
+def _decoder_rows(plan: Plan) -> tuple[list[StreamForm], list[_Score]]:
     """The hidden units of a decoder, and its scores."""
     decoder, reads = plan.network.decoder, plan.reads
     match decoder:
         case ScoreDecoder():
             units = compose(decoder.units, reads)
-            direct = compose(decoder.scores, [*reads, *[Form()] * len(units)])
+            direct = compose(decoder.scores, [*reads, *[StreamForm()] * len(units)])
             first = len(reads)
             return units, [
                 _Score(direct=form, units={j - first: to_float(c) for j, c in row if j >= first})
@@ -149,12 +152,12 @@ def _decoder_rows(plan: Plan) -> tuple[list[Form], list[_Score]]:
             ]
         case PointDecoder():
             units, last = point_head(decoder, reads, len(plan.network.alphabet))
-            return units, [_Score(direct=Form(), units=dict(enumerate(row))) for row in last.tolist()]
+            return units, [_Score(direct=StreamForm(), units=dict(enumerate(row))) for row in last.tolist()]
         case LogitDecoder():
             return [], [_logit(row, decoder.normaliser, reads) for row in decoder.rows]
 
 
-def _logit(row: Sequence[tuple[int, LogSum]], normaliser: str, reads: Sequence[Form]) -> _Score:
+def _logit(row: Sequence[tuple[int, LogSum]], normaliser: str, reads: Sequence[StreamForm]) -> _Score:
     numbers = Converter(torch.float64)
     if normaliser == "softmax":
         weights = [Fraction(w) for w in numbers.logarithms((w for _, w in row), "decoder").tolist()]
@@ -162,3 +165,33 @@ def _logit(row: Sequence[tuple[int, LogSum]], normaliser: str, reads: Sequence[F
         weights = [w[0][0] if w else Fraction(0) for _, w in row]
     parts = [(reads[j], weight) for (j, _), weight in zip(row, weights, strict=True)]
     return _Score(direct=combine(parts), units={})
+
+
+def point_head(
+    decoder: PointDecoder, reads: Sequence[StreamForm], letters: int
+) -> tuple[list[StreamForm], Tensor]:
+    """Returns hidden units, and the rows of the scores over them.
+
+    The product with a point is its squared norm n² there and at most n² - gap at the others. Two units for
+    each point make of it 1 above n² - gap/4 and 0 below n² - 3 gap/4.
+    """
+    points = np.array([[to_complex(e).real for e in point] for point in decoder.points])
+    products = points @ points.T
+    norm = float(products[0, 0])
+    others = products[products < norm - 1e-9 * max(1.0, norm)]
+    gap = norm - float(others.max()) if others.size else max(norm, 1.0)
+    slope, threshold = 2 / gap, norm - 0.75 * gap
+    rising, rows = [], []
+    answers = legal_table(decoder.answers, letters).double()
+    seen: set[tuple[float, ...]] = set()
+    for point, answer in zip(points, answers, strict=True):
+        key = tuple(np.round(point, 9) + 0.0)
+        if key in seen:
+            continue
+        seen.add(key)
+        parts = [(form, Fraction(slope * e)) for form, e in zip(reads, point.tolist(), strict=True)]
+        rising.append(combine(parts, Fraction(-slope * threshold)))
+        rows.append(answer)
+    down = [form.plus(StreamForm({}, -1)) for form in rising]
+    upward = torch.stack(rows, dim=1)
+    return [*rising, *down], torch.cat([upward, -upward], dim=1)
