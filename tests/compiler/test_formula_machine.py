@@ -5,7 +5,7 @@ from nerode.compiler.formula_machine import FormulaMachine
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Alphabet
 from nerode.languages.pastltl import PastFormula, formula_to_dfa, parse, temporal_depth
-from nerode.languages.pastltl.evaluate import truth_along
+from nerode.languages.pastltl.compile import truth_along
 from tests.languages.pastltl.strategies import formulas
 from tests.strategies import words
 
