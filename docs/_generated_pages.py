@@ -18,7 +18,7 @@ from nerode.core import work
 from nerode.languages.bestiary import BESTIARY
 from nerode.report import family_title
 from nerode.report.notation import author_list
-from nerode.report.verdict_rows import SENSE_TITLES
+from nerode.report.tables.verdicts import SENSE_TITLES
 from nerode.tasks import all_tasks
 from nerode.verdict import ARCHITECTURES
 from nerode.verdict.theorems import THEOREMS, Theorem

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nerode.conformance import CHECKS, Subject
-from nerode.models.base import Layer
+from nerode.conformance import CHECKS, ModelUnderTest
+from nerode.models.base import SequenceLayer
 from nerode.models.zoo import LayerConfig, all_members
 from nerode.verdict import ARCHITECTURES, Gates, Recurrence, Transition
 
@@ -25,14 +25,14 @@ SMALL = {
 RANGES = {Gates.NONNEGATIVE: "[0,1]", Gates.SIGNED: "[-1,1]", Gates.COMPLEX: "unit disk"}
 
 
-def subject(name: str) -> Subject:
+def subject(name: str) -> ModelUnderTest:
     kind, settings = LayerConfig(name=name, settings=SMALL.get(name, {})).resolve()
-    return Subject(
+    return ModelUnderTest(
         build=lambda: stirred(kind.build(WIDTH, settings)), features=WIDTH, gates=promised_gates(name)
     )
 
 
-def stirred(layer: Layer) -> Layer:
+def stirred(layer: SequenceLayer) -> SequenceLayer:
     """The layer with noise on every weight: a map that begins at zero would hide what stands before it.
 
     With much more noise, recurrences without a bound (IDS4, NRU) overflow float16 or grow past any digits.

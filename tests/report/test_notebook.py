@@ -10,7 +10,7 @@ import nerode as nr
 from nerode.core import Shown
 from nerode.languages import Dfa
 from tests.report.cases import hostile_language
-from tests.report.test_explain import words
+from tests.report.pages.test_language import words
 
 
 def shown(value: Any) -> str:

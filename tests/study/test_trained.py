@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from nerode.core import FormatError
-from nerode.report.atlas import atlas_page
+from nerode.report.pages.atlas import atlas_page
 from nerode.study.trained import Point, TrainingOutcome, find_disagreements, read_experiments, read_runs
-from tests.report.test_atlas import data_of, parity_row
-from tests.report.test_explain import assert_offline, words
+from tests.report.pages.test_atlas import data_of, parity_row
+from tests.report.pages.test_language import assert_offline, words
 
 
 def trained(architecture: str, *medians: float, language: str = "parity") -> TrainingOutcome:

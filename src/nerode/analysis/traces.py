@@ -11,7 +11,7 @@ from torch import Tensor
 from nerode.analysis.probes import Probe, plain
 from nerode.analysis.subject import Subject
 from nerode.core import InputError, to_mapping
-from nerode.models import DiagonalTransition, HouseholderTransition, Layer, Model
+from nerode.models import DiagonalTransition, HouseholderTransition, Model, SequenceLayer
 from nerode.models.architectures import Gru, Lstm
 from nerode.models.compiled import CompiledModel
 
@@ -81,7 +81,7 @@ def trace_word(subject: Subject, probe: Probe, row: int = 0) -> WordTrace:
 
 
 @torch.no_grad()
-def gates(layer: Layer, x: Tensor) -> dict[str, Tensor]:
+def gates(layer: SequenceLayer, x: Tensor) -> dict[str, Tensor]:
     """Returns the gates of a layer at each position, by name (batch, time, …); none if it has none.
 
     Those of linear layers are what their state is multiplied with; of an LSTM input, forget and output, of a

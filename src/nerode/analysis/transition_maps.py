@@ -12,7 +12,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from nerode.models import DenseTransition, DiagonalTransition, HouseholderTransition, Layer, Model, State
+from nerode.models import (
+    DenseTransition,
+    DiagonalTransition,
+    HouseholderTransition,
+    Model,
+    SequenceLayer,
+    State,
+)
 
 MOST_STATES = 512
 """A derivative has as many rows as the state has numbers; more than this is not computed."""
@@ -78,7 +85,7 @@ class StepMaps:
 
 
 @torch.no_grad()
-def linear_maps(layer: Layer, x: Tensor) -> StepMaps | None:
+def linear_maps(layer: SequenceLayer, x: Tensor) -> StepMaps | None:
     """Returns what positions do to the state of a linear layer, None for another.
 
     Args:
@@ -98,7 +105,7 @@ def linear_maps(layer: Layer, x: Tensor) -> StepMaps | None:
             return StepMaps(form="matrices", values=_wide(blocks), linear=True)
 
 
-def derivative_maps(layer: Layer, x: Tensor) -> StepMaps | None:
+def derivative_maps(layer: SequenceLayer, x: Tensor) -> StepMaps | None:
     """Returns the derivative of each step of a layer with respect to the state before it.
 
     None if the state grows, has no floating numbers, or more than 512 of them.

@@ -12,8 +12,7 @@ from typing import Any
 from nerode.compiler import Options, compile_language
 from nerode.core import Exact, NotCompilable, to_complex, to_mapping
 from nerode.explorer.matrices import layer_matrices
-from nerode.explorer.orders import LanguageText, NetworkOrder
-from nerode.explorer.reading import read_language, request_budget
+from nerode.explorer.orders import LanguageText, NetworkOrder, read_language, request_budget
 from nerode.languages import Alphabet
 from nerode.network import (
     CELL_GATES,
@@ -92,7 +91,7 @@ def pack(order: NetworkOrder) -> bytes:
 
 
 def _embedding(network: Network) -> list[list[float | list[float]]]:
-    """What each letter puts on the stream; nothing for a large vocabulary, whose vectors nobody reads."""
+    """The embedding vector of each letter; empty for a large vocabulary, whose vectors nobody reads."""
     vectors = network.embedding.vectors
     if len(vectors) * len(network.embedding.directions) > _MOST_EMBEDDED:
         return []

@@ -1,19 +1,20 @@
 """Networks that run: kernels with their plain references. torch starts here."""
 
-from nerode.models.base import Layer, Norm, State, Surroundings
+from nerode.models.base import Norm, SequenceLayer, State, Surroundings
 from nerode.models.configurations import configuration, model_config
 from nerode.models.ensembles import Ensemble
-from nerode.models.folder import read_model, save_model
-from nerode.models.model import Model, ModelConfig, build_model, part_of
-from nerode.models.transitions import DenseTransition, DiagonalTransition, HouseholderTransition
-from nerode.models.weights_file import (
+from nerode.models.folder import (
     DTYPES,
     MAX_WEIGHTS_BYTES,
     WEIGHTS_FILE,
     fill_weights,
     read_bytes,
+    read_model,
     read_tensors,
+    save_model,
 )
+from nerode.models.model import Model, ModelConfig, build_model, part_of
+from nerode.models.transitions import DenseTransition, DiagonalTransition, HouseholderTransition
 from nerode.models.zoo import LayerConfig, all_members, find_member
 
 __all__ = [
@@ -24,11 +25,11 @@ __all__ = [
     "DiagonalTransition",
     "Ensemble",
     "HouseholderTransition",
-    "Layer",
     "LayerConfig",
     "Model",
     "ModelConfig",
     "Norm",
+    "SequenceLayer",
     "State",
     "Surroundings",
     "all_members",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from jaxtyping import Float
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.transitions import Transition
+from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
 
 State = dict[str, Tensor]
 """The state of a layer or a model by name; the first axis of every tensor is the batch."""
@@ -40,7 +41,7 @@ class Trace:
     states: dict[str, Tensor]
 
 
-class Layer(nn.Module, ABC):
+class SequenceLayer(nn.Module, ABC):
     """A causal layer with a state.
 
     Args:
@@ -120,7 +121,7 @@ class Layer(nn.Module, ABC):
         return torch.zeros(*shape, dtype=dtype or anchor.dtype, device=anchor.device)
 
 
-def require_features(layer: Layer, x: Tensor) -> None:
+def require_features(layer: SequenceLayer, x: Tensor) -> None:
     """Raises InputError unless `x` is a sequence of features that the layer can read."""
     if x.ndim != 3 or x.shape[2] != layer.inputs or 0 in x.shape:
         raise InputError(
@@ -153,37 +154,6 @@ def _stack(states: list[State]) -> dict[str, Tensor]:
     return {name: torch.stack([state[name] for state in states], dim=1) for name in states[0]}
 
 
-Norm = Literal["none", "layer", "rms"]
-FeedForward = Literal["none", "relu", "gelu", "swiglu", "geglu"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What stands around a layer.
-
-    Attributes:
-        norm: which norm.
-        position: whether norms stand before the parts or after the residual sums.
-        residual: whether the input is added to the output of each part.
-        feed_forward: the activation of the feed-forward part; "none" for no such part.
-        expansion: its hidden width as a multiple of the width.
-        dropout: share of the outputs of each part that training drops.
-    """
-
-    norm: Norm = "none"
-    position: Literal["pre", "post"] = "pre"
-    residual: bool = False
-    feed_forward: FeedForward = "none"
-    expansion: float = 4.0
-    dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}; it has to be at least 0 and below 1")
-        if self.expansion <= 0:
-            raise InputError(f"the expansion is {self.expansion}; it has to be positive")
-
-
 class FeedForwardPart(nn.Module):
     """A feed-forward network at each position: W₂ f(W₁ x), or W₂ (f(W₁ x) ∘ V x) for the gated ones.
 
@@ -209,10 +179,10 @@ class FeedForwardPart(nn.Module):
         return self.down(hidden)  # type: ignore[no-any-return]
 
 
-class Block(Layer):
+class LayerBlock(SequenceLayer):
     """A layer and what stands around it; to the outside it is a layer with the same state."""
 
-    def __init__(self, layer: Layer, around: Surroundings) -> None:
+    def __init__(self, layer: SequenceLayer, around: Surroundings) -> None:
         super().__init__(layer.inputs, layer.outputs)
         if around.residual and layer.inputs != layer.outputs:
             raise InputError(
@@ -273,10 +243,10 @@ def make_norm(norm: Norm, width: int) -> nn.Module:
             return nn.Identity()
 
 
-class LayerBuilder(Protocol):
+class LayerFactory(Protocol):
     """A class of layers, called with the width of its input and its settings."""
 
-    def __call__(self, inputs: int, settings: Any, /) -> Layer:
+    def __call__(self, inputs: int, settings: Any, /) -> SequenceLayer:
         """Returns the layer."""
         ...
 
@@ -299,7 +269,7 @@ class LayerKind:
     name: str
     title: str
     settings: type
-    build: LayerBuilder
+    build: LayerFactory
     equation: str
     reference: Reference
     surroundings: Surroundings = field(default_factory=Surroundings)

@@ -12,7 +12,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Block, Layer, Norm, State, Surroundings, Trace, make_norm, require_state
+from nerode.models.base import (
+    LayerBlock,
+    Norm,
+    SequenceLayer,
+    State,
+    Surroundings,
+    Trace,
+    make_norm,
+    require_state,
+)
 from nerode.models.zoo import LayerConfig
 
 
@@ -159,7 +168,7 @@ class Model(nn.Module):
         blocks = []
         for number, layer in enumerate(config.layers):
             kind, settings = layer.resolve()
-            block = Block(kind.build(width, settings), config.around(number))
+            block = LayerBlock(kind.build(width, settings), config.around(number))
             blocks.append(block)
             width = block.outputs
         self.blocks = nn.ModuleList(blocks)
@@ -167,12 +176,12 @@ class Model(nn.Module):
         self.head = _head(config, width)
 
     @property
-    def layers(self) -> list[Layer]:
+    def layers(self) -> list[SequenceLayer]:
         """The recurrent layers, without what stands around them."""
         return [block.layer for block in self._blocks]
 
     @property
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[LayerBlock]:
         return list(self.blocks)  # type: ignore[arg-type]
 
     @property

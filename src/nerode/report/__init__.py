@@ -1,29 +1,41 @@
 """Pages for people: drawings, egg-boxes and HTML files that work without a network."""
 
-from nerode.report.analysis_pages import analysis_page
-from nerode.report.analysis_views import analysis_view
-from nerode.report.atlas import atlas_page
-from nerode.report.atlas_entry import AtlasEntry, entry_from_json, entry_of
-from nerode.report.automaton_svg import automaton_figure
-from nerode.report.bibliography import Bibliography
-from nerode.report.claims import claim_line, language_line, polished_lines
-from nerode.report.claims_pages import claims_page
-from nerode.report.diagram import Diagram
-from nerode.report.explain import explain_page
-from nerode.report.extraction import extraction_lines, standing_table
-from nerode.report.highlights import read_highlights
-from nerode.report.language_view import view_language
+from nerode.report.automaton.diagram import Diagram
+from nerode.report.automaton.svg import automaton_figure
+from nerode.report.figures.paper import Record, save_figure
 from nerode.report.notation import group_name, plural, sentence, visible
-from nerode.report.pages import environment
-from nerode.report.paper_figures import Record, save_figure
-from nerode.report.report_pages import report_page
-from nerode.report.reproductions import left_text, reproduction_table, table_markdown
-from nerode.report.run_lists import LIST_HEADINGS, RESULT_KEYS, list_row, name_run, plain_columns, run_item
-from nerode.report.run_report import RunReport, make_report, report_json
-from nerode.report.run_tables import to_csv, to_latex, to_markdown
-from nerode.report.terminal import check_view, make_console, name_table, quote
-from nerode.report.training_runs import RunRow, axes_table, live_table, results_table
-from nerode.report.verdict_rows import families, family_title, sense_title
+from nerode.report.pages.analysis import analysis_page
+from nerode.report.pages.atlas import atlas_page
+from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
+from nerode.report.pages.claims import claims_page
+from nerode.report.pages.highlights import read_highlights
+from nerode.report.pages.language import explain_page, view_language
+from nerode.report.pages.render import Bibliography, environment
+from nerode.report.pages.report import report_page
+from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
+from nerode.report.tables.run_report import RunReport, make_report, report_json
+from nerode.report.tables.runs import (
+    LIST_HEADINGS,
+    RESULT_KEYS,
+    list_row,
+    name_run,
+    plain_columns,
+    run_item,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
+from nerode.report.tables.verdicts import families, family_title, sense_title
+from nerode.report.terminal.analysis import analysis_view
+from nerode.report.terminal.findings import (
+    claim_line,
+    extraction_lines,
+    language_line,
+    polished_lines,
+    standing_table,
+)
+from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_table
+from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
 
 __all__ = [
     "LIST_HEADINGS",

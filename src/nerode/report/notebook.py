@@ -1,4 +1,4 @@
-"""What notebooks show for languages, automata, verdicts, networks, certificates and runs."""
+"""Notebook displays of languages, automata, verdicts, networks, certificates and runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from nerode.core import Budget
 from nerode.languages import Dfa, Language
 from nerode.network import Network
 from nerode.proofs import Certificate
-from nerode.report.automaton_svg import automaton_figure
-from nerode.report.bibliography import Bibliography
-from nerode.report.claims import claim_line
-from nerode.report.network_drawing import draw_network
-from nerode.report.pages import environment
-from nerode.report.training_runs import share
-from nerode.report.verdict_rows import SENSE_TITLES, families
+from nerode.report.automaton.svg import automaton_figure
+from nerode.report.pages.language import draw_network
+from nerode.report.pages.render import Bibliography, environment
+from nerode.report.tables.verdicts import SENSE_TITLES, families
+from nerode.report.terminal.findings import claim_line
+from nerode.report.terminal.runs import share
 from nerode.study import profile_language
 from nerode.verdict import Sense, Verdict, VerdictTable
 

@@ -18,7 +18,7 @@ from nerode.languages.pastltl import (
     temporal_depth,
     temporal_subformulas,
 )
-from nerode.languages.pastltl.evaluate import truth_along
+from nerode.languages.pastltl.compile import truth_along
 from nerode.network import Fixed
 from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from nerode.report.figures.bars import Bar, BarChart, bar_figure
-from nerode.report.figures.heat_map import HeatMap, heat_figure
-from nerode.report.figures.length_curves import (
+from nerode.report.figures.bars_and_heat_maps import Bar, BarChart, HeatMap, bar_figure, heat_figure
+from nerode.report.figures.length_figure import (
     LengthCurves,
     LengthSeries,
     Published,
     SeedCurve,
     VerdictSummary,
+    length_figure,
 )
-from nerode.report.figures.length_figure import length_figure
 from nerode.report.figures.line_chart import ChartLine, LineChart, Mark, line_figure
 from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot, scatter_figure, spectrum_figure
-from nerode.report.vega import Figure
+from nerode.report.figures.vega import Figure
 
 Text = Callable[[str], str]
 

@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
-from nerode.report.figures.bars import Bar, BarChart
-from nerode.report.figures.dynamics import dynamics_charts
-from nerode.report.figures.heat_map import MOST_CELLS, HeatMap
-from nerode.report.figures.length_curves import LengthCurves, LengthSeries, Published, SeedCurve
-from nerode.report.figures.length_figure import length_figure
+from nerode.report.figures.bars_and_heat_maps import MOST_CELLS, Bar, BarChart, HeatMap
+from nerode.report.figures.length_figure import (
+    LengthCurves,
+    LengthSeries,
+    Published,
+    SeedCurve,
+    length_figure,
+)
 from nerode.report.figures.line_chart import ChartLine, LineChart, line_figure
 from nerode.report.figures.marks import fitted, round_numbers, rounded
+from nerode.report.tables.run_report import dynamics_charts
 from tests.report.figures.cases import all_figures, length_curves, line_chart, spectrum
 
 

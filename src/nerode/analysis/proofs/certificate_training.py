@@ -21,7 +21,7 @@ from torch.nn import functional
 from nerode.analysis.proofs.fine_tuning import draw_words, run_states
 from nerode.analysis.proofs.goals import Goal
 from nerode.core import InputError
-from nerode.models import Layer, Model, State
+from nerode.models import Model, SequenceLayer, State
 from nerode.models.architectures import Elman, Gru, Lstm, Slstm
 
 _LARGEST = 10.0
@@ -73,7 +73,7 @@ def joined(parts: list[Spans]) -> Spans:
     return Spans(torch.cat([p.low for p in parts], dim=-1), torch.cat([p.high for p in parts], dim=-1))
 
 
-def blocks_of(layer: Layer) -> tuple[str, ...]:
+def blocks_of(layer: SequenceLayer) -> tuple[str, ...]:
     """Returns the names of the parts of a cell's state that boxes are about, in order."""
     match layer:
         case Elman() | Gru():
@@ -86,7 +86,7 @@ def blocks_of(layer: Layer) -> tuple[str, ...]:
             raise InputError(f"boxes are not made for {type(layer).__name__}")
 
 
-def flat_state(layer: Layer, state: State) -> Tensor:
+def flat_state(layer: SequenceLayer, state: State) -> Tensor:
     """Returns the state of a cell as one vector; c and n of an sLSTM without their common scale."""
     scale = state["m"].exp() if "m" in state else None
     parts = [
@@ -167,7 +167,7 @@ def _block_diagonal(blocks: Tensor) -> Tensor:
     return torch.block_diag(*blocks)  # type: ignore[no-untyped-call, no-any-return]
 
 
-def _hidden(layer: Layer, before: Spans) -> Spans:
+def _hidden(layer: SequenceLayer, before: Spans) -> Spans:
     return before.columns(0, layer.outputs)
 
 

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.parts.attention import alibi_slopes, rotate
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
-from nerode.models.parts.relative_positions import alibi_slopes, rotate
 
 QUERIES_AT_ONCE = 512
 """Bounds the memory for scores: this many rows of them at a time."""
@@ -60,7 +60,7 @@ def _odd(size: int) -> str:
     )
 
 
-class Attention(Layer):
+class Attention(SequenceLayer):
     """Causal attention, without the norms, the residual path and the feed-forward part around it.
 
     Weights are drawn as torch's own attention draws them: W_q, W_k, W_v as one matrix by Glorot's uniform

@@ -19,7 +19,7 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import as_complex, widened
@@ -49,7 +49,7 @@ class ComplexDiagonalSettings:
         require_positive(states=self.states)
 
 
-class ComplexDiagonal(Layer):
+class ComplexDiagonal(SequenceLayer):
     """A complex diagonal layer, the plain form of the class that the theorems are about.
 
     AUSSM is a published architecture with such a transition, of radius 1. The beginning is ours: radii

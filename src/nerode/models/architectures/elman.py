@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
 
 
@@ -36,7 +36,7 @@ class ElmanSettings:
             raise InputError(f"hidden is {self.hidden}; an Elman network needs 1 unit or more")
 
 
-class Elman(Layer):
+class Elman(SequenceLayer):
     """An Elman layer; its output is its state.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does.

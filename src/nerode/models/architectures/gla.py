@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from nerode.core import Reference
 from nerode.models.base import LayerKind, Surroundings
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_positive, split_heads
-from nerode.models.parts.linear_attention import Attention, LinearAttention
+from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Gla(LinearAttention):
         self.output = nn.Linear(values, outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
-    def attend(self, x: Float[Tensor, "*axes inputs"]) -> Attention:
+    def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
         """Returns queries, keys, values and the gates α."""
         logits = self.gate_up(self.gate_down(x))
         alpha = torch.exp(nn.functional.logsigmoid(logits) / self.settings.temperature)
@@ -98,7 +98,7 @@ class Gla(LinearAttention):
         q, k, v, decay = (
             split_heads(y, self.heads) for y in (self.query(x), self.key(x), self.value(x), gate)
         )
-        return Attention(q=q * q.shape[-1] ** -0.5, k=k, v=v, decay=decay)
+        return AttentionInputs(q=q * q.shape[-1] ** -0.5, k=k, v=v, decay=decay)
 
     def give(
         self, x: Float[Tensor, "*axes inputs"], reading: Float[Tensor, "*axes heads values"]
@@ -108,15 +108,6 @@ class Gla(LinearAttention):
         if self.output_gate is not None:
             y = nn.functional.silu(self.output_gate(x)) * y
         return self.output(y)  # type: ignore[no-any-return]
-
-
-def draw_xavier(module: nn.Module, *, gain: float) -> None:
-    """Draws the weights of all linear maps of a module by Xavier's uniform rule; their biases become zero."""
-    for part in module.modules():
-        if isinstance(part, nn.Linear):
-            nn.init.xavier_uniform_(part.weight, gain=gain)
-            if part.bias is not None:
-                nn.init.zeros_(part.bias)
 
 
 KIND = LayerKind(

@@ -23,7 +23,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, softplus
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
 from nerode.models.parts.short_convolution import ShortConvolution
@@ -66,7 +66,7 @@ class GriffinSettings:
             raise InputError(f"the convolution of Griffin sees {self.convolution} positions; give 0 for none")
 
 
-class BlockLinear(nn.Module):
+class BlockAffine(nn.Module):
     """A linear map with a block-diagonal matrix: each block of features is mapped to itself.
 
     Weights are normal with the variance 1 / (size of a block), biases zero.
@@ -87,7 +87,7 @@ class BlockLinear(nn.Module):
         return mapped.reshape(x.shape) + self.bias
 
 
-class Griffin(Layer):
+class Griffin(SequenceLayer):
     """A recurrent block of Griffin, without the norm, the residual path and the feed-forward part around it.
 
     Λ is drawn so that exp(-8 softplus(Λ)) is uniform between 0.9 and 0.999, as the paper has it (the
@@ -107,8 +107,8 @@ class Griffin(Layer):
         self.linear_y = nn.Linear(inputs, channels) if settings.gate else None
         self.linear_x = nn.Linear(inputs, channels)
         self.convolution = ShortConvolution(channels, settings.convolution) if settings.convolution else None
-        self.recurrence_gate = BlockLinear(channels, blocks)
-        self.input_gate = BlockLinear(channels, blocks)
+        self.recurrence_gate = BlockAffine(channels, blocks)
+        self.input_gate = BlockAffine(channels, blocks)
         self.decay = nn.Parameter(torch.empty(channels))
         self.linear_out = nn.Linear(channels, inputs)
         self.start = nn.Parameter(torch.zeros(channels)) if settings.learned_start else None

@@ -14,8 +14,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
-from nerode.models.kernels import cells, cells_reference
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.kernels import cells
+from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class GruSettings:
             raise InputError(f"cap is {self.cap}; a share is above 0 and at most 1")
 
 
-class Gru(Layer):
+class Gru(SequenceLayer):
     """A GRU layer; its output is its state.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order r, z, n.
@@ -76,9 +77,9 @@ class Gru(Layer):
         """Returns h_t as output and state."""
         projected, inner = self._project(x)
         if self.settings.reset_after:
-            h = cells_reference.gru_step(projected, self.recurrent, inner, state["h"], self.settings.cap)
+            h = gru_step(projected, self.recurrent, inner, state["h"], self.settings.cap)
         else:
-            h = cells_reference.reset_first_step(projected, self.recurrent, state["h"], self.settings.cap)
+            h = reset_first_step(projected, self.recurrent, state["h"], self.settings.cap)
         return h, {"h": h}
 
     def forward(
@@ -90,9 +91,9 @@ class Gru(Layer):
         projected, inner = self._project(x)
         cap = self.settings.cap
         if cap < 1 and self.settings.reset_after:
-            h = cells_reference.gru(projected, self.recurrent, inner, start, cap)
+            h = gru_reference(projected, self.recurrent, inner, start, cap)
         elif cap < 1:
-            h = cells_reference.gru_reset_first(projected, self.recurrent, start, cap)
+            h = gru_reset_first_reference(projected, self.recurrent, start, cap)
         elif self.settings.reset_after:
             h = cells.gru(projected, self.recurrent, inner, start)
         else:

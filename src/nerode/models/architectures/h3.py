@@ -20,11 +20,10 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.parts.discretisation import Discretisation, require_steps
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
 from nerode.models.transitions import DiagonalTransition
 
@@ -59,7 +58,7 @@ class H3Settings:
         require_positive(shift_states=self.shift_states, head_width=self.head_width)
 
 
-class H3(Layer):
+class H3(SequenceLayer):
     """An H3 layer, without the norms, the residual paths and the feed-forward part around it.
 
     B' begins as the first unit vector, C' uniformly in ±1/√states, D and E from normal distributions, the

@@ -13,10 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.architectures.gla import draw_xavier
 from nerode.models.base import LayerKind, Norm, Surroundings, make_norm
 from nerode.models.parts.heads import require_positive, split_heads
-from nerode.models.parts.linear_attention import Attention, LinearAttention
+from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +79,14 @@ class Hgrn2(LinearAttention):
         self.output = nn.Linear(values, outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
-    def attend(self, x: Float[Tensor, "*axes inputs"]) -> Attention:
+    def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
         """Returns queries, writes, inputs and the forget gates f."""
         least = self.settings.lower_bound
         forget = least + (1 - least) * torch.sigmoid(self.forget(x))
         decay = 2 * forget - 1 if self.settings.signed else forget
         query = nn.functional.silu(self.query(x))
         q, k, v, decay = (split_heads(y, self.heads) for y in (query, 1 - forget, self.value(x), decay))
-        return Attention(q=q, k=k, v=v, decay=decay)
+        return AttentionInputs(q=q, k=k, v=v, decay=decay)
 
     def give(
         self, x: Float[Tensor, "*axes inputs"], reading: Float[Tensor, "*axes heads values"]

@@ -18,7 +18,7 @@ from torch.nn.functional import gelu
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, Surroundings
-from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.parts.dense import DenseLayer
 from nerode.models.parts.heads import require_positive
 
 

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
 
@@ -47,7 +47,7 @@ class LocalAttentionSettings:
             raise InputError(f"the rotated share of the features is {self.rotary}; give 0 to 1")
 
 
-class LocalAttention(Layer):
+class LocalAttention(SequenceLayer):
     """A layer of local attention, without the norm, the residual path and the feed-forward part around it.
 
     All matrices are drawn normally with the variance 1 / (number of inputs). The rotated share of one half is

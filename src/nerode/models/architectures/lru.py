@@ -16,10 +16,10 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import Mixing, Readout
 from nerode.models.transitions import DiagonalTransition
 
 
@@ -61,7 +61,7 @@ class LruSettings:
             raise InputError(f"the largest angle is {self.largest_angle}; it has to be positive")
 
 
-class Lru(Layer):
+class Lru(SequenceLayer):
     """An LRU layer, without the norm and the residual path around it.
 
     The λ are drawn evenly over the area of the ring; B and C from complex normal distributions with entries

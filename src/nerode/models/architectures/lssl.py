@@ -14,13 +14,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.parts.discretisation import bilinear_matrix, draw_log_steps, require_steps
-from nerode.models.parts.hippo import legendre_matrices
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.precision import widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import (
+    Mixing,
+    Readout,
+    add_weight,
+    bilinear_matrix,
+    draw_log_steps,
+    legendre_matrices,
+    require_steps,
+)
 from nerode.models.parts.time_invariant import dense_system
-from nerode.models.parts.weights import add_weight
 from nerode.models.transitions import DenseTransition
 
 
@@ -60,7 +65,7 @@ class LsslSettings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class Lssl(Layer):
+class Lssl(SequenceLayer):
     """An LSSL layer, without the norm and the residual path around it.
 
     With the defaults nothing but C, D and the map at the end is trained, the "fixed" layer of the paper. In

@@ -13,8 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
-from nerode.models.kernels import cells, cells_reference
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.kernels import cells
+from nerode.models.kernels.cells import lstm_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class LstmSettings:
             raise InputError(f"hidden is {self.hidden}; an LSTM needs 1 unit or more")
 
 
-class Lstm(Layer):
+class Lstm(SequenceLayer):
     """An LSTM layer; its output is h, its state h and c.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order i, f, g, o.
@@ -77,7 +78,7 @@ class Lstm(Layer):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns h_t, and h_t and c_t as the state."""
-        h, c = cells_reference.lstm_step(self._project(x), self.recurrent, state["h"], state["c"])
+        h, c = lstm_step(self._project(x), self.recurrent, state["h"], state["c"])
         return h, {"h": h, "c": c}
 
     def forward(

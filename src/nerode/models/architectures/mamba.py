@@ -22,10 +22,10 @@ from torch import Tensor, nn
 from torch.nn.functional import silu, softplus
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.selective_scan import selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.parts.step_sizes import StepSizes
+from nerode.models.parts.state_space import StepSizes
 from nerode.models.transitions import DiagonalTransition
 
 
@@ -70,7 +70,7 @@ class MambaSettings:
             raise InputError(f"the convolution of Mamba sees {self.convolution} positions; give 0 for none")
 
 
-class Mamba(Layer):
+class Mamba(SequenceLayer):
     """A Mamba layer, without the norm and the residual path around it.
 
     A is drawn as -1 … -states in each channel, D as 1, dt_proj uniformly from ±1/√rank with a bias that

@@ -21,11 +21,11 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu, softplus
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.parts.step_sizes import StepSizes
+from nerode.models.parts.state_space import StepSizes
 from nerode.models.transitions import DiagonalTransition
 
 _EPSILON = 1e-5
@@ -88,7 +88,7 @@ class _Read:
     z: Tensor | None
 
 
-class Mamba2(Layer):
+class Mamba2(SequenceLayer):
     """A Mamba-2 layer, without the norm and the residual path around it.
 
     -A is drawn uniformly from 1 to 16, D as 1, and dt_bias so that the step sizes spread evenly on a

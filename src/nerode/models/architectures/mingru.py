@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.transitions import DiagonalTransition
@@ -42,7 +42,7 @@ class MinGruSettings:
         require_positive(hidden=self.hidden)
 
 
-class MinGru(Layer):
+class MinGru(SequenceLayer):
     """A minGRU layer; its output is its state.
 
     The published parallel form sums logarithms, for which states must be positive; here a scan in order of

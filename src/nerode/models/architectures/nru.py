@@ -17,10 +17,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
-from nerode.models.kernels import nru_reference
-from nerode.models.kernels.nru import nru
-from nerode.models.kernels.nru_reference import Heads
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.kernels.nru import Heads, nru, nru_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +54,7 @@ class NruSettings:
             )
 
 
-class Nru(Layer):
+class Nru(SequenceLayer):
     """An NRU layer; its output is h, its state h and the memory.
 
     Every linear map is drawn as torch draws its own, uniformly from ±1/√(number of its inputs), as in the
@@ -96,7 +94,7 @@ class Nru(Layer):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns h_t, and h_t and m_t as the state."""
-        h, memory = nru_reference.nru_step(
+        h, memory = nru_step(
             self.read(x),
             *(self.recurrent, self.head_weight, self.head_bias),
             *(state["h"], state["memory"]),

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind
-from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.parts.dense import DenseLayer
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import widened
 

@@ -22,7 +22,7 @@ from torch.nn.functional import one_hot
 
 from nerode.core import Reference
 from nerode.models.base import LayerKind, Surroundings
-from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.parts.dense import DenseLayer
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import as_complex, widened
 

@@ -16,10 +16,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_divisible, require_positive, split_heads
-from nerode.models.parts.relative_positions import turn_pairs
 from nerode.models.transitions import DenseTransition
 
 
@@ -48,7 +48,7 @@ class RetNetSettings:
         require_positive(heads=self.heads, keys=self.keys, values=self.values, outputs=self.outputs)
 
 
-class RetNet(Layer):
+class RetNet(SequenceLayer):
     """A layer of multi-scale retention.
 
     Weights are drawn by Xavier's rule, with gain 2^-2.5 but for the last map, as the authors' code does. Keys

@@ -16,10 +16,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.parts.linear_attention import Attention
+from nerode.models.parts.linear_attention import AttentionInputs
 from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
 from nerode.models.transitions import DiagonalTransition
 
@@ -61,7 +61,7 @@ class Rwkv6Settings:
         )
 
 
-class Rwkv6(Layer):
+class Rwkv6(SequenceLayer):
     """The time mixing of RWKV-6; `rwkv-channel-mix` is its feed-forward part.
 
     Initial weights as in the authors' code but for the last map. They start it at zero, which the residual
@@ -131,7 +131,7 @@ class Rwkv6(Layer):
         a, _ = self._attend(x, before(x, state["last"]))
         return DiagonalTransition(state="S", gate=a.decay[..., None])
 
-    def _attend(self, x: Tensor, last: Tensor) -> tuple[Attention, Tensor]:
+    def _attend(self, x: Tensor, last: Tensor) -> tuple[AttentionInputs, Tensor]:
         """What positions with these features, after these, read and write, and their output gate."""
         change = last - x
         down = torch.einsum("...i,inr->...nr", x + change * self.mix_base, self.mix_down)
@@ -147,7 +147,7 @@ class Rwkv6(Layer):
             2 * keep - 1 if self.settings.signed else keep,
         )
         q, k, v, decay = (split_heads(y, self.settings.heads) for y in found)
-        return Attention(q=q, k=k, v=v, decay=decay), self.gate(for_gate)
+        return AttentionInputs(q=q, k=k, v=v, decay=decay), self.gate(for_gate)
 
     def _give(self, reading: Tensor, gate: Tensor) -> Tensor:
         return self.output(nn.functional.silu(gate) * self.norm(reading))  # type: ignore[no-any-return]

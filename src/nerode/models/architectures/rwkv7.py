@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.erase_scan import erase_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.transitions import DenseTransition
@@ -91,7 +91,7 @@ class LowRank(nn.Module):
         return self.up(self.activation(self.down(x)))  # type: ignore[no-any-return]
 
 
-class Signals(NamedTuple):
+class Rwkv7Inputs(NamedTuple):
     """What the scan reads, each (…, heads, width of a head), in the order of its arguments."""
 
     r: Tensor
@@ -102,7 +102,7 @@ class Signals(NamedTuple):
     erase: Tensor
 
 
-class Rwkv7(Layer):
+class Rwkv7(SequenceLayer):
     """An RWKV-7 layer (time mixing), with the weights drawn as in the authors' training code.
 
     Left out: the values of the first layer, which later layers mix into theirs, because a layer reads nothing
@@ -197,12 +197,12 @@ class Rwkv7(Layer):
         taken = signals.erase[..., None] * signals.lookup[..., None, :]
         return DenseTransition(state="S", matrix=torch.diag_embed(signals.w) - taken, columns=True)
 
-    def _sequence(self, x: Tensor, state: State) -> tuple[Signals, Tensor | None]:
+    def _sequence(self, x: Tensor, state: State) -> tuple[Rwkv7Inputs, Tensor | None]:
         require_features(self, x)
         before = None if self.mix is None else torch.cat([state["before"][:, None], x[:, :-1]], dim=1)
         return self._signals(x, before)
 
-    def _signals(self, x: Tensor, before: Tensor | None) -> tuple[Signals, Tensor | None]:
+    def _signals(self, x: Tensor, before: Tensor | None) -> tuple[Rwkv7Inputs, Tensor | None]:
         """What the state is told, and the gate of the output."""
         x_r, x_w, x_k, x_v, x_a, x_g = [x] * 6
         if self.mix is not None and before is not None:
@@ -218,9 +218,9 @@ class Rwkv7(Layer):
         k = k * (1 + (rate - 1) * self.replacement)
         gate = None if self.gate is None else self.gate(x_g)
         r, k, v, w = (split_heads(s, self.heads) for s in (r, k, v, w))
-        return Signals(r, k, v, w, lookup, erase), gate
+        return Rwkv7Inputs(r, k, v, w, lookup, erase), gate
 
-    def _read(self, readings: Tensor, signals: Signals, gate: Tensor | None) -> Tensor:
+    def _read(self, readings: Tensor, signals: Rwkv7Inputs, gate: Tensor | None) -> Tensor:
         y = self.norm(readings)
         if self.bonus is not None:
             present = (signals.r * self.bonus * signals.k).sum(-1, keepdim=True)

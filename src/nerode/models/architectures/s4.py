@@ -24,12 +24,16 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.parts.diagonal_ssm import require_even
-from nerode.models.parts.discretisation import draw_log_steps, require_steps
-from nerode.models.parts.hippo import legendre_normal_form
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import (
+    Mixing,
+    Readout,
+    draw_log_steps,
+    legendre_normal_form,
+    require_even,
+    require_steps,
+)
 from nerode.models.parts.time_invariant import dense_system
 from nerode.models.transitions import DenseTransition
 
@@ -61,7 +65,7 @@ class S4Settings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class S4(Layer):
+class S4(SequenceLayer):
     """An S4 layer, without the norm and the residual path around it.
 
     λ, P and B begin as those of HiPPO-LegS, the step sizes are drawn evenly on a logarithmic scale, C from a

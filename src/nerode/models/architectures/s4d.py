@@ -14,11 +14,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.parts.discretisation import Discretisation, require_steps
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import (
+    DiagonalSsm,
+    Discretisation,
+    Mixing,
+    Rates,
+    Readout,
+    require_even,
+    require_steps,
+)
 from nerode.models.transitions import DiagonalTransition
 
 
@@ -55,7 +61,7 @@ class S4dSettings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class S4d(Layer):
+class S4d(SequenceLayer):
     """An S4D layer, without the norm and the residual path around it; D is drawn from a normal distribution.
 
     With the defaults it has 132 d + 2 d² weights for d features, as the models of [MemoryGeneralization].

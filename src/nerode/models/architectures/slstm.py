@@ -17,9 +17,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, Surroundings, require_features
-from nerode.models.kernels.slstm import slstm
-from nerode.models.kernels.slstm_reference import slstm_step
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
 
 
@@ -69,7 +68,7 @@ class SlstmSettings:
             raise InputError("the norm of a head with one unit is always 0; use fewer heads or no group norm")
 
 
-class Slstm(Layer):
+class Slstm(SequenceLayer):
     """An sLSTM layer; its output is h (normalised, with `group_norm`), its state h, c, n, m.
 
     W is normal with standard deviation √(2 / (5 inputs)), R is 0, the biases are 0 but for that of f, which

@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, LayerKind, State, require_features
-from nerode.models.parts.dense_states import dense_states
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.parts.dense import dense_states
 from nerode.models.parts.precision import widened
 from nerode.models.transitions import DenseTransition
 
@@ -57,7 +57,7 @@ class SsmSettings:
             raise InputError("without a readout the outputs are the states; leave `outputs` out")
 
 
-class Ssm(Layer):
+class Ssm(SequenceLayer):
     """A state space layer; all weights are drawn uniformly from ±1/√states, b included.
 
     The paper leaves the initialisation open.

@@ -17,8 +17,8 @@ from safetensors.torch import save
 from nerode.core import FormatError, InputError, write_atomically
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
-from nerode.models.folder import CONFIG_FILE
-from nerode.models.weights_file import (
+from nerode.models.folder import (
+    CONFIG_FILE,
     DTYPES,
     MAX_WEIGHTS_BYTES,
     WEIGHTS_FILE,

@@ -13,7 +13,7 @@ from nerode.models.compiled.choice_scan import WIDEST, choice_scan
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive, longest_path
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.dense_states import dense_states
+from nerode.models.parts.dense import dense_states
 from nerode.network import recurrences as exact
 
 _LONGEST_WINDOW = 64

@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nerode.models.kernels import matrix_scan_reference
 from nerode.models.kernels.matrix_scan import steps_between_borders
 from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
@@ -54,7 +53,7 @@ def delta_scan(
     require_like("initial", initial, (batch, heads, keys, values), q)
     start = q.new_zeros(batch, heads, keys, values) if initial is None else initial
     if not runs_natively(q, k, v, beta, decay, start):
-        return matrix_scan_reference.delta_scan(q, k, v, beta, decay, start)
+        return delta_scan_reference(q, k, v, beta, decay, start)
     result: tuple[Tensor, Tensor] = apply(_DeltaScan, q, k, v, beta, decay, start, torch.is_grad_enabled())
     return result
 
@@ -91,3 +90,33 @@ class _DeltaScan(torch.autograd.Function):
             *ctx.sizes,
         )
         return (*gradients, dinitial, None)
+
+
+def delta_scan_reference(
+    q: Tensor, k: Tensor, v: Tensor, beta: Tensor, decay: Tensor | None, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state of the delta rule.
+
+    Each token scales the state by its decay, then makes n writes S ← (I − β k k^T) S + β k v^T.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, n, heads, keys).
+        v: (batch, time, n, heads, values).
+        beta: (batch, time, n, heads).
+        decay: (batch, time, heads), or None for 1.
+        initial: (batch, heads, keys, values).
+    """
+    decays = [None] * q.shape[1] if decay is None else decay[..., None, None].unbind(dim=1)
+    state = initial
+    readings = []
+    for q_t, k_t, v_t, beta_t, decay_t in zip(
+        *(x.unbind(dim=1) for x in (q, k, v, beta)), decays, strict=True
+    ):
+        state = state if decay_t is None else decay_t * state
+        for key, value, strength in zip(*(x.unbind(dim=1) for x in (k_t, v_t, beta_t)), strict=True):
+            found = (key[..., None] * state).sum(dim=-2)
+            correction = strength[..., None] * (value - found)
+            state = state + key[..., None] * correction[:, :, None, :]
+        readings.append((q_t[..., None] * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state

@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
-from nerode.models.kernels import dense_scan_reference
 from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
@@ -41,7 +40,7 @@ def dense_scan(
     require_like("initial", initial, (batch, blocks, n, m), matrices)
     require_like("writes", writes, (batch, time, blocks, n, m), matrices)
     if not runs_natively(matrices, writes, initial, complex_too=True):
-        return dense_scan_reference.dense_scan(matrices, writes, initial)
+        return dense_scan_reference(matrices, writes, initial)
     result: Tensor = apply(_DenseScan, matrices, writes, initial)
     return result
 
@@ -72,3 +71,19 @@ class _DenseScan(torch.autograd.Function):
             *ctx.sizes,
         )
         return dmatrices, dwrites, dinitial
+
+
+def dense_scan_reference(matrices: Tensor, writes: Tensor | None, initial: Tensor) -> Tensor:
+    """Returns all H_t of H_t = A_t H_{t-1} + B_t.
+
+    Args:
+        matrices: A, (batch, time, blocks, n, n).
+        writes: B, (batch, time, blocks, n, m), or None for zero.
+        initial: H_0, (batch, blocks, n, m).
+    """
+    state, states = initial, []
+    for t, matrix in enumerate(matrices.unbind(dim=1)):
+        state = matrix @ state
+        state = state if writes is None else state + writes[:, t]
+        states.append(state)
+    return torch.stack(states, dim=1)

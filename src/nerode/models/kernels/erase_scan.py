@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nerode.models.kernels import matrix_scan_reference
 from nerode.models.kernels.matrix_scan import steps_between_borders
 from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
@@ -53,7 +52,7 @@ def erase_scan(
     start = q.new_zeros(batch, heads, keys, v.shape[3]) if initial is None else initial
     tensors = (q, k, v, decay, lookup, erase, start)
     if not runs_natively(*tensors):
-        return matrix_scan_reference.erase_scan(*tensors)
+        return erase_scan_reference(*tensors)
     result: tuple[Tensor, Tensor] = apply(_EraseScan, *tensors, torch.is_grad_enabled())
     return result
 
@@ -87,3 +86,27 @@ class _EraseScan(torch.autograd.Function):
             *ctx.sizes,
         )
         return (*gradients, dinitial, None)
+
+
+def erase_scan_reference(
+    q: Tensor, k: Tensor, v: Tensor, decay: Tensor, lookup: Tensor, erase: Tensor, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state, S_t = decay ∘ S − erase (lookup^T S) + k v^T.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, heads, keys).
+        v: (batch, time, heads, values).
+        decay: (batch, time, heads, keys).
+        lookup: (batch, time, heads, keys).
+        erase: (batch, time, heads, keys).
+        initial: (batch, heads, keys, values).
+    """
+    columns = [x[..., None].unbind(dim=1) for x in (q, k, decay, lookup, erase)]
+    state = initial
+    readings = []
+    for q_t, k_t, decay_t, lookup_t, erase_t, v_t in zip(*columns, v.unbind(dim=1), strict=True):
+        found = (lookup_t * state).sum(dim=-2, keepdim=True)
+        state = decay_t * state - erase_t * found + k_t * v_t[:, :, None, :]
+        readings.append((q_t * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state

@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
-from nerode.models.kernels import matrix_scan_reference
 from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
@@ -53,7 +52,7 @@ def decay_scan(
     require_like("initial", initial, (batch, heads, keys, v.shape[3]), q)
     start = q.new_zeros(batch, heads, keys, v.shape[3]) if initial is None else initial
     if not runs_natively(q, k, v, decay, start):
-        return matrix_scan_reference.decay_scan(q, k, v, decay, start)
+        return decay_scan_reference(q, k, v, decay, start)
     result: tuple[Tensor, Tensor] = apply(_DecayScan, q, k, v, decay, start, torch.is_grad_enabled())
     return result
 
@@ -105,3 +104,24 @@ class _DecayScan(torch.autograd.Function):
             *ctx.sizes,
         )
         return (*gradients, dinitial, None)
+
+
+def decay_scan_reference(
+    q: Tensor, k: Tensor, v: Tensor, decay: Tensor, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state, where S_t = decay_t ∘ S_{t-1} + k_t^T v_t.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, heads, keys).
+        v: (batch, time, heads, values).
+        decay: (batch, time, heads) for one number a head, (batch, time, heads, keys) for one a row of S.
+        initial: (batch, heads, keys, values).
+    """
+    rows = decay[..., None, None] if decay.ndim == 3 else decay[..., None]
+    state = initial
+    readings = []
+    for q_t, k_t, v_t, row in zip(*(x.unbind(dim=1) for x in (q, k, v, rows)), strict=True):
+        state = row * state + k_t[..., None] * v_t[:, :, None, :]
+        readings.append((q_t[..., None] * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from nerode.models.native.calls import dense
+
 
 class MemberFunction(torch.autograd.Function):
     """A differentiable function whose tensors, given or returned, all start with the axis of members."""
@@ -60,3 +62,24 @@ def weight_gradient(dsums: Tensor, before: Tensor) -> Tensor:
 def shifted(initial: Tensor, states: Tensor) -> Tensor:
     """Returns the states before each position from those after it, (members, batch, time, hidden)."""
     return torch.cat([initial[:, :, None], states[:, :, :-1]], dim=2)
+
+
+def empty_states(inputs: Tensor, weight: Tensor) -> Tensor:
+    """Returns room for the states of a cell."""
+    return inputs.new_empty(*inputs.shape[:3], weight.shape[-1])
+
+
+def empty_gates(states: Tensor, count: int, *, keep: bool) -> Tensor:
+    """Returns room for so many numbers a unit; an empty tensor where nothing is to be kept."""
+    members, batch, time, hidden = states.shape
+    return states.new_empty(members, batch, time, count * hidden) if keep else states.new_empty(members, 0)
+
+
+def or_none(tensor: Tensor) -> Tensor | None:
+    """Returns the tensor, or None for a null pointer if it is empty."""
+    return tensor if tensor.numel() else None
+
+
+def dense_or_none(gradient: Tensor | None) -> Tensor | None:
+    """Returns the gradient laid out row by row, or None for an output that was not used."""
+    return None if gradient is None else dense(gradient)

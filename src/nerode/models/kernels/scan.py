@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
-from nerode.models.kernels import scan_reference
 from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
@@ -47,7 +46,7 @@ def diagonal_scan(
     if runs_natively(gate, inputs, start, complex_too=True):
         states: Tensor = apply(_DiagonalScan, gate, inputs, start)
     else:
-        states = scan_reference.diagonal_scan(gate, inputs, start)
+        states = diagonal_scan_reference(gate, inputs, start)
     return states, states[:, -1]
 
 
@@ -80,3 +79,20 @@ def _sizes(gate: Tensor, inputs: Tensor) -> tuple[int, int, int, int]:
     """Batch, time, channels, and whether the gate is constant, as the kernels take them."""
     batch, time = inputs.shape[:2]
     return batch, time, inputs[0, 0].numel(), int(gate.ndim < inputs.ndim)
+
+
+def diagonal_scan_reference(gate: Tensor, inputs: Tensor, initial: Tensor) -> Tensor:
+    """Returns the states h_t = a_t h_{t-1} + b_t for t = 1 … T, one after the other.
+
+    Args:
+        gate: a, (batch, time, …) or, the same at each step, (…).
+        inputs: b, (batch, time, …).
+        initial: h_0, (batch, …).
+    """
+    gates = gate.unbind(dim=1) if gate.ndim == inputs.ndim else [gate] * inputs.shape[1]
+    state = initial
+    states = []
+    for a, b in zip(gates, inputs.unbind(dim=1), strict=True):
+        state = a * state + b
+        states.append(state)
+    return torch.stack(states, dim=1)

@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nerode.models.kernels import selective_scan_reference
 from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
@@ -64,7 +63,7 @@ def selective_scan(
     skip = x.new_zeros(channels) if D is None else D
     start = x.new_zeros(batch, channels, states) if initial is None else initial
     if not runs_natively(x, delta, A, B, C, skip, start):
-        return selective_scan_reference.selective_scan(x, delta, A, B, C, skip, start, signed=signed)
+        return selective_scan_reference(x, delta, A, B, C, skip, start, signed=signed)
     result: tuple[Tensor, Tensor] = apply(
         _SelectiveScan, x, delta, A, B, C, skip, start, signed, torch.is_grad_enabled()
     )
@@ -108,3 +107,37 @@ class _SelectiveScan(torch.autograd.Function):
         )
         sums = (partial.sum(dim=0) for partial in (dA, dB, dC, dD))
         return dx, ddelta, *sums, dinitial, None, None
+
+
+def selective_scan_reference(
+    x: Tensor,
+    delta: Tensor,
+    A: Tensor,
+    B: Tensor,
+    C: Tensor,
+    D: Tensor,
+    initial: Tensor,
+    *,
+    signed: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Returns the outputs y_t = C_t h_t + D x_t and the last state, h_t = exp(Δ_t A) h_{t-1} + Δ_t B_t x_t.
+
+    Args:
+        x: (batch, time, channels).
+        delta: Δ, (batch, time, channels).
+        A: (channels, states).
+        B: (batch, time, states), shared by the channels.
+        C: (batch, time, states).
+        D: (channels).
+        initial: (batch, channels, states).
+        signed: whether the gate is 2 exp(Δ_t A) - 1.
+    """
+    state = initial
+    outputs = []
+    for x_t, delta_t, B_t, C_t in zip(*(row.unbind(dim=1) for row in (x, delta, B, C)), strict=True):
+        step = delta_t[:, :, None]
+        gate = torch.exp(step * A)
+        gate = 2 * gate - 1 if signed else gate
+        state = gate * state + step * B_t[:, None, :] * x_t[:, :, None]
+        outputs.append((state * C_t[:, None, :]).sum(dim=-1) + D * x_t)
+    return torch.stack(outputs, dim=1), state

@@ -18,7 +18,7 @@ from nerode.report.figures.marks import (
     rounded,
     tooltip,
 )
-from nerode.report.vega import Figure, FigureTable, Json, figure
+from nerode.report.figures.vega import Figure, FigureTable, Json, figure
 
 _MOST_POINTS = 400
 """Points of one line that are drawn: more than there are pixels to tell them apart."""
@@ -56,7 +56,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineChart:
-    """What a figure of curves shows.
+    """The content of a figure of curves.
 
     Attributes:
         title: above the figure.

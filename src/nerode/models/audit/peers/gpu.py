@@ -14,7 +14,8 @@ from torch.nn.functional import logsigmoid, normalize
 
 from nerode.models.audit.peer import Pair, PairBuilder, Peer
 from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
-from nerode.models.kernels import matrix_scan_reference
+from nerode.models.kernels.delta_scan import delta_scan_reference
+from nerode.models.kernels.matrix_scan import decay_scan_reference
 
 HEADS, SIZE = 2, 16
 UNMEASURED = "never run by the authors, who have no CUDA device"
@@ -47,7 +48,7 @@ def pair_gla(*, dtype: torch.dtype, length: int) -> Pair:
         q, k, v, logits = _heads(x)
         start = x.new_zeros(len(x), HEADS, SIZE, SIZE)
         gates = logsigmoid(logits).exp()
-        return matrix_scan_reference.decay_scan(q * SIZE**-0.5, k, v, gates, start)[0]
+        return decay_scan_reference(q * SIZE**-0.5, k, v, gates, start)[0]
 
     def theirs(x: Tensor) -> Tensor:
         q, k, v, logits = _heads(x)
@@ -70,7 +71,7 @@ def pair_delta_rule(*, dtype: torch.dtype, length: int) -> Pair:
         q, k, v, beta = _rule(x)
         start = x.new_zeros(len(x), HEADS, SIZE, SIZE)
         k, v, beta = (part[:, :, None] for part in (k, v, beta))
-        return matrix_scan_reference.delta_scan(q * SIZE**-0.5, k, v, beta, None, start)[0]
+        return delta_scan_reference(q * SIZE**-0.5, k, v, beta, None, start)[0]
 
     def theirs(x: Tensor) -> Tensor:
         outputs: Tensor = operation(*_rule(x))[0]

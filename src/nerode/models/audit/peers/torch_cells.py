@@ -8,7 +8,7 @@ from torch import nn
 from nerode.models.architectures.gru import Gru, GruSettings
 from nerode.models.architectures.lstm import Lstm, LstmSettings
 from nerode.models.audit.peer import Pair, Peer, give_weights, match_weights
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 
 INPUTS, HIDDEN = 5, 7
 
@@ -32,7 +32,7 @@ def pair_gru(*, dtype: torch.dtype, length: int) -> Pair:
     return _pair(Gru(INPUTS, GruSettings(hidden=HIDDEN)), nn.GRU(INPUTS, HIDDEN, batch_first=True), dtype)
 
 
-def _pair(ours: Layer, theirs: nn.Module, dtype: torch.dtype) -> Pair:
+def _pair(ours: SequenceLayer, theirs: nn.Module, dtype: torch.dtype) -> Pair:
     ours, theirs = ours.to(dtype), theirs.to(dtype)
     matches = match_weights(ours, theirs, NAMES)
     give_weights(matches)

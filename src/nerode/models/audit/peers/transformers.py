@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from nerode.models.architectures.griffin import Griffin, GriffinSettings
 from nerode.models.architectures.mamba2 import Mamba2, Mamba2Settings
-from nerode.models.architectures.mlstm_cell import Gates, initial_memory, mlstm_scan
+from nerode.models.architectures.mlstm import MlstmInputs, initial_memory, mlstm_scan
 from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
 from nerode.models.audit.peer import Match, Pair, PairBuilder, Peer, give_weights, match_weights, shake
 from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
@@ -48,7 +48,7 @@ class LargeMlstm(nn.Module):
     def forward(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time width"]:
         """Returns the outputs of a sequence."""
         q, k, v = (split_heads(part(x), self.SIZES.heads) for part in (self.q, self.k, self.v))
-        gates = Gates(
+        gates = MlstmInputs(
             q=q,
             k=k * k.shape[-1] ** -0.5,
             v=v,

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from nerode.core import InputError
-from nerode.models.base import Block, Layer, Surroundings
+from nerode.models.base import LayerBlock, SequenceLayer, Surroundings
 from nerode.models.compiled.carriers.forms import Form, matrix
 from nerode.models.compiled.carriers.heads import make_head
 from nerode.models.compiled.carriers.plan import BlockPlan, Plan, embedding_table
@@ -40,7 +40,7 @@ class Carrier(ABC):
         """Returns the settings of the layer of a block on a stream of so many places."""
 
     @abstractmethod
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of the layer of a block; all are zero before."""
 
 
@@ -74,7 +74,7 @@ def assemble(plan: Plan, carrier: Carrier, dtype: torch.dtype) -> Model:
         assert isinstance(model.embedding, nn.Embedding)
         model.embedding.weight.copy_(embedding_table(plan))
         for module, block in zip(model.blocks, plan.blocks, strict=True):
-            assert isinstance(module, Block)
+            assert isinstance(module, LayerBlock)
             carrier.fill(module.layer, block)
             _fill_units(module, block, plan.width)
         head.fill(model.head)
@@ -107,7 +107,7 @@ def _around(block: BlockPlan, width: int) -> Surroundings:
     return Surroundings(residual=True, feed_forward="relu", expansion=len(block.units) / width)
 
 
-def _fill_units(module: Block, block: BlockPlan, width: int) -> None:
+def _fill_units(module: LayerBlock, block: BlockPlan, width: int) -> None:
     if module.feed_forward is None:
         return
     set_rows(module.feed_forward.up, [form for _, form in block.units])

@@ -11,7 +11,7 @@ from nerode.models.architectures.elman import Elman
 from nerode.models.architectures.gru import Gru
 from nerode.models.architectures.lstm import Lstm
 from nerode.models.architectures.slstm import Slstm
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.forms import Form, compose
 from nerode.models.compiled.carriers.one_layer import CellCarrier, Sources
 from nerode.network import Affine, GatedCell, Layer as ExactLayer, Row, Squashed
@@ -29,7 +29,7 @@ class ElmanCarrier(CellCarrier):
             raise NotCompilable(self.architecture, [f"layer {layer.name} is not an Elman layer of the zoo"])
         return {"hidden": layer.width, "activation": record.activation, "learned_start": True}
 
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights."""
         assert isinstance(module, Elman)
         assert isinstance(layer.recurrence, Squashed)
@@ -47,7 +47,7 @@ class LstmCarrier(CellCarrier):
         """Returns the number of units."""
         return {"hidden": _gates(layer, "lstm", self.architecture)[0].num_outputs, "learned_start": True}
 
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
         assert isinstance(module, Lstm)
         assert module.start is not None
@@ -74,7 +74,7 @@ class GruCarrier(CellCarrier):
             "learned_start": True,
         }
 
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights; the layer's z is 1 - z of the network, so its rows change their sign."""
         assert isinstance(module, Gru)
         assert module.start is not None
@@ -99,7 +99,7 @@ class SlstmCarrier(CellCarrier):
         hidden = _gates(layer, "slstm", self.architecture)[0].num_outputs
         return {"hidden": hidden, "heads": 1, "learned_start": True}
 
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
         assert isinstance(module, Slstm)
         assert module.start is not None

@@ -14,7 +14,7 @@ from typing import Any
 
 from nerode.core import NotCompilable, to_complex, to_float
 from nerode.models.architectures.complex_diagonal import ComplexDiagonal
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -30,7 +30,7 @@ class ComplexDiagonalCarrier(Carrier):
         states = 1 if block.layer is None else block.layer.width
         return {"states": states, "radius": "clamp", "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, ComplexDiagonal)
         if block.layer is None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import Exact, NotCompilable, to_float
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -56,7 +56,7 @@ class DeltaCarrier(Carrier):
         states = len(block.states)
         return _PLAIN | {"heads": states, "key_width": states} | self._factors(max(1, record.most_factors))
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, DeltaRule)
         mirrors = None if block.layer is None else block.layer.recurrence

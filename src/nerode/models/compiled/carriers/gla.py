@@ -12,7 +12,7 @@ from typing import Any
 
 from nerode.core import Exact, to_float
 from nerode.models.architectures.gla import Gla
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -32,7 +32,7 @@ class GlaCarrier(Carrier):
         rank = max(1, len(distinct_moves(registers)))
         return {"heads": n, "keys": n, "values": n, "gate_rank": rank, "norm": "none", "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Gla)
         registers = registers_of(block, self.architecture, tied=False)

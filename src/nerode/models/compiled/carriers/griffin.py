@@ -14,7 +14,7 @@ from typing import Any
 
 from nerode.core import Exact, to_float
 from nerode.models.architectures.griffin import Griffin
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -38,7 +38,7 @@ class GriffinCarrier(Carrier):
         channels = max(1, len(registers) + len(distinct_moves(registers)))
         return {"channels": channels, "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Griffin)
         assert layer.start is not None

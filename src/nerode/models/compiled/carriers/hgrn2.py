@@ -13,7 +13,7 @@ from typing import Any
 
 from nerode.core import Exact, to_float
 from nerode.models.architectures.hgrn2 import Hgrn2
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, combine
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -31,7 +31,7 @@ class Hgrn2Carrier(Carrier):
         n = max(1, len(registers_of(block, self.architecture)))
         return {"heads": n, "keys": n, "values": n, "norm": "none", "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Hgrn2)
         assert layer.start is not None

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ids4 import Ids4
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, Form, compose
@@ -23,7 +23,7 @@ class Ids4Carrier(Carrier):
         """Returns the number of states."""
         return {"states": max(1, len(block.states)), "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Ids4)
         if block.layer is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from nerode.core import to_float
 from nerode.models.architectures.mamba import Mamba
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -47,7 +47,7 @@ class MambaCarrier(Carrier):
             "learned_start": True,
         }
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Mamba)
         registers = registers_of(block, self.architecture, squashed=True)

@@ -15,7 +15,7 @@ import torch
 
 from nerode.core import to_float
 from nerode.models.architectures.mamba2 import Mamba2
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, combine
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -44,7 +44,7 @@ class Mamba2Carrier(Carrier):
             "learned_start": True,
         }
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Mamba2)
         assert layer.convolution is not None

@@ -13,7 +13,7 @@ from typing import Any
 
 from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.mlstm import MLstmCell
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import ONE, Form, combine
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -30,7 +30,7 @@ class MLstmCarrier(Carrier):
         """Returns a head for each place of the stream."""
         return {"form": "cell", "heads": width, "epsilon": 0.0, "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, MLstmCell)
         assert layer.start is not None

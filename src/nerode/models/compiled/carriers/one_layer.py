@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from nerode.core import NotCompilable, to_float
-from nerode.models.base import Layer, Surroundings
+from nerode.models.base import SequenceLayer, Surroundings
 from nerode.models.compiled.carriers.assembly import finish
 from nerode.models.compiled.carriers.forms import ONE, Form
 from nerode.models.compiled.carriers.heads import make_head
@@ -59,7 +59,7 @@ class CellCarrier(ABC):
         """Returns the settings of the layer."""
 
     @abstractmethod
-    def fill(self, module: Layer, layer: ExactLayer, sources: Sources) -> None:
+    def fill(self, module: SequenceLayer, layer: ExactLayer, sources: Sources) -> None:
         """Sets the weights of the layer; all are zero before."""
 
 

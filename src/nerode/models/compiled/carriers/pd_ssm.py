@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from nerode.core import NotCompilable, to_complex
 from nerode.models.architectures.pd_ssm import PdSsm
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, set_rows
 from nerode.models.compiled.carriers.forms import Form, at, combine, compose
 from nerode.models.compiled.carriers.plan import BlockPlan
@@ -40,7 +40,7 @@ class PdSsmCarrier(Carrier):
             "learned_start": True,
         }
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, PdSsm)
         if block.layer is None:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from nerode.core import NotCompilable, to_complex
 from nerode.models.architectures.s4d import S4d
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 from nerode.models.compiled.carriers.assembly import Carrier, assemble
 from nerode.models.compiled.carriers.plan import BlockPlan, plan_stream
 from nerode.models.model import Model
@@ -41,7 +41,7 @@ class S4dCarrier(Carrier):
             "learned_start": True,
         }
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, S4d)
         assert layer.start is not None

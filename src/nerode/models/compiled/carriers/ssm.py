@@ -14,7 +14,7 @@ from torch import nn
 
 from nerode.core import NotCompilable, to_float
 from nerode.models.architectures.ssm import Ssm
-from nerode.models.base import Layer, Surroundings
+from nerode.models.base import SequenceLayer, Surroundings
 from nerode.models.compiled.carriers.assembly import Carrier, assemble, finish
 from nerode.models.compiled.carriers.cells import numbers
 from nerode.models.compiled.carriers.forms import ONE, compose
@@ -35,7 +35,7 @@ class SsmCarrier(Carrier):
         """Returns the number of states; the readout is linear, units follow in the feed-forward part."""
         return {"states": max(1, len(block.states)), "readout": "linear", "learned_start": True}
 
-    def fill(self, layer: Layer, block: BlockPlan) -> None:
+    def fill(self, layer: SequenceLayer, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Ssm)
         if block.layer is None:
