@@ -2,7 +2,7 @@
 
 from nerode.network.affine import Affine, AffineBuilder, Row, constant_map, zero_map
 from nerode.network.cells import CELL_GATES, CELL_STATES, GatedCell, Squashed
-from nerode.network.choices import ByChoice
+from nerode.network.choices import ByChoice, ColumnTable, FactorTable, RowTable
 from nerode.network.decoders import Decoder, LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.network.interpreter import Answer, Interpreter, NetworkState
 from nerode.network.json_form import network_from_json, network_hash, network_text, network_to_json
@@ -21,9 +21,11 @@ __all__ = [
     "AffineBuilder",
     "Answer",
     "ByChoice",
+    "ColumnTable",
     "Decoder",
     "Embedding",
     "Factor",
+    "FactorTable",
     "Fixed",
     "Gated",
     "GatedCell",
@@ -42,6 +44,7 @@ __all__ = [
     "Recurrence",
     "RecurrenceStep",
     "Row",
+    "RowTable",
     "ScalarNumbers",
     "Scalars",
     "ScoreDecoder",
