@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from nerode.core import InputError, write_atomically
-from nerode.records import Outline, RunStore, list_runs, prune as prune_store, read_result, removable
+from nerode.records import RunOutline, RunStore, list_runs, prune as prune_store, read_result, removable
 from nerode.report import (
     LIST_HEADINGS,
     axes_table,
@@ -153,7 +153,7 @@ def _keys(files: tuple[Path, ...]) -> set[str]:
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 
 
-def _choose(found: list[Outline], beginning: str) -> Outline:
+def _choose(found: list[RunOutline], beginning: str) -> RunOutline:
     matching = [run for run in found if not run.damage and run.key.startswith(beginning)]
     if len(matching) != 1:
         near = ", ".join(run.name for run in matching[:5])

@@ -20,7 +20,7 @@ from nerode.records.analysis import (
     TraceStrip,
     WordTrace,
 )
-from nerode.records.index import Outline, list_runs, prune, removable
+from nerode.records.index import RunOutline, list_runs, prune, removable
 from nerode.records.lock import LOCK, Owner, current_owner, locked, read_owner
 from nerode.records.memory import (
     BitCollapse,
@@ -114,11 +114,11 @@ __all__ = [
     "Norm",
     "NotFinite",
     "OptimiserSpec",
-    "Outline",
     "Owner",
     "ProductNorm",
     "RunAttempt",
     "RunFailure",
+    "RunOutline",
     "RunOutput",
     "RunRecord",
     "RunSpec",
