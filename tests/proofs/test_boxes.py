@@ -9,12 +9,6 @@ from fractions import Fraction
 import pytest
 
 from nerode.compiler import compile_language
-from nerode.compiler.constructions.robust_cells import (
-    RobustCell,
-    elman_flip_flop,
-    slstm_flip_flop,
-    slstm_repeat,
-)
 from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
 from nerode.network import network_hash, network_to_json
@@ -32,6 +26,12 @@ from nerode.proofs.certificate import (
 )
 from nerode.proofs.certification import certify
 from nerode.proofs.checker import check
+from tests.compiler.robust_cells import (
+    RobustCell,
+    elman_flip_flop,
+    slstm_flip_flop,
+    slstm_repeat,
+)
 
 
 def verdict(network, language, certificate):

@@ -9,7 +9,6 @@ from fractions import Fraction
 import pytest
 
 from nerode.compiler import compile_language
-from nerode.compiler.constructions.robust_cells import elman_flip_flop
 from nerode.core import Budget, InputError
 from nerode.languages import describe_language
 from nerode.languages.bestiary import find_language
@@ -28,6 +27,7 @@ from nerode.proofs.certificate import (
 )
 from nerode.proofs.checker import check
 from nerode.proofs.state_boxes import STATE_BOXES, certify_state_boxes, explore_nodes, with_float32
+from tests.compiler.robust_cells import elman_flip_flop
 
 CELL = elman_flip_flop()
 

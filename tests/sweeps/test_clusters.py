@@ -1,4 +1,4 @@
-"""With a real Ray, in a process of its own: Ray keeps state in the process, and has warnings of its own."""
+"""Clusters: a real Ray, in a process of its own, and submitit with its own processes in the place of Slurm."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nerode.cli.options import budget_options, make_budget, sense_option, split_names
-from nerode.core import Budget, InputError, write_atomically
+from nerode.core import Budget, InputError, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
 from nerode.report import AtlasEntry, atlas_page, entry_from_json, entry_of, plural, read_highlights
 from nerode.study import (
@@ -85,7 +85,7 @@ def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **op
     write_atomically(output, page)
     if as_json:
         answers = [a for e in entries for row in e.cells.values() for a in row if a is not None]
-        counts = {s.value: sum(answer[0] == s.value for answer in answers) for s in Status}
+        counts = {s.value: sum(answer.status == s.value for answer in answers) for s in Status}
         click.echo(json.dumps({"languages": len(entries), "verdicts": counts, "out": str(output)}))
         return
     click.echo(f"{plural(len(entries), 'language')} in {time.monotonic() - started:.1f} s", err=True)
@@ -109,7 +109,7 @@ def _names(suite: str | None, only: str | None) -> list[str]:
 
 
 def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutcome]:
-    """What training found, of the tables of experiments (there may be none) and of the user's runs."""
+    """Results of training, from tables of experiments (there may be none) and from the user's runs."""
     found = read_experiments(experiments)
     for folder in runs:
         if not folder.is_dir():
@@ -154,7 +154,7 @@ def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterato
             yield name, entry
     work = functools.partial(_entry, budget=budget, sense=sense, networks=networks)
     for name, entry in for_all_languages(missing, work, jobs=options["jobs"]):
-        cache.write(name, asdict(entry))
+        cache.write(name, to_mapping(entry))
         yield name, entry
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, language_options, make_budget, read_language
-from nerode.compiler import Options, compile_language
+from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import BudgetExceeded, InputError, NotCompilable
 from nerode.network import Network, describe_network
 from nerode.proofs import Certificate, Refutation, Unproved, certify, write_folder
@@ -70,14 +70,16 @@ def compile_command(language: str, target: str, output: Path | None, as_json: bo
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
     )
     chosen = Options(
-        eps=_fraction("eps", options["eps"]),
-        embedding_width=options["width"],
-        normaliser=options["normaliser"],
-        variant=options["variant"],
-        unknown_contexts=options["unknown"],
         exclusive_scan=not options["no_exclusive_scan"],
         retention=_fraction("retention", options["retention"]),
         construction=options["construction"],
+        ngrams=NgramOptions(
+            eps=_fraction("eps", options["eps"]),
+            embedding_width=options["width"],
+            normaliser=options["normaliser"],
+            variant=options["variant"],
+            unknown_contexts=options["unknown"],
+        ),
         budget=budget.start(),
     )
     try:

@@ -76,7 +76,7 @@ def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> Non
 
 
 def _said(search: FailureSearch) -> str:
-    """What a search found, in a line."""
+    """The result of a search, in a line."""
     if search.failing is not None:
         word = " ".join(search.failing.word) or "the empty word"
         which = (

@@ -113,7 +113,7 @@ def _command(runs: tuple[Path, ...], output: Path, measure: str | None, sense: s
 
 
 def _task_works(runs: list[RunFile]) -> dict[str, Reference]:
-    """Where the tasks were published; nothing without torch, which the table of tasks needs."""
+    """The works that published the tasks; none without torch, which the table of tasks needs."""
     try:
         from nerode.tasks import find_task
     except ImportError:

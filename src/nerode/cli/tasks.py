@@ -49,7 +49,7 @@ def _range(low: int, high: int) -> str:
 
 
 def _title(name: str, kind: str, title: str, preset: dict[str, Any]) -> str:
-    """What is asked; a preset says what it sets."""
+    """The title of a task, or the settings of a preset."""
     if name == kind:
         return title
     return f"{kind}: " + ", ".join(f"{key} {value}" for key, value in preset.items())

@@ -124,7 +124,7 @@ def train(
 
 
 def _how_to_go_on(done: int, wanted: int, *, together: bool) -> str:
-    """What a user who has stopped the command may want to know."""
+    """A hint for a user who has stopped the command."""
     if together:
         return "\nNothing was kept; without --together runs go on where they were."
     return f"\n{done} of {wanted} runs are kept; the same command goes on, a run from its last checkpoint."

@@ -1,4 +1,4 @@
-"""What is inside a trained run: pictures of its mechanism, and its automaton beside the one it should be."""
+"""Mechanism of a trained run in pictures, and its automaton beside that of its language."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _subject(order: RunOrder) -> LoadedNetwork:
 
 
 def _target(question: NetworkQuestion) -> Moore | None:
-    """What should be answered, None if it has too many configurations to be drawn."""
+    """The automaton of correct answers, None if it has too many configurations to be drawn."""
     target = question.target
     seen: set[Hashable] = set()
 

@@ -51,7 +51,7 @@ def list_all(order: RunsOrder) -> dict[str, Any]:
 
 
 def _task(spec: Mapping[str, Any]) -> str | None:
-    """What was trained, with its language: runs on another language are not drawn together."""
+    """The task with its language: runs on different languages are not drawn together."""
     task = spec.get("task")
     if not isinstance(task, dict) or not isinstance(task.get("name"), str):
         return None
@@ -92,7 +92,7 @@ def _root(given: str) -> Path:
 
 
 def _analysis(path: Path) -> Any:
-    """What the analysis wrote; None if there is none or it cannot be read."""
+    """The stored analysis; None if there is none or it cannot be read."""
     try:
         if path.stat().st_size > _MAX_ANALYSIS_BYTES:
             return None

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.transitions import Transition
+from nerode.models.weight_writer import WeightWriter
 from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
 
 State = dict[str, Tensor]
@@ -264,6 +265,8 @@ class LayerKind:
         reference: where it was published.
         surroundings: norm, residual and feed-forward part around the layer, as published.
         variants: other names of the zoo, with the settings that each fixes.
+        writer: writes compiled weights into the layer; None where nothing does.
+        written: the variants that take compiled weights, too.
     """
 
     name: str
@@ -274,3 +277,5 @@ class LayerKind:
     reference: Reference
     surroundings: Surroundings = field(default_factory=Surroundings)
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    writer: type[WeightWriter] | None = None
+    written: tuple[str, ...] = ()

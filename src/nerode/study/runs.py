@@ -228,7 +228,7 @@ def _numbered(labels: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What the seeds of a model found somewhere."""
+    """Median and range over the seeds of a model."""
 
     median: float
     low: float

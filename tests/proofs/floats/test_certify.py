@@ -10,7 +10,7 @@ from nerode.core import Budget, InputError, NotCompilable, UnknownName
 from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models.compiled import load_model
-from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.carrying import carry
 from nerode.proofs.certificate import (
     STEP_BY_STEP,
     UP_TO_LENGTH,

@@ -1,4 +1,4 @@
-"""How reproduced tables look: in a terminal, and as Markdown.
+"""Reproduced tables for a terminal and as Markdown.
 
 All functions take the JSON of `records.TableResult`, as they are kept in `experiments/reproduce`.
 """

@@ -22,7 +22,7 @@ from nerode.verdict import Sense
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
-    """What is shown of one task.
+    """The report on one task.
 
     Attributes:
         task: the runs.
