@@ -1,4 +1,4 @@
-"""Clusters: a real Ray, in a process of its own, and submitit with its own processes in the place of Slurm."""
+"""Clusters: a real Ray, in a process of its own, and submitit with processes of its own for Slurm."""
 
 from __future__ import annotations
 
