@@ -12,8 +12,8 @@ class StreamHorizon:
     Attributes:
         stream: "opposite", "same" or "random".
         bit: the written one.
-        fails_at: the least number of ignored bits after which the bit is read incorrectly, in the worst stream
-            of this kind; above 1,000, the first checkpoint at which it is. None if it was always read
+        fails_at: the least number of ignored bits after which the bit is read incorrectly, in the worst
+            stream of this kind; above 1,000, the first checkpoint at which it is. None if it was always read
             correctly.
         tested: the largest number of ignored bits.
         predicted: `fails_at` by the gates alone; None if nothing was predicted, or that it never fails.
@@ -85,8 +85,8 @@ class Forgetting:
         streams: by kind of stream and bit.
         fixed_points: by written and ignored bit.
         latch: whether every constant stream is read correctly at every length, which the fixed points prove
-            for the floats of this machine and the four streams read side by side (sums in other batches may be
-            rounded otherwise); None if some state was not seen to come back to itself.
+            for the floats of this machine and the four streams read side by side (sums in other batches may
+            be rounded otherwise); None if some state was not seen to come back to itself.
         prediction: how the gates let the state fade, by written and ignored bit; empty where no prediction
             is made.
         unpredicted: why there is no prediction; empty if there is one.
