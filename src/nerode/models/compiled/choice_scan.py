@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from nerode.models.kernels.dense_scan import dense_scan
+from nerode.models.kernels.scan import dense_scan
 
 WIDEST = 256
 """Above this width a matrix for each position costs more than it saves."""
