@@ -42,7 +42,7 @@ def published_values(task: TaskGroup, papers: Iterable[Paper] | None = None) -> 
     known = list(PAPERS.values()) if papers is None else list(papers)
     found = []
     for model in task.models:
-        names = {row.name for row in architectures_of(model)}
+        names = {row.name for row in architectures_of(model.runs[0].record)}
         for paper, table, line in _lines(known):
             if line.architecture in names and len(names) == 1 and _same_task(task, line):
                 found += [_value(model, paper, table, cell) for cell in line.cells if _is_shown(cell)]
