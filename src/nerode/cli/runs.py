@@ -10,7 +10,7 @@ import click
 from nerode.core import InputError, write_atomically
 from nerode.records import (
     Measure,
-    Outline,
+    RunOutline,
     RunStore,
     list_runs,
     prune as prune_store,
@@ -154,7 +154,7 @@ def _keys(files: tuple[Path, ...]) -> set[str]:
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 
 
-def _choose(found: list[Outline], beginning: str) -> Outline:
+def _choose(found: list[RunOutline], beginning: str) -> RunOutline:
     matching = [run for run in found if not run.damage and run.key.startswith(beginning)]
     if len(matching) != 1:
         near = ", ".join(run.name for run in matching[:5])
