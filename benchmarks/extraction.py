@@ -18,8 +18,9 @@ from nerode.analysis import Subject, load_subject
 from nerode.analysis.extraction import Extraction, Probe, extract
 from nerode.core import NotCompilable, write_atomically
 from nerode.models.compiled import load_model
-from nerode.training import folder_name, make_specs
-from nerode.training.run_folder import run_in
+from nerode.records import run_name
+from nerode.training import make_specs, run_key
+from nerode.training.runs import run_in
 
 FOLDER = Path("experiments/extraction")
 LANGUAGES = tuple(f"tomita-{i}" for i in range(1, 8))
@@ -83,7 +84,7 @@ def trained_rows(name: str) -> list[dict[str, Any]]:
     rows = []
     for spec in make_specs(f"predict-{name}", TRAINED, seeds=SEEDS, tables=TABLES):
         run = run_in(FOLDER / "runs", spec)
-        subject = load_subject(FOLDER / "runs" / folder_name(spec.key))
+        subject = load_subject(FOLDER / "runs" / run_name(run_key(spec)))
         accuracies = [score.sequence for score in run.evaluations]
         for method, black_box in METHODS:
             found = extract(subject, method=method, black_box=black_box, held_out=HELD_OUT)

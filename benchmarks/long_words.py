@@ -30,9 +30,9 @@ from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY
-from nerode.models import Model, State
+from nerode.models import Model, State, all_members
 from nerode.models.compiled import CompiledModel, load_architecture, load_model
-from nerode.models.compiled.carriers.carry import CELLS, STREAMS, TIME_INVARIANT
+from nerode.models.compiled.carrying import writer_of
 from nerode.network import Interpreter, Network
 from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
 from nerode.proofs.floats import examine
@@ -180,7 +180,7 @@ def survey(name: str, only: tuple[str, ...] = ()) -> Iterator[Row]:
         module = _module_row(name, target, network, status, begun)
         yield module
         for real in named:
-            if real in STREAMS or real in CELLS or real in TIME_INVARIANT:
+            if real in all_members() and writer_of(real) is not None:
                 yield _real_row(name, real, facts, module.words)
 
 

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from nerode.models.compiled import load_architecture as load_architecture, load_model as load_model
     from nerode.network import Interpreter as Interpreter
     from nerode.proofs.certification import certify as certify
-    from nerode.training import TrainSpec as TrainSpec, read_run as read_run, train as train
+    from nerode.records import TrainSpec as TrainSpec, read_run as read_run
+    from nerode.training import train as train
     from nerode.verdict import decide as decide
 
     language = resolve_language
@@ -66,7 +67,8 @@ _DOORS = {
     ),
     "nerode.models.compiled": ("load_architecture", "load_model"),
     "nerode.network": ("Interpreter",),
-    "nerode.training": ("TrainSpec", "read_run", "train"),
+    "nerode.records": ("TrainSpec", "read_run"),
+    "nerode.training": ("train",),
     "nerode.verdict": ("decide",),
 }
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}

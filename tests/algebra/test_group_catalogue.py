@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from nerode.algebra.element_table import ElementTable
 from nerode.algebra.group_catalogue import _NAMED, is_isomorphic
 from nerode.algebra.group_structure import describe_group
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import ElementTable, PermutationGroup
 from tests.algebra import named_groups as build
 
 

@@ -10,9 +10,8 @@ from collections import Counter
 import pytest
 import sympy.combinatorics as sc
 
-from nerode.algebra.element_table import prime_factors
 from nerode.algebra.group_structure import describe_group
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import PermutationGroup, prime_factors
 from nerode.algebra.permutations import permutation_order, power
 from tests.algebra import named_groups as build
 

@@ -11,10 +11,9 @@ import pytest
 
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.counters import find_counter, is_counter
-from nerode.algebra.families import family_profile
 from nerode.algebra.green_relations import green
 from nerode.algebra.monoid import transition_monoid
-from nerode.algebra.profiling import profile, profile_automaton
+from nerode.algebra.profiling import family_profile, profile, profile_automaton
 from nerode.core import Budget
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.brackets import dyck

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nerode.algebra.simple_groups import _names, prime_powers, simple_group_name
+from nerode.algebra.composition_factors import _names, prime_powers, simple_group_name
 
 
 def test_names_of_simple_groups_by_order() -> None:

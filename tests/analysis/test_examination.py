@@ -10,9 +10,10 @@ from nerode.analysis.examination import Options, analyse
 from nerode.analysis.subject import load_subject
 from nerode.core import InputError
 from nerode.proofs import write_folder
+from nerode.records import run_name
 from nerode.tasks import Batch
-from nerode.training import folder_name
-from nerode.training.run_folder import run_in
+from nerode.training import run_key
+from nerode.training.runs import run_in
 from tests.analysis.networks import model_of, subject_of
 from tests.training.tiny import Signs, tiny
 
@@ -22,7 +23,7 @@ def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
     spec = tiny(run={"steps": 5})
     run_in(out, spec)
-    return out / folder_name(spec.key)
+    return out / run_name(run_key(spec))
 
 
 def test_a_run_is_looked_at_from_all_sides(run):

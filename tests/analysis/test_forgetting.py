@@ -9,9 +9,10 @@ from nerode.analysis.fading import predict_fading
 from nerode.analysis.forgetting import fixed_points, forgetting, written_states
 from nerode.analysis.subject import load_subject
 from nerode.core import Budget, InputError
+from nerode.records import run_name
 from nerode.tasks import IGNORE, READ, WRITE, ZERO
-from nerode.training import folder_name, make_specs
-from nerode.training.run_folder import run_in
+from nerode.training import make_specs, run_key
+from nerode.training.runs import run_in
 from tests.analysis.networks import flip_flop_task, leaky_flip_flop, model_of, subject_of
 
 STATES = {"0.h": torch.tensor([[-1.0], [1.0]])}
@@ -130,7 +131,7 @@ def test_the_horizon_of_a_trained_mamba_is_predicted_to_the_bit(tmp_path):
     (spec,) = make_specs("flip-flop", ["mamba"], seeds=[0])
     record = run_in(tmp_path, spec)
     assert record.history[-1].validation.accuracy("sequence") == 1
-    found = forgetting(load_subject(tmp_path / folder_name(spec.key)), longest=2_000)
+    found = forgetting(load_subject(tmp_path / run_name(run_key(spec))), longest=2_000)
     lost = {(s.stream, s.bit): s for s in found.streams}
     assert found.latch is False
     assert any(s.fails_at is not None for s in found.streams)
@@ -145,6 +146,6 @@ def test_the_horizon_of_a_trained_mamba_is_predicted_to_the_bit(tmp_path):
 def test_a_trained_lstm_is_a_latch(tmp_path):
     (spec,) = make_specs("flip-flop", ["lstm"], seeds=[0])
     run_in(tmp_path, spec)
-    found = forgetting(load_subject(tmp_path / folder_name(spec.key)), longest=2_000)
+    found = forgetting(load_subject(tmp_path / run_name(run_key(spec))), longest=2_000)
     assert found.latch is True
     assert "nonlinearly" in found.unpredicted

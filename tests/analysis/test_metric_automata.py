@@ -20,7 +20,8 @@ from nerode.analysis.robustness import linear_bound, promised_radius
 from nerode.analysis.subject import Subject
 from nerode.core import InputError
 from nerode.models.architectures import Orthogonal
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.training import make_specs, train
 from tests.analysis.polish.planted import planted, turns
 
@@ -83,7 +84,7 @@ def test_the_bound_of_a_robust_linear_recurrence() -> None:
 
 
 def test_states_with_windows_are_stepped_as_the_model_steps_them() -> None:
-    task = TaskConfig(name="flip-flop").build()
+    task = build_task(TaskConfig(name="flip-flop"))
     model = nr.build_model(nr.model_config("mamba", letters=5, outputs=2, width=8), seed=0).eval()
     machine = Machine(model, question_of(task))
     word = [0, 4, 2, 3, 2, 3, 1, 4]
@@ -104,7 +105,7 @@ def test_a_mamba_loses_its_bit_where_its_gates_say() -> None:
         tables={"run": {"steps": 200, "test_lengths": [64], "test_sequences": 8}},
     )
     _, model = train(spec)
-    found = metric(Subject(name="mamba", model=model.eval(), task=spec.task.build()), settings=FEW)
+    found = metric(Subject(name="mamba", model=model.eval(), task=build_task(spec.task)), settings=FEW)
     lost = [row for row in found.bits if row.measured is not None]
     assert lost
     for row in lost:

@@ -12,8 +12,9 @@ from nerode.analysis.network_folders import find_folders, read_folder
 from nerode.core import Budget, InputError
 from nerode.languages import Language
 from nerode.proofs import Certificate, write_folder
-from nerode.training import TrainSpec, folder_name
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_in
 
 TOMITA_4, TOMITA_5 = nr.language("tomita-4"), nr.language("tomita-5")
 
@@ -42,7 +43,7 @@ def run_of(folder: Path, rate: float) -> Path:
         }
     )
     run_in(folder, spec)
-    return folder / folder_name(spec.key)
+    return folder / run_name(run_key(spec))
 
 
 def test_a_network_is_about_what_its_file_defines(tmp_path: Path) -> None:

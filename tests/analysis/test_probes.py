@@ -7,7 +7,8 @@ import torch
 
 from nerode.analysis.probes import draw_probe, plain, read_word, symbols_of, usual_length
 from nerode.core import InputError
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from tests.analysis.networks import flip_flop_task, model_of, subject_of
 
 
@@ -23,9 +24,9 @@ def test_words_of_a_task_have_the_longest_length_of_training():
 
 
 def test_lengths_that_are_not_trained_on_are_passed_over():
-    assert usual_length(TaskConfig(name="ngram-text").build()) == 20
-    assert usual_length(TaskConfig(name="flip-flop", settings={"longest": 63}).build()) == 62
-    assert usual_length(TaskConfig(name="flip-flop-512").build()) == 512
+    assert usual_length(build_task(TaskConfig(name="ngram-text"))) == 20
+    assert usual_length(build_task(TaskConfig(name="flip-flop", settings={"longest": 63}))) == 62
+    assert usual_length(build_task(TaskConfig(name="flip-flop-512"))) == 512
 
 
 def test_without_a_task_letters_are_random_and_numbered():

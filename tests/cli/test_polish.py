@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nerode.training import TrainSpec, folder_name
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_in
 from tests.cli.runner import run
 
 
@@ -34,7 +35,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     out = tmp_path_factory.mktemp("runs")
     run_in(out, spec)
-    return out / folder_name(spec.key)
+    return out / run_name(run_key(spec))
 
 
 def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from nerode.compiler.construction import CONSTRUCTIONS, Options, Request
-from nerode.compiler.constructions import TABLE
+from nerode.compiler.construction import Options, Request
+from nerode.compiler.constructions.table import CONSTRUCTIONS
 from nerode.core import Exact, exact_sum
 from nerode.languages import Language, Legal, Word
 from nerode.languages.bestiary import find_language
@@ -18,8 +18,6 @@ from nerode.network import Network, PointDecoder
 from nerode.network.interpreter import Interpreter
 from nerode.network.json_form import network_from_json, network_text, network_to_json
 from nerode.verdict import Facts, Task, collect_facts, find_architecture
-
-assert TABLE is CONSTRUCTIONS
 
 
 @functools.cache
@@ -49,7 +47,7 @@ def build(
     request = request_for(language, target, options)
     assert row.architecture(request.target.properties) is True
     assert row.language(request.facts) is True
-    return row.build(request)
+    return row.compile(request)
 
 
 def first_disagreement(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 
 from nerode.algebra import Profile, find_counter
-from nerode.compiler.construction import CONSTRUCTIONS, Options, Request
-from nerode.compiler.constructions import TABLE
+from nerode.compiler.construction import Options, Request
+from nerode.compiler.constructions.table import CONSTRUCTIONS
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.network import Network
 from nerode.verdict import Facts, Task, collect_facts, find_architecture
-
-assert TABLE is CONSTRUCTIONS
 
 SEPARATE = frozenset({"ngram-seed"})
 """Languages that have their own construction and are slow to step through with 79 letters."""
@@ -36,7 +34,7 @@ def build_named(construction: str, name: str, target: str, *, exclusive_scan: bo
     request = request_named(name, target, exclusive_scan=exclusive_scan)
     assert row.architecture(request.target.properties) is True
     assert row.language(request.facts) is True
-    return row.build(request)
+    return row.compile(request)
 
 
 def star_free_request(language: Language, target: str, *, exclusive_scan: bool = True) -> Request:

@@ -1,8 +1,8 @@
 import pytest
 
 from nerode.algebra.cascades import decompose, decompose_solvable
-from nerode.compiler.assembly import Assembly
 from nerode.compiler.cascade_layers import CascadeLayers
+from nerode.compiler.network_builder import Assembly
 from nerode.core import InputError
 from tests.compiler.agreement import named, request_for
 

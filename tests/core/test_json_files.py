@@ -58,9 +58,11 @@ def fault_line(text: str) -> int | None:
         ("[1e308,\n1e309]", 2, "1e309 is no number of JSON"),
         ("[" + "9" * 400 + ".5]", 1, "99 is no number of JSON"),
         ("[" + "9" * 400 + ",\n-" + "9" * 5000 + "]", 2, "at most 4,300 digits"),
+        ("[1,\n" + "9" * 5000 + "x]", 2, "at most 4,300 digits"),
+        ("[1,\n" + "9" * 5000 + ".x]", 2, "at most 4,300 digits"),
+        ("[NaNs]", 1, "NaNs is no number of JSON"),
         ('["\\ud83d\\ude00",\n"\\ud83d"]', 2, "half a character"),
         ('{"\\udc00": 1}', 1, "half a character"),
-        ('["\udcff"]', 1, "half a character"),
         ("[" * 200_000, 1, "nested too deeply"),
         ('[\n{"a":' * MAX_DEPTH + "1" + "}]" * MAX_DEPTH, 1 + MAX_DEPTH // 2, "at most 200 levels"),
     ],
@@ -73,6 +75,11 @@ def test_each_refusal_names_its_line(text: str, line: int, message: str) -> None
     assert len(str(caught.value)) < 200
 
 
+def test_half_a_character_is_refused_unescaped_too() -> None:
+    with pytest.raises(FormatError, match="half a character"):
+        parse_json('["\udcff"]', path="x.json")
+
+
 def test_the_deepest_nesting_that_is_read() -> None:
     assert parse_json("[" * MAX_DEPTH + "]" * MAX_DEPTH, path="x.json")
     with pytest.raises(FormatError, match="nested too deeply"):
@@ -82,7 +89,7 @@ def test_the_deepest_nesting_that_is_read() -> None:
 
 
 def test_a_whole_number_may_be_held_to_fewer_digits() -> None:
-    assert parse_json("[123, -45]", path="x.json", max_digits=3) == [123, -45]
+    assert parse_json("[123, -456, 1234.5]", path="x.json", max_digits=3) == [123, -456, 1234.5]
     with pytest.raises(FormatError, match="at most 3 digits") as caught:
         parse_json('["12345",\n-1234]', path="x.json", max_digits=3)
     assert caught.value.line == 2

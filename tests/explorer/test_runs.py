@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from nerode.explorer.jobs import run_job
-from nerode.sweeps.lock import locked
-from nerode.training import TrainSpec
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, locked
+from nerode.training.runs import run_in
 from tests.explorer.conftest import write_runs
 
 

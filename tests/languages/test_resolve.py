@@ -17,7 +17,7 @@ from nerode.languages.equivalence import is_equivalent
 from nerode.languages.formats import FORMATS, write_automaton
 from nerode.languages.language import Language
 from nerode.languages.minimisation import minimise
-from nerode.languages.ngrams.json_form import write_model
+from nerode.languages.ngrams.files import write_model
 from nerode.languages.ngrams.seed import seed_ngram_language
 from nerode.languages.resolve import resolve_language
 

@@ -9,12 +9,6 @@ from fractions import Fraction
 import pytest
 
 from nerode.compiler import compile_language
-from nerode.compiler.constructions.robust_cells import (
-    RobustCell,
-    elman_flip_flop,
-    slstm_flip_flop,
-    slstm_repeat,
-)
 from nerode.kernel import (
     EXACT,
     PREDICT,
@@ -32,6 +26,12 @@ from nerode.network import network_hash, network_to_json
 from nerode.proofs import check
 from nerode.proofs.boxes import BOXES as METHOD, certify_boxes
 from nerode.proofs.certification import certify
+from tests.compiler.robust_cells import (
+    RobustCell,
+    elman_flip_flop,
+    slstm_flip_flop,
+    slstm_repeat,
+)
 
 
 def verdict(network, language, certificate):

@@ -9,7 +9,6 @@ from fractions import Fraction
 import pytest
 
 from nerode.compiler import compile_language
-from nerode.compiler.constructions.robust_cells import elman_flip_flop
 from nerode.core import Budget, InputError
 from nerode.kernel import (
     EXACT,
@@ -29,6 +28,7 @@ from nerode.network import PointDecoder, network_hash, network_to_json
 from nerode.proofs import Unproved, check
 from nerode.proofs.box_steps import BoxStepper
 from nerode.proofs.boxes import STATE_BOXES, certify_state_boxes, explore_nodes
+from tests.compiler.robust_cells import elman_flip_flop
 
 CELL = elman_flip_flop()
 

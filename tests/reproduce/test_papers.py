@@ -7,9 +7,11 @@ import pytest
 from nerode.core import UnknownName
 from nerode.languages import resolve_language
 from nerode.models.configurations import all_configurations
+from nerode.records import TrainSpec
 from nerode.reproduce.memory_tracking import MARKS
 from nerode.reproduce.papers import PAPERS, find_tables
-from nerode.training import TrainSpec
+from nerode.tasks import build_task
+from nerode.training import spec_model_config
 from nerode.verdict import find_architecture
 
 ALL = [(p, t) for p in PAPERS.values() for t in p.tables]
@@ -110,7 +112,7 @@ def test_specs_build(line):
     for tables in (line.cpu, line.paper):
         if tables is not None:
             spec = TrainSpec.from_mapping(dict(tables))
-            assert spec.model.config(spec.task.build()).layers
+            assert spec_model_config(spec.model, build_task(spec.task)).layers
 
 
 def test_every_spec_is_read_and_every_configuration_exists():

@@ -10,15 +10,14 @@ import pytest
 
 from nerode.core import BudgetExceeded, FormatError
 from nerode.proofs import Unproved
-from nerode.reproduce.committed import read_results, result_path, write_result
-from nerode.reproduce.compiled import measure_compiled
-from nerode.reproduce.polished import polished_lines
-from nerode.reproduce.readings import lengths_to_test, read_value
+from nerode.records import RunStore, TaskConfig, read_tables, write_table
+from nerode.reproduce.measuring.compiled import measure_compiled
+from nerode.reproduce.measuring.polished import polished_lines
+from nerode.reproduce.measuring.readings import lengths_to_test, read_value
+from nerode.reproduce.measuring.run import compared, run_table, specs_of
 from nerode.reproduce.records import AxisValue, Cell, Finding, Lengths, Noise
-from nerode.reproduce.run import compared, run_table, specs_of
-from nerode.sweeps import RunStore
-from nerode.tasks import TaskConfig
-from nerode.training import train
+from nerode.tasks import build_task
+from nerode.training import run_key, train
 from tests.reproduce.tiny import RUN, compiled, paper, table, trained
 
 BROKEN = {**trained().cpu, "model": {"module": "tests.reproduce.no_such_file:build"}}
@@ -34,7 +33,7 @@ def done(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
     seen = []
     lines = (trained(), compiled(), trained(cpu=BROKEN), trained(cpu=DIVERGING))
-    return out, run_table(paper(), table(*lines), out=out, seeds=2, watch=seen.append), seen
+    return out, run_table(paper(), table(*lines), out=out, seeds=2, on_line=seen.append), seen
 
 
 def test_every_seed_is_in_the_cells(done):
@@ -54,13 +53,13 @@ def test_values_are_those_of_the_runs(done):
     for seed, spec in enumerate(specs_of(trained(), range(2))):
         record, _ = train(spec)
         assert result.lines[0].cells[1].values[seed] == record.at(16).sequence
-        assert RunStore(out).is_done(spec.key)
+        assert RunStore(out).is_done(run_key(spec))
 
 
 def test_nothing_is_run_twice_and_what_is_missing_can_be_left(done):
     out, first, _ = done
     seen = []
-    again = run_table(paper(), table(), out=out, seeds=3, jobs=0, watch=seen.append)
+    again = run_table(paper(), table(), out=out, seeds=3, jobs=0, on_line=seen.append)
     assert seen == []
     assert again.lines[0].cells == first.lines[0].cells
     nothing = run_table(paper(), table(), out=out / "empty", jobs=0)
@@ -114,14 +113,14 @@ def test_a_compiler_out_of_time_is_a_result(monkeypatch):
     def out_of_time(*_):
         raise BudgetExceeded("seconds", 60.0)
 
-    monkeypatch.setattr("nerode.reproduce.compiled.compile_language", out_of_time)
+    monkeypatch.setattr("nerode.study.networks.compile_language", out_of_time)
     measured = measure_compiled(compiled())
     assert measured.values == ((),)
     assert "budget of 60.0 seconds is used up" in " ".join(measured.problems)
 
 
 def test_what_was_not_proved_is_said(monkeypatch):
-    monkeypatch.setattr("nerode.reproduce.compiled.certify", lambda *_, **__: Unproved(reason="too hard"))
+    monkeypatch.setattr("nerode.study.networks.certify", lambda *_, **__: Unproved(reason="too hard"))
     measured = measure_compiled(compiled())
     assert measured.values == ((1.0,),)
     assert measured.claims == ()
@@ -159,22 +158,23 @@ def test_divergence_counts_as_nothing(done):
 
 
 def test_results_are_kept_and_read_back(done, tmp_path):
-    path = write_result(tmp_path, done[1])
-    assert path == result_path(tmp_path, "tiny", "table-1")
-    assert read_results(tmp_path) == [json.loads(json.dumps(done[1].to_json()))]
+    path = write_table(tmp_path, done[1])
+    assert path == tmp_path / "tiny" / "table-1.json"
+    assert read_tables(tmp_path) == [done[1]]
+    assert json.loads(path.read_text()) == json.loads(json.dumps(done[1].to_json()))
     path.write_text('{"format": "other"}')
     with pytest.raises(FormatError, match="no reproduced table"):
-        read_results(tmp_path)
+        read_tables(tmp_path)
     path.write_text('{"format": "nerode-reproduction", "version": 99}')
     with pytest.raises(FormatError, match="version 99"):
-        read_results(tmp_path)
+        read_tables(tmp_path)
     path.write_text("{")
-    with pytest.raises(FormatError, match="cannot be read"):
-        read_results(tmp_path)
+    with pytest.raises(FormatError, match="not JSON"):
+        read_tables(tmp_path)
 
 
 def test_lengths_without_words_are_replaced_by_shorter_ones():
-    task = TaskConfig(name="predict-aaaa-star").build()
+    task = build_task(TaskConfig(name="predict-aaaa-star"))
     found = lengths_to_test(task, [Lengths(low=51, high=101), AxisValue(axis="x", value=1)])
     assert found
     assert all(n % 4 == 0 and 51 <= n <= 101 for n in found)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
+from nerode.records import TrainSpec
 from nerode.reproduce.papers import PAPERS
 from nerode.reproduce.sweep_files import sweep_text, toml_value
 from nerode.sweeps.sweep_file import parse_sweep
-from nerode.training import TrainSpec
 from tests.reproduce.tiny import compiled, paper, table, trained
 
 TABLES = [(p, t) for p in PAPERS.values() for t in p.tables if any(line.paper for line in t.lines)]

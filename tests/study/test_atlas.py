@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from nerode.core import to_mapping
 from nerode.report import atlas_page, entry_from_json
 from nerode.study import StudyCache, atlas, for_all_languages, study_named
 from tests.report.pages.test_atlas import hostile_row, parity_row
@@ -17,7 +17,7 @@ def test_what_was_kept_makes_the_same_page(tmp_path: Path) -> None:
     entries = [parity_row("first"), hostile_row()]
     cache = StudyCache(tmp_path, SETTINGS)
     for name, entry in zip("ab", entries, strict=True):
-        cache.write(name, asdict(entry))
+        cache.write(name, to_mapping(entry))
     again = [entry_from_json(StudyCache(tmp_path, SETTINGS).read(name)) for name in "ab"]
     assert again == entries
     assert atlas_page([entry for entry in again if entry]) == atlas_page([parity_row("first"), hostile_row()])
@@ -27,7 +27,7 @@ def test_other_settings_other_code_or_a_damaged_file_are_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = StudyCache(tmp_path, SETTINGS)
-    cache.write("parity", asdict(parity_row()))
+    cache.write("parity", to_mapping(parity_row()))
     assert cache.read("parity") is not None
     assert cache.read("odd-parity") is None
     assert StudyCache(tmp_path, {"sense": "robust"}).read("parity") is None
@@ -45,7 +45,7 @@ def test_other_settings_other_code_or_a_damaged_file_are_computed_again(
 
 def test_nothing_is_kept_without_a_folder() -> None:
     cache = StudyCache(None, SETTINGS)
-    cache.write("parity", asdict(parity_row()))
+    cache.write("parity", to_mapping(parity_row()))
     assert cache.read("parity") is None
 
 

@@ -42,7 +42,7 @@ def break_file(folder: Path, change: Any) -> None:
         (lambda d: d.update(format="other"), "not the record of a training run"),
         (lambda d: d.pop("evaluations"), "has no evaluations"),
         (lambda d: d["evaluations"].append(d["evaluations"][0]), "there twice"),
-        (lambda d: d["evaluations"][0].update(token=float("nan")), "not finite"),
+        (lambda d: d["evaluations"][0].update(token=float("nan")), "no number of JSON"),
         (lambda d: d["evaluations"][0].pop("sequence"), "KeyError"),
         (lambda d: d.update(measure="beauty"), "task, title or measure"),
         (lambda d: d.update(title=["a"]), "task, title or measure"),

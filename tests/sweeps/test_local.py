@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,22 +9,19 @@ from pathlib import Path
 import pytest
 
 from nerode.core import InputError
-from nerode.sweeps.driver import run_sweep
-from nerode.sweeps.index import list_runs
-from nerode.sweeps.local import LocalExecutor
-from nerode.sweeps.lock import locked
-from nerode.sweeps.store import RunStore
+from nerode.records import RunStore, list_runs, locked
+from nerode.sweeps.driver import LocalExecutor, run_sweep
 from tests.sweeps.toy import NAME, assert_right, contents, job
 
 
-def sweep(root, jobs, *, processes=2, retries=1, watch=None):
+def sweep(root, jobs, *, processes=2, retries=1, on_outcome=None):
     executor = LocalExecutor(processes=processes, retries=retries)
-    return run_sweep(jobs, root=root, runner=NAME, executor=executor, watch=watch)
+    return run_sweep(jobs, root=root, runner=NAME, executor=executor, on_outcome=on_outcome)
 
 
 def test_a_sweep_runs_what_is_missing(tmp_path):
     jobs, seen = [job(seed) for seed in range(6)], []
-    report = sweep(tmp_path / "runs", jobs[:4], watch=seen.append)
+    report = sweep(tmp_path / "runs", jobs[:4], on_outcome=seen.append)
     assert [o.status for o in report.outcomes] == ["done"] * 4
     assert seen == list(report.outcomes)
     before = contents(tmp_path / "runs")
@@ -117,17 +113,6 @@ def test_workers_die_with_the_driver(tmp_path):
     while any(_runs(int(pid)) for pid in children):
         assert time.monotonic() < deadline, "a worker outlived its driver"
         time.sleep(0.02)
-
-
-def test_workers_die_without_the_help_of_the_kernel(tmp_path):
-    """The end of the input is enough."""
-    arguments = [sys.executable, "-m", "nerode.sweeps.worker", str(tmp_path), NAME, str(os.getpid())]
-    assert subprocess.run(arguments, stdin=subprocess.DEVNULL, check=False, timeout=60).returncode == 0
-
-
-def test_a_worker_of_another_parent_does_not_begin(tmp_path):
-    arguments = [sys.executable, "-m", "nerode.sweeps.worker", str(tmp_path), NAME, "1"]
-    assert subprocess.run(arguments, stdin=subprocess.DEVNULL, check=False).returncode == 1
 
 
 def _runs(pid: int) -> bool:

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from nerode.core import InputError
+from nerode.records import RunStore
+from nerode.sweeps.clusters import SlurmExecutor
 from nerode.sweeps.driver import run_sweep
-from nerode.sweeps.slurm import SlurmExecutor
-from nerode.sweeps.store import RunStore
 from tests.sweeps.toy import NAME, assert_right, job
 
 
@@ -29,10 +29,10 @@ def test_a_sweep_by_submitit(tmp_path):
 @pytest.mark.skipif(shutil.which("srun") is not None, reason="there is a Slurm here")
 def test_without_slurm_the_error_says_so(tmp_path):
     with pytest.raises(InputError, match="cannot submit to slurm"):
-        SlurmExecutor().run([job(1)], store=tmp_path, runner=NAME, watch=lambda outcome: None)
+        SlurmExecutor().run([job(1)], store=tmp_path, runner=NAME, on_outcome=lambda outcome: None)
 
 
 def test_without_submitit_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "submitit", None)
     with pytest.raises(InputError, match=r"pip install 'nerode\[slurm\]'"):
-        SlurmExecutor().run([job(1)], store=tmp_path, runner=NAME, watch=lambda outcome: None)
+        SlurmExecutor().run([job(1)], store=tmp_path, runner=NAME, on_outcome=lambda outcome: None)

@@ -8,8 +8,9 @@ import io
 import pytest
 
 from nerode.core import InputError, stream
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.export import ExportSpec, cached_export, export_sequences
-from nerode.tasks.table import TaskConfig
 
 
 def spec(name="predict-tomita-3", settings=None, **changes):
@@ -20,7 +21,7 @@ def spec(name="predict-tomita-3", settings=None, **changes):
 def test_a_table_of_a_language():
     rows = list(csv.DictReader(io.StringIO(export_sequences(spec(split="test")))))
     assert [int(row["length"]) for row in rows] == [6] * 4 + [9] * 4
-    task = TaskConfig(name="predict-tomita-3").build()
+    task = build_task(TaskConfig(name="predict-tomita-3"))
     batch = task.draw("test", 9, 4, stream(0, "export", "test", 9))
     for row, word, targets in zip(rows[4:], batch.inputs.tolist(), batch.targets.tolist(), strict=True):
         assert row["split"] == "test"

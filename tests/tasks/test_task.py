@@ -8,12 +8,13 @@ import torch
 
 from nerode.core import InputError, UnknownName
 from nerode.languages import resolve_language
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task, complete_task
 from nerode.tasks.task import SPLITS, Batch, content_hashes, walk
 
 
 def parity(**settings):
-    return TaskConfig(name="parity", settings=settings).build()
+    return build_task(TaskConfig(name="parity", settings=settings))
 
 
 def test_splits_are_disjoint_and_have_their_shares():
@@ -89,12 +90,12 @@ def test_bits_are_answered_by_their_signs():
 
 def test_unknown_names_and_settings():
     with pytest.raises(UnknownName, match="did you mean parity"):
-        TaskConfig(name="parrity").build()
+        build_task(TaskConfig(name="parrity"))
     with pytest.raises(UnknownName, match="did you mean longest"):
         parity(longst=3)
     with pytest.raises(InputError, match="not a range"):
         parity(shortest=5, longest=4)
-    assert TaskConfig(name="parity-last").complete().settings["labels"] == "last"
+    assert complete_task(TaskConfig(name="parity-last")).settings["labels"] == "last"
 
 
 def test_states_are_those_of_the_automaton():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from nerode.records import TrainSpec
 from nerode.tasks import Batch, Task
 from nerode.tasks.task import Axis, Memory
-from nerode.training.spec import TrainSpec
-from nerode.training.spec_sources import merge
+from nerode.training.specs import merge
 
 TINY = {
     "task": {"name": "parity", "settings": {"shortest": 4, "longest": 10}},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.compiler.representations.choice import fewest_reflections
+from nerode.compiler.group_representations import fewest_reflections
 from nerode.languages import resolve_language
 from nerode.verdict.decision import decide
 from nerode.verdict.group_sizes import reflection_room

@@ -2,9 +2,7 @@
 
 from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter
-from nerode.algebra.eggboxes import EggBox, EggBoxCell, eggbox
-from nerode.algebra.green_relations import Green, green
-from nerode.algebra.j_order import j_levels
+from nerode.algebra.green_relations import EggBox, EggBoxCell, Green, eggbox, green, j_levels
 from nerode.algebra.monoid import transition_monoid
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import cycles

@@ -1,22 +1,27 @@
-"""The composition factors of a permutation group, by name."""
+"""The composition factors of a permutation group, by name.
+
+The group is cut along orbits, blocks and normal subgroups (the smaller actions at the end of the file); what
+is simple is named by its order.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from nerode.algebra.element_table import MOST_ELEMENTS, element_table, prime_factors
-from nerode.algebra.group_actions import (
-    action_on_blocks,
-    find_blocks,
-    kernel_on_blocks,
-    pointwise_stabiliser,
-    quotient_group,
+import numpy as np
+
+from nerode.algebra.permutation_groups import (
+    MOST_ELEMENTS,
+    ElementTable,
+    PermutationGroup,
+    element_table,
+    prime_factors,
 )
-from nerode.algebra.permutation_groups import PermutationGroup
-from nerode.algebra.permutations import Permutation, permutation_order, power, random_elements
-from nerode.algebra.simple_groups import TWO_SIMPLE_GROUPS, simple_group_name
+from nerode.algebra.permutations import Permutation, compose, permutation_order, power, random_elements
 
 UNRESOLVED = "perfect group of order "
 """How a factor begins that was not taken apart; it may or may not be simple."""
@@ -133,3 +138,191 @@ def _has_order_15(group: PermutationGroup) -> bool:
     """Whether an element of order 15 turns up; A8 has them, PSL(3,4) has none."""
     sample = itertools.islice(random_elements(group.generators, group.degree), 8 * _TRIALS)
     return any(math.gcd(permutation_order(g), 15) == 15 for g in sample)
+
+
+_SPORADIC_AND_OTHER = {
+    5_616: "PSL(3,3)",
+    6_048: "PSU(3,3)",
+    7_920: "M11",
+    25_920: "PSp(4,3)",
+    29_120: "Sz(8)",
+    62_400: "PSU(3,4)",
+    95_040: "M12",
+    126_000: "PSU(3,5)",
+    175_560: "J1",
+    372_000: "PSL(3,5)",
+    443_520: "M22",
+    604_800: "J2",
+    979_200: "PSp(4,4)",
+    9_999_360: "PSL(5,2)",
+    10_200_960: "M23",
+    244_823_040: "M24",
+}
+"""Simple groups that are neither alternating nor PSL(2,q): all below a million, and the ones above it that
+act on at most 31 points."""
+
+TWO_SIMPLE_GROUPS = 20_160
+"""The only order up to a million of two simple groups, A8 and PSL(3,4)."""
+
+_LARGEST_Q = 125
+
+
+def simple_group_name(order: int) -> str | None:
+    """Returns the name of the simple group of this order, if the table has one and only one.
+
+    Two simple groups that are not isomorphic have different orders, with the exception of A8 and PSL(3,4)
+    and of one infinite series that begins above four thousand million.
+
+    Implements: [KimmerleLyonsSandlingTeague1990]
+    """
+    if order == TWO_SIMPLE_GROUPS:
+        return None
+    return _alternating_name(order) or _names().get(order)
+
+
+def _alternating_name(order: int) -> str | None:
+    n, half = 5, 60
+    while half < order:
+        n += 1
+        half *= n
+    return f"A{n}" if half == order else None
+
+
+@functools.cache
+def _names() -> dict[int, str]:
+    names = dict(_SPORADIC_AND_OTHER)
+    for q, p in prime_powers(_LARGEST_Q):
+        if q > 3:
+            order = q * (q * q - 1) // (1 if p == 2 else 2)
+            names.setdefault(order, f"PSL(2,{q})")
+    return names
+
+
+def prime_powers(limit: int) -> Iterator[tuple[int, int]]:
+    """Yields the prime powers q up to a limit, each with its prime."""
+    for q in range(2, limit + 1):
+        p = next((d for d in range(2, math.isqrt(q) + 1) if q % d == 0), q)
+        rest = q
+        while rest % p == 0:
+            rest //= p
+        if rest == 1:
+            yield q, p
+
+
+Blocks = list[int]
+"""For each point the number of its block."""
+
+
+def pointwise_stabiliser(group: PermutationGroup, points: Sequence[int]) -> PermutationGroup:
+    """Returns the subgroup that fixes each of some points."""
+    chain = group.chain_with_base(points)
+    return group.subgroup(chain.stabiliser_generators(len(points)))
+
+
+def faithful_on_orbit(group: PermutationGroup) -> PermutationGroup | None:
+    """Returns the action on the smallest orbit on which the group is faithful, None if there is none."""
+    for orbit in sorted(group.moved_orbits, key=len):
+        action = group.restricted_to(orbit)
+        if action.order == group.order:
+            return action
+    return None
+
+
+def find_blocks(group: PermutationGroup) -> Blocks | None:
+    """Returns a block system of a transitive group that is not trivial, None if the group is primitive.
+
+    For each second point the least block that holds it and point 0 is grown by joining the images of
+    joined points.
+
+    Implements: [Atkinson1975]
+    """
+    n = group.degree
+    for second in range(1, n):
+        parent = list(range(n))
+
+        def find(point: int, parent: list[int] = parent) -> int:
+            while parent[point] != point:
+                parent[point] = parent[parent[point]]
+                point = parent[point]
+            return point
+
+        joined = [(0, second)]
+        parent[second] = 0
+        count = n - 1
+        while joined and count > 1:
+            p, q = joined.pop()
+            for g in group.generators:
+                a, b = find(g[p]), find(g[q])
+                if a != b:
+                    parent[b] = a
+                    joined.append((g[p], g[q]))
+                    count -= 1
+        if count > 1:
+            roots = sorted({find(p) for p in range(n)})
+            return [roots.index(find(p)) for p in range(n)]
+    return None
+
+
+def action_on_blocks(group: PermutationGroup, blocks: Blocks) -> PermutationGroup:
+    """Returns how the group permutes the blocks."""
+    return PermutationGroup(
+        [_block_images(g, blocks) for g in group.generators], max(blocks) + 1, budget=group.budget
+    )
+
+
+def kernel_on_blocks(group: PermutationGroup, blocks: Blocks) -> PermutationGroup:
+    """Returns the subgroup that maps every block to itself."""
+    n, count = group.degree, max(blocks) + 1
+    extended = PermutationGroup(
+        [g + tuple(n + image for image in _block_images(g, blocks)) for g in group.generators],
+        n + count,
+        budget=group.budget,
+    )
+    kernel = pointwise_stabiliser(extended, range(n, n + count))
+    return group.subgroup(g[:n] for g in kernel.generators)
+
+
+def _block_images(g: Permutation, blocks: Blocks) -> list[int]:
+    images = [0] * (max(blocks) + 1)
+    for point, block in enumerate(blocks):
+        images[block] = blocks[g[point]]
+    return images
+
+
+def quotient_group(table: ElementTable, normal: PermutationGroup) -> PermutationGroup:
+    """Returns the quotient by a normal subgroup, acting on the cosets."""
+    inside = np.array([table.index(g) for g in normal.chain.elements()])
+    everything = np.arange(table.order)
+    coset = np.full(table.order, -1)
+    representatives: list[int] = []
+    for x in everything.tolist():
+        if coset[x] < 0:
+            coset[table.products(inside, np.array(x))] = len(representatives)
+            representatives.append(x)
+    leaders = np.array(representatives)
+    generators = [coset[table.products(leaders, np.array(table.index(g)))] for g in table.group.generators]
+    return PermutationGroup(generators, len(representatives), budget=table.group.budget)
+
+
+def has_trivial_centre(group: PermutationGroup) -> bool:
+    """Whether only the identity of a transitive group commutes with the group.
+
+    What commutes with a transitive group is known by the image of one point, and that image is fixed by
+    the stabiliser of the point.
+    """
+    start = group.moved[0]
+    chain = group.chain_with_base([start])
+    reach = chain.transversal(0)
+    stabiliser = chain.stabiliser_generators(1)
+    for image in reach:
+        if image == start or any(g[image] != image for g in stabiliser):
+            continue
+        images = list(range(group.degree))
+        for point, element in reach.items():
+            images[point] = element[image]
+        candidate = tuple(images)
+        if all(compose(candidate, g) == compose(g, candidate) for g in group.generators) and (
+            candidate in group
+        ):
+            return False
+    return True

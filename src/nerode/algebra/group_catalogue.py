@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from nerode.algebra.element_table import ElementTable
 from nerode.algebra.group_families import family_name
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import ElementTable, PermutationGroup
 from nerode.algebra.permutations import Permutation, compose, permutation_order, random_elements
 
 Matrix = tuple[tuple[int, ...], ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nerode.algebra.element_table import ElementTable, Indices, prime_factors
+from nerode.algebra.permutation_groups import ElementTable, Indices, prime_factors
 from nerode.algebra.permutations import conjugate
 
 

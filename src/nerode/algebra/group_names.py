@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nerode.algebra.composition_factors import composition_factors
+from nerode.algebra.composition_factors import composition_factors, faithful_on_orbit, has_trivial_centre
 from nerode.algebra.direct_products import split_by_orbits, split_directly
-from nerode.algebra.element_table import MOST_ELEMENTS, ElementTable, element_table, prime_factors
-from nerode.algebra.group_actions import faithful_on_orbit, has_trivial_centre
 from nerode.algebra.group_catalogue import catalogue_name
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import (
+    MOST_ELEMENTS,
+    ElementTable,
+    PermutationGroup,
+    element_table,
+    prime_factors,
+)
 from nerode.algebra.permutations import power
 
 

@@ -7,9 +7,8 @@ import math
 
 from nerode.algebra.composition_factors import UNRESOLVED, composition_factors
 from nerode.algebra.direct_products import split_by_orbits
-from nerode.algebra.element_table import MOST_ELEMENTS, element_table
 from nerode.algebra.group_names import group_name, natural_name
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import MOST_ELEMENTS, PermutationGroup, element_table
 from nerode.algebra.permutations import permutation_order
 from nerode.algebra.records import GroupStructure
 

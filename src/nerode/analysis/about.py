@@ -12,7 +12,8 @@ from nerode.analysis.extraction.task_questions import question_of
 from nerode.core import InputError, UnknownName
 from nerode.languages import Alphabet, Dfa, Language, RegularLanguage, language_hash, resolve_language
 from nerode.proofs import read_proof
-from nerode.tasks import Task, TaskConfig, find_task
+from nerode.records import TaskConfig
+from nerode.tasks import Task, build_task, find_task
 
 
 def language_of(name: str) -> Language:
@@ -24,7 +25,7 @@ def language_of(name: str) -> Language:
             find_task(name)
         except UnknownName:
             raise no_language from None
-        return task_language(TaskConfig(name=name).build())
+        return task_language(build_task(TaskConfig(name=name)))
 
 
 def task_language(task: Task) -> Language:

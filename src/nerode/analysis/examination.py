@@ -223,7 +223,7 @@ def _about(subject: Subject, probe: Probe) -> dict[str, Any]:
         about["state"] = subject.model.state_size
     if subject.record is not None:
         about["key"] = subject.record.key
-        about["spec"] = subject.record.spec
+        about["spec"] = subject.record.spec.to_mapping()
         about["examination"] = {
             k: v for k, v in subject.record.examination.items() if isinstance(v, int | float)
         }

@@ -12,6 +12,7 @@ from nerode.analysis.probes import draw_probe, plain
 from nerode.analysis.subject import Subject
 from nerode.core import InputError, to_mapping
 from nerode.tasks import Batch, Task
+from nerode.training import tested_lengths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def margins(subject: Subject, *, longest: int = 512, words: int = 64, seed: int 
     task = subject.task
     if task is None or subject.spec is None:
         raise InputError(f"{subject.name} has no task; without right answers there is no margin")
-    lengths = [n for n in subject.spec.test_lengths if n <= longest] or [subject.spec.test_lengths[0]]
+    lengths = [n for n in tested_lengths(subject.spec) if n <= longest] or [tested_lengths(subject.spec)[0]]
     found = []
     for length in lengths:
         probe = draw_probe(subject, count=words, length=length, seed=seed)

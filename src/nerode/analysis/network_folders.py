@@ -22,7 +22,9 @@ from nerode.proofs import (
     read_language,
     read_network,
 )
-from nerode.training import RESULT, TrainSpec, read_run
+from nerode.records import RESULT, read_run
+from nerode.tasks import build_task
+from nerode.training import spec_model_config
 
 POLISHED = "ids4"
 """Where polished networks stand: a linear recurrence with a dense matrix for each letter."""
@@ -135,11 +137,11 @@ def read_folder(folder: Path, name: str, language: Language, budget: Budget) -> 
 
 def _run(folder: Path, name: str, language: Language, budget: Budget) -> FolderContent:
     record = read_run(folder)
-    spec = TrainSpec.from_mapping(record.spec)
-    task = spec.task.build()
+    spec = record.spec
+    task = build_task(spec.task)
     if spec.task.name != name:
         _require_same(folder, task_language(task), language)
-    layers = () if spec.model.module else spec.model.config(task).layers
+    layers = () if spec.model.module else spec_model_config(spec.model, task).layers
     return FolderContent(
         architecture=_only(folder, names_in_theory(layers)),
         certified=_certificates(folder, language, budget),

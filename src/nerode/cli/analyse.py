@@ -22,21 +22,33 @@ PAGE_FILE = "analysis.html"
     "-o",
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where analysis.json and analysis.html go; RUN/analysis when not given.",
+    help="Folder of analysis.json and analysis.html; RUN/analysis by default.",
 )
 @click.option("--word", help="Show states, gates and attention along this word (letters with spaces).")
-@click.option("--length", type=click.IntRange(1, 4096), help="Letters of the words that are drawn.")
-@click.option("--ngram", type=click.IntRange(1, 16), help="Label hidden states by so many last letters, too.")
-@click.option("--eps", type=float, default=0.01, show_default=True, help="What counts as forgotten.")
+@click.option("--length", type=click.IntRange(1, 4096), help="Length of the random words.")
+@click.option(
+    "--ngram", type=click.IntRange(1, 16), help="Also label hidden states by this number of last letters."
+)
+@click.option(
+    "--eps",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Change below which a letter counts as forgotten.",
+)
 @click.option(
     "--longest",
     type=click.IntRange(1, 10**8),
     default=100_000,
     show_default=True,
-    help="Flip-flops: ignored bits at the end of a stream.",
+    help="Flip-flops: number of ignored bits at the end of a stream.",
 )
-@click.option("--metric", is_flag=True, help="Also measure how states lie around those of the automaton.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the words.")
+@click.option(
+    "--metric",
+    is_flag=True,
+    help="Also measure the distances between states of the network and of the automaton.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the words.")
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Also print the JSON object.")
 def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:

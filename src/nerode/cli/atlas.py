@@ -9,14 +9,14 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nerode.cli.options import budget_options, make_budget, sense_option, split_names
-from nerode.core import Budget, InputError, write_atomically
+from nerode.core import Budget, InputError, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
 from nerode.report import AtlasEntry, atlas_page, entry_from_json, entry_of, plural, read_highlights
 from nerode.study import (
@@ -37,25 +37,28 @@ from nerode.verdict import Sense, Status
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("atlas.html"),
     show_default=True,
-    help="The HTML file.",
+    help="HTML file to write.",
 )
-@click.option("--suite", metavar="TAG", help="Only the languages of one published suite.")
-@click.option("--only", metavar="NAME,…", help="Only these languages.")
+@click.option("--suite", metavar="TAG", help="List only the languages of one published suite.")
+@click.option("--only", metavar="NAME,…", help="Show only these languages.")
 @click.option(
     "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Processes to use.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Number of processes.")
 @click.option(
     "--experiments",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("experiments"),
     show_default=True,
-    help="Tables of experiments, for what training found.",
+    help="Folder of tables of experiments: results of training.",
 )
 @click.option(
-    "--runs", type=click.Path(file_okay=False, path_type=Path), multiple=True, help="Your own runs, likewise."
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    multiple=True,
+    help="Folder of your own runs, shown in the same way.",
 )
-@click.option("--fresh", is_flag=True, help="Compute everything, whatever earlier runs have kept.")
+@click.option("--fresh", is_flag=True, help="Compute everything again, without the cache.")
 @sense_option
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON instead of the path.")
@@ -82,7 +85,7 @@ def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **op
     write_atomically(output, page)
     if as_json:
         answers = [a for e in entries for row in e.cells.values() for a in row if a is not None]
-        counts = {s.value: sum(answer[0] == s.value for answer in answers) for s in Status}
+        counts = {s.value: sum(answer.status == s.value for answer in answers) for s in Status}
         click.echo(json.dumps({"languages": len(entries), "verdicts": counts, "out": str(output)}))
         return
     click.echo(f"{plural(len(entries), 'language')} in {time.monotonic() - started:.1f} s", err=True)
@@ -106,7 +109,7 @@ def _names(suite: str | None, only: str | None) -> list[str]:
 
 
 def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutcome]:
-    """What training found, of the tables of experiments (there may be none) and of the user's runs."""
+    """Results of training, from tables of experiments (there may be none) and from the user's runs."""
     found = read_experiments(experiments)
     for folder in runs:
         if not folder.is_dir():
@@ -151,7 +154,7 @@ def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterato
             yield name, entry
     work = functools.partial(_entry, budget=budget, sense=sense, networks=networks)
     for name, entry in for_all_languages(missing, work, jobs=options["jobs"]):
-        cache.write(name, asdict(entry))
+        cache.write(name, to_mapping(entry))
         yield name, entry
 
 

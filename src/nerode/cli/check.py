@@ -30,8 +30,12 @@ from nerode.verdict import Sense, Status, select_architectures
 @language_options
 @budget_options
 @click.option("--details", is_flag=True, help="List the theorems used and what they assume.")
-@click.option("--fail-on-no", is_flag=True, help="Exit 1 if some architecture is a `no` in the chosen sense.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a language and line.")
+@click.option(
+    "--fail-on-no",
+    is_flag=True,
+    help="Exit 1 if the answer is `no` for some architecture in the chosen sense.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per language, one per line.")
 def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: bool, **options: Any) -> None:
     """Say which architectures can express LANG at every length, in which arithmetic, and why.
 

@@ -27,7 +27,11 @@ from nerode.verdict import Sense
 @click.command()
 @click.argument("language", metavar="LANG")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The HTML file."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="HTML file to write.",
 )
 @verdict_options
 @sense_option

@@ -36,7 +36,7 @@ from nerode.verdict import Sense
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("report.html"),
     show_default=True,
-    help="The HTML file.",
+    help="HTML file to write.",
 )
 @click.option(
     "--figures",
@@ -48,9 +48,9 @@ from nerode.verdict import Sense
     "--tables",
     type=click.Choice(["md", "tex", "csv"]),
     multiple=True,
-    help="Also write the tables beside the page; csv has every measured number.",
+    help="Also write the tables beside the page; csv has all measured numbers.",
 )
-@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to show.")
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
 @sense_option
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
 def report(
@@ -113,7 +113,7 @@ def _command(runs: tuple[Path, ...], output: Path, measure: str | None, sense: s
 
 
 def _task_works(runs: list[RunFile]) -> dict[str, Reference]:
-    """Where the tasks were published; nothing without torch, which the table of tasks needs."""
+    """The works that published the tasks; none without torch, which the table of tasks needs."""
     try:
         from nerode.tasks import find_task
     except ImportError:

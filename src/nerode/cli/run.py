@@ -23,15 +23,15 @@ from nerode.proofs import read_network
     "--words",
     "words_file",
     type=click.Path(path_type=Path),
-    help="A file with one word a line, - for standard input.",
+    help="File with one word per line; - for standard input.",
 )
 @click.option(
     "--stream",
     "stream_file",
     type=click.Path(path_type=Path),
-    help="A file (- for standard input) that is one long word; white space in it does not count.",
+    help="File (- for standard input) with one long word; white space is ignored.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a word and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per word, one per line.")
 def run(
     folder: Path,
     words: tuple[str, ...],

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from nerode.core import InputError, write_atomically
+from nerode.records import Outline, RunStore, list_runs, prune as prune_store, read_result, removable
 from nerode.report import (
     LIST_HEADINGS,
     axes_table,
@@ -19,19 +20,7 @@ from nerode.report import (
     run_item,
 )
 from nerode.study import MEASURES, group_runs, read_run_files
-from nerode.sweeps import (
-    TRACKERS,
-    Outline,
-    RunStore,
-    flat_rows,
-    flatten,
-    list_runs,
-    prune as prune_store,
-    read_result,
-    removable,
-    to_csv,
-    to_json_lines,
-)
+from nerode.sweeps import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
@@ -43,12 +32,12 @@ def runs() -> None:
 
 @runs.command("ls")
 @_folder
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def list_command(folder: Path, as_json: bool) -> None:
     """List all runs: finished, failed, unfinished and damaged."""
     store = RunStore(folder)
     found = list_runs(store)
-    failures = {row["key"][:16]: row["message"] for row in store.failures()}
+    failures = {failure.key[:16]: failure.message for failure in store.failures()}
     others = [(name, "failed" if name in failures else "unfinished") for name in store.unfinished()]
     others += [(run.name, "damaged") for run in found if run.damage]
     good = [run for run in found if not run.damage]
@@ -67,7 +56,7 @@ def list_command(folder: Path, as_json: bool) -> None:
 @runs.command("show")
 @_folder
 @click.argument("run", metavar="RUN")
-@click.option("--json", "as_json", is_flag=True, help="The whole result as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as one JSON object.")
 def show_command(folder: Path, run: str, as_json: bool) -> None:
     """Show one run; RUN is the beginning of its key."""
     store = RunStore(folder)
@@ -88,7 +77,7 @@ def show_command(folder: Path, run: str, as_json: bool) -> None:
 
 @runs.command("table")
 @_folder
-@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to show.")
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
 def table_command(folder: Path, measure: str | None) -> None:
     """Show model × length for each task: every seed, then median and range."""
     found, left_out = read_run_files([folder])
@@ -112,9 +101,9 @@ def table_command(folder: Path, measure: str | None) -> None:
     type=click.Choice(["csv", "jsonl", *TRACKERS]),
     default="csv",
     show_default=True,
-    help="One flat row for each run and length, or the measurements for a viewer.",
+    help="One flat row per run and length, or the measurements for a viewer.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="A file, or a folder for viewers.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write, or folder for viewers.")
 def export_command(folder: Path, form: str, out: Path | None) -> None:
     """Write the finished runs in another form."""
     store = RunStore(folder)
@@ -143,7 +132,7 @@ def export_command(folder: Path, form: str, out: Path | None) -> None:
     type=click.Path(path_type=Path),
     help="Also remove finished runs that no sweep file given here asks for.",
 )
-@click.option("--yes", is_flag=True, help="Remove them; without it they are only listed.")
+@click.option("--yes", is_flag=True, help="Remove them; they are only listed without it.")
 def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
     """Remove what stopped and failed runs have left, and what is damaged."""
     store = RunStore(folder)
@@ -159,8 +148,7 @@ def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
 
 def _keys(files: tuple[Path, ...]) -> set[str]:
     from nerode.sweeps import read_sweep
-    from nerode.sweeps.training_runs import TRAINING
-    from nerode.training import with_small_defaults
+    from nerode.training import TRAINING, with_small_defaults
 
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 

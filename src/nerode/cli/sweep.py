@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.core import InputError
+from nerode.records import RunStore, read_result
 from nerode.report import RESULT_KEYS, make_console, results_table, run_item
 from nerode.study import MEASURES
-from nerode.sweeps import RunStore, read_result, read_sweep
+from nerode.sweeps import read_sweep
 
 if TYPE_CHECKING:
-    from nerode.sweeps import Executor, Job, Outcome, SweepReport
+    from nerode.sweeps import Executor, RunJob, RunOutcome, SweepReport
 
 EXECUTORS = ("local", "ray", "slurm")
 
@@ -27,7 +28,7 @@ EXECUTORS = ("local", "ray", "slurm")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the folders of runs are; runs/ and the name of the file by default.",
+    help="Folder of the runs; runs/ and the name of the file by default.",
 )
 @click.option(
     "--executor",
@@ -35,26 +36,33 @@ EXECUTORS = ("local", "ray", "slurm")
     type=click.Choice(EXECUTORS),
     default="local",
     show_default=True,
-    help="Who carries the runs out.",
+    help="Executor of the runs.",
 )
-@click.option("--jobs", type=click.IntRange(1, 10_000), default=os.cpu_count() or 1, help="Runs at once.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 10_000),
+    default=os.cpu_count() or 1,
+    help="Number of runs at the same time.",
+)
 @click.option(
     "--retries",
     type=click.IntRange(0, 1000),
     default=3,
     show_default=True,
-    help="How often a run is begun again whose process died.",
+    help="Number of retries of a run whose process died.",
 )
-@click.option("--address", metavar="HOST:PORT", help="A Ray cluster; without it, one is started here.")
+@click.option(
+    "--address", metavar="HOST:PORT", help="Address of a Ray cluster; one is started here when not given."
+)
 @click.option(
     "--slurm",
     "slurm",
     metavar="KEY=VALUE",
     multiple=True,
-    help="For submitit: slurm_partition=cpu, timeout_min=60.",
+    help="Parameter of submitit, for example slurm_partition=cpu or timeout_min=60.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be run.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+@click.option("--dry-run", is_flag=True, help="Print what would be run, and run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def sweep(
     file: Path, out: Path | None, executor_name: str, dry_run: bool, as_json: bool, **options: Any
 ) -> None:
@@ -71,8 +79,7 @@ def sweep(
     run.seed = [0, 1, 2]
     """
     from nerode.sweeps import run_sweep
-    from nerode.sweeps.training_runs import NAME, TRAINING
-    from nerode.training import with_small_defaults
+    from nerode.training import TRAINING, with_small_defaults
 
     root = out or Path("runs") / file.stem
     wanted = read_sweep(file).jobs(TRAINING, with_small_defaults)
@@ -82,7 +89,7 @@ def sweep(
     board = _Board(wanted)
     executor = make_executor(executor_name, **options)
     try:
-        report = run_sweep(wanted, root=root, runner=NAME, executor=executor, watch=board.see)
+        report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=executor, on_outcome=board.see)
     except KeyboardInterrupt:
         click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
         raise
@@ -119,11 +126,11 @@ def make_executor(
 class _Board:
     """Says one line for each run that ends."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[RunJob]) -> None:
         self._titles = {job.key: _title(job.spec) for job in jobs}
         self._ended = 0
 
-    def see(self, outcome: Outcome) -> None:
+    def see(self, outcome: RunOutcome) -> None:
         """Tells of a run."""
         self._ended += 1
         message = f": {outcome.message}" if outcome.message else ""
@@ -137,7 +144,7 @@ def _title(spec: dict[str, Any]) -> str:
     return f"{spec['task']['name']} {name} seed {run.get('seed', 0)}"
 
 
-def _preview(jobs: Sequence[Job], store: RunStore, as_json: bool) -> None:
+def _preview(jobs: Sequence[RunJob], store: RunStore, as_json: bool) -> None:
     for job in jobs:
         done = store.is_done(job.key)
         if as_json:

@@ -131,7 +131,7 @@ def _read_dtypes(names: str | None) -> list[str]:
 def _examine(
     folder: Path, result: CheckResult, dtypes: list[str], *, save: bool, budget: Budget
 ) -> list[Examination]:
-    """What is found in each format; this is where torch is loaded."""
+    """The examination in each float format; this loads torch."""
     from nerode.proofs.floats import examine, recheck_stored, store
 
     network, language = read_network(folder), read_language(folder)
@@ -174,7 +174,7 @@ def _print(folder: Path, result: CheckResult, found: list[Examination]) -> None:
 def _horizon_line(
     *, word: str, predicted: int | None, measured: int | None, at: int | None, steps: bool
 ) -> str:
-    """Where a loop fails, in one line."""
+    """The length at which a loop fails, in one line."""
     if measured is None or at is None:
         return f"{word} should fail at n = {predicted:,}; it was not run that far"
     guess = "not predicted" if predicted is None else f"predicted: n = {predicted:,}"

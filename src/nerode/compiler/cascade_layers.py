@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nerode.algebra.cascades import Cascade, Level, Lookup, Reset, Source
-from nerode.compiler.assembly import Assembly
-from nerode.compiler.forms import Form, constant, total
-from nerode.compiler.layer_builder import LayerBuilder, Relu
-from nerode.compiler.piecewise import conjunction, old_value, top_digit
+from nerode.compiler.forms import Form, Relu, conjunction, constant, old_value, top_digit, total
+from nerode.compiler.layer_builder import LayerBuilder
+from nerode.compiler.network_builder import Assembly
 from nerode.core import Exact, InputError
 
 Labels = dict[tuple[str, int], list[Form]]

@@ -6,7 +6,7 @@ map follow from the forms. The same ReLU asked for twice is made once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nerode.compiler.forms import Form, constant, direction, reduce_one_hot
@@ -24,9 +24,6 @@ from nerode.network import (
     Row,
     ScoreDecoder,
 )
-
-Relu = Callable[[Form], Form]
-"""Makes a ReLU unit of a form and returns its value as a form."""
 
 
 class _Units:

@@ -38,17 +38,20 @@ from nerode.core.refs import Reference, Work, work
 from nerode.core.registry import Registry
 from nerode.core.rng import stream
 from nerode.core.shown import Shown
+from nerode.core.workers import Emit, LostJob, WorkerPool
 
 __all__ = [
     "DTYPES",
     "Budget",
     "BudgetExceeded",
     "Cyclotomic",
+    "Emit",
     "Exact",
     "FloatFormat",
     "FormatError",
     "InputError",
     "Json",
+    "LostJob",
     "NerodeError",
     "NotCompilable",
     "PatternError",
@@ -57,6 +60,7 @@ __all__ = [
     "Shown",
     "UnknownName",
     "Work",
+    "WorkerPool",
     "cosine",
     "cosine_bounds",
     "decode_text",

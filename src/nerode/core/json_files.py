@@ -27,7 +27,8 @@ MAX_DIGITS = 4300
 _HALF_CHARACTER = re.compile("\\\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _TOKEN = re.compile(r'"(?:[^"\\]+|\\.)*"|[\[\]{}]|[^\s\[\]{}:,"]+', re.DOTALL)
 _KEY_FOLLOWS = re.compile(r"\s*:")
-_NUMBER = re.compile(r"-?[0-9]+([.eE].*)?\Z")
+_INTEGER = re.compile(r"-?([0-9]+)(?![0-9]|\.[0-9]|[eE][-+]?[0-9])")
+_FLOAT = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 
@@ -93,7 +94,7 @@ def parse_json(
         text = decode_text(text, path=path)
 
     def short_integer(digits: str) -> int:
-        if len(digits) > max_digits:
+        if len(digits.lstrip("-")) > max_digits:
             raise _Refused
         return int(digits)
 
@@ -172,13 +173,11 @@ def _first_fault(text: str, max_depth: int, max_digits: int) -> tuple[str, int]:
                 if string in keys[-1]:
                     return f"the key {excerpt(string)} is there twice", start
                 keys[-1].add(string)
-        elif token in _CONSTANTS or (_NUMBER.match(token) and not math.isfinite(_as_float(token))):
+        elif token.startswith(_CONSTANTS):
             return f"{token[:20]} is no number of JSON", start
-        elif len(token.lstrip("-")) > max_digits and token.lstrip("-").isdigit():
-            return f"the number {token[:20]}… is too long; at most {max_digits:,} digits are read", start
+        elif integer := _INTEGER.match(token):
+            if len(integer[1]) > max_digits:
+                return f"the number {token[:20]}… is too long; at most {max_digits:,} digits are read", start
+        elif (number := _FLOAT.match(token)) and math.isinf(float(number[0])):
+            return f"{token[:20]} is no number of JSON", start
     raise AssertionError("a text was refused that has no fault")
-
-
-def _as_float(token: str) -> float:
-    """The number of a token as a float; a whole number counts as finite whatever its length."""
-    return 0.0 if token.lstrip("-").isdigit() else float(token)

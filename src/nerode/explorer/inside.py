@@ -1,4 +1,4 @@
-"""What is inside a trained run: pictures of its mechanism, and its automaton beside the one it should be."""
+"""Mechanism of a trained run in pictures, and its automaton beside that of its language."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from nerode.core import BudgetExceeded, InputError
 from nerode.explorer.orders import RunOrder, request_budget
 from nerode.explorer.runs import run_folder
 from nerode.languages import minimise
+from nerode.records import read_result
 from nerode.report import automaton_figure
-from nerode.sweeps import read_result
 
 _MOST_CONFIGURATIONS = 400
 """Configurations of a target that is drawn."""
@@ -67,7 +67,7 @@ def _subject(order: RunOrder) -> Subject:
 
 
 def _target(question: Question) -> Moore | None:
-    """What should be answered, None if it has too many configurations to be drawn."""
+    """The automaton of correct answers, None if it has too many configurations to be drawn."""
     target = question.target
     seen: set[Hashable] = set()
 

@@ -74,7 +74,7 @@ def _show(template: Any, macro: str, argument: object) -> str:
 
 
 def _targets(study: Study, sense: Sense) -> list[dict[str, str]]:
-    """What a network can be made for, with the verdict where there is one; there is none for attention."""
+    """Targets of the compiler with their verdicts; attention is none of them."""
     status = {v.architecture: str(v.status) for v in study.table if v.sense is sense}
     return [
         {

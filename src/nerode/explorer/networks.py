@@ -91,7 +91,7 @@ def pack(order: NetworkOrder) -> bytes:
 
 
 def _embedding(network: Network) -> list[list[float | list[float]]]:
-    """What each letter puts on the stream; nothing for a large vocabulary, whose vectors nobody reads."""
+    """The embedding vector of each letter; empty for a large vocabulary, whose vectors nobody reads."""
     vectors = network.embedding.vectors
     if len(vectors) * len(network.embedding.directions) > _MOST_EMBEDDED:
         return []

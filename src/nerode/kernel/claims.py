@@ -166,11 +166,8 @@ class Claim:
         longer = self.length == "all" or (
             isinstance(self.length, int) and isinstance(other.length, int) and self.length >= other.length
         )
-        return (
-            longer
-            and replace(self, scope=other.scope, length=other.length) == other
-            and (self.scope == other.scope)
-        )
+        same = ("scope", "method", "task", "covers", "dtype", "eps")
+        return longer and all(getattr(self, key) == getattr(other, key) for key in same)
 
 
 def language_claim(

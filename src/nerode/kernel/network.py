@@ -10,6 +10,7 @@ have as many inputs and rows as their places need; and every name that is read i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -157,21 +158,25 @@ class CheckedNetwork:
     field: Field
 
 
+@functools.cache
 def unit(i: int) -> str:
     """The name of ReLU unit i before the recurrence."""
     return f"\x01unit{i}"
 
 
+@functools.cache
 def seen_unit(i: int) -> str:
     """The name of ReLU unit i after the recurrence."""
     return f"\x01seen{i}"
 
 
+@functools.cache
 def now(i: int, part: str = "") -> str:
     """The name of coordinate i after the letter; `part` is "re" or "im" for a complex state."""
     return f"\x01now{part}{i}"
 
 
+@functools.cache
 def before(i: int, part: str = "") -> str:
     """The name of coordinate i before the letter."""
     return f"\x01before{part}{i}"
@@ -281,7 +286,7 @@ class _NetworkReader:
             "elman": ("activation", "update"),
             "gated-cell": ("cell", "gates"),
         }
-        if kind not in fields:
+        if not isinstance(kind, str) or kind not in fields:
             raise Unreadable(
                 f"{where} has the unknown recurrence {quoted(kind)}; known are {', '.join(fields)}"
             )
@@ -397,7 +402,7 @@ class _NetworkReader:
             "points": ("points", "answers"),
             "logits": ("normaliser", "rows"),
         }
-        if kind not in fields:
+        if not isinstance(kind, str) or kind not in fields:
             raise Unreadable(f"unknown decoder {quoted(kind)}; known are {', '.join(fields)}")
         check_keys(data, (*fields[kind], "kind", "reads", "empty"), where)
         reads = self._reads(data["reads"], stream, where)

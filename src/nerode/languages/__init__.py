@@ -2,8 +2,7 @@
 
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
 from nerode.languages.brackets import Dyck, bounded_dyck_1
-from nerode.languages.counter_machine import START, CounterMachine, CounterRule
-from nerode.languages.counters import CounterLanguage, Counters
+from nerode.languages.counters import START, CounterLanguage, CounterMachine, CounterRule, Counters
 from nerode.languages.description import describe_language, language_from_description, language_hash
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal, RegularLanguage

@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, WordLike
-from nerode.languages.determinise import Edge, Nfa, determinise
+from nerode.languages.determinise import Edge, Nfa, determinise, explore
 from nerode.languages.dfa import BoolArray, Dfa, IntArray
-from nerode.languages.exploring import explore
 from nerode.languages.minimisation import minimise
 
 _BATCH = 4096

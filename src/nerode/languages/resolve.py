@@ -13,7 +13,7 @@ from nerode.languages.formats import FORMATS, read_language
 from nerode.languages.groups.word_problems import GENERATORS_SUFFIX, is_monoid_name
 from nerode.languages.language import Language
 from nerode.languages.ngrams import read_ngram_language
-from nerode.languages.ngrams.json_form import FORMAT as NGRAM_MODEL, MAX_BYTES
+from nerode.languages.ngrams.files import FORMAT as NGRAM_MODEL, MAX_BYTES
 from nerode.languages.pastltl import formula_language
 from nerode.languages.regex import regular_language
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from jaxtyping import Float
@@ -22,6 +22,8 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.transitions import Transition
+from nerode.models.weight_writer import WeightWriter
+from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
 
 State = dict[str, Tensor]
 """The state of a layer or a model by name; the first axis of every tensor is the batch."""
@@ -153,37 +155,6 @@ def _stack(states: list[State]) -> dict[str, Tensor]:
     return {name: torch.stack([state[name] for state in states], dim=1) for name in states[0]}
 
 
-Norm = Literal["none", "layer", "rms"]
-FeedForward = Literal["none", "relu", "gelu", "swiglu", "geglu"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What stands around a layer.
-
-    Attributes:
-        norm: which norm.
-        position: whether norms stand before the parts or after the residual sums.
-        residual: whether the input is added to the output of each part.
-        feed_forward: the activation of the feed-forward part; "none" for no such part.
-        expansion: its hidden width as a multiple of the width.
-        dropout: share of the outputs of each part that training drops.
-    """
-
-    norm: Norm = "none"
-    position: Literal["pre", "post"] = "pre"
-    residual: bool = False
-    feed_forward: FeedForward = "none"
-    expansion: float = 4.0
-    dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}; it has to be at least 0 and below 1")
-        if self.expansion <= 0:
-            raise InputError(f"the expansion is {self.expansion}; it has to be positive")
-
-
 class FeedForwardPart(nn.Module):
     """A feed-forward network at each position: W₂ f(W₁ x), or W₂ (f(W₁ x) ∘ V x) for the gated ones.
 
@@ -294,6 +265,8 @@ class LayerKind:
         reference: where it was published.
         surroundings: norm, residual and feed-forward part around the layer, as published.
         variants: other names of the zoo, with the settings that each fixes.
+        writer: writes compiled weights into the layer; None where nothing does.
+        written: the variants that take compiled weights, too.
     """
 
     name: str
@@ -304,3 +277,5 @@ class LayerKind:
     reference: Reference
     surroundings: Surroundings = field(default_factory=Surroundings)
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    writer: type[WeightWriter] | None = None
+    written: tuple[str, ...] = ()

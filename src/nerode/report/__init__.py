@@ -5,7 +5,8 @@ from nerode.report.automaton.svg import automaton_figure
 from nerode.report.figures.paper import Record, save_figure
 from nerode.report.notation import group_name, plural, sentence, visible
 from nerode.report.pages.analysis import analysis_page
-from nerode.report.pages.atlas import AtlasEntry, atlas_page, entry_from_json, entry_of
+from nerode.report.pages.atlas import atlas_page
+from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
 from nerode.report.pages.claims import claims_page
 from nerode.report.pages.highlights import read_highlights
 from nerode.report.pages.language import explain_page, view_language

@@ -1,4 +1,4 @@
-"""What notebooks show for languages, automata, verdicts, networks, certificates and runs."""
+"""Notebook displays of languages, automata, verdicts, networks, certificates and runs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The tables of papers: what was published, what a run here finds, and what theory says."""
+"""Tables of papers: the published numbers, the protocol, and the specs that measure the same here."""
 
-from nerode.reproduce.committed import read_results, write_result
 from nerode.reproduce.papers import PAPERS, find_tables
 from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
 from nerode.reproduce.sweep_files import sweep_text
@@ -13,7 +12,5 @@ __all__ = [
     "Paper",
     "Table",
     "find_tables",
-    "read_results",
     "sweep_text",
-    "write_result",
 ]

@@ -35,7 +35,7 @@ from nerode.study.runs import (
     seed_of,
     task_title,
 )
-from nerode.study.theory import TheoryOfRuns, VerdictSummary, architectures_of, summarise_verdict, works_of
+from nerode.study.theory import TheoryOfRuns, architectures_of, summarise_verdict, works_of
 from nerode.study.trained import (
     Disagreement,
     TrainingOutcome,
@@ -71,7 +71,6 @@ __all__ = [
     "TaskGroup",
     "TheoryOfRuns",
     "TrainingOutcome",
-    "VerdictSummary",
     "all_targets",
     "architectures_of",
     "check_language",

@@ -25,7 +25,7 @@ def check_object(language: Language, profile: Profile, table: VerdictTable) -> d
 
 
 def _incomplete(profile: Profile) -> dict[str, str]:
-    """What is null above because the budget did not suffice, under the keys of the object."""
+    """The reasons for values that are null, by their keys."""
     found = dict(profile.incomplete)
     why = found.pop("monoid", "")
     if why and profile.monoid_size is None:

@@ -48,7 +48,7 @@ class EggCell:
 
     @property
     def left_out(self) -> int:
-        """How many elements have no word here."""
+        """The number of elements without a word here."""
         return self.size - len(self.words)
 
 
@@ -91,7 +91,7 @@ class Box:
 
     @property
     def note(self) -> str:
-        """What is not shown, empty if everything is."""
+        """A note on rows and columns that are not shown; empty if all are."""
         rows, columns = len(self.cells), len(self.cells[0])
         if rows == self.num_rows and columns == self.num_columns:
             return ""

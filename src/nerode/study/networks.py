@@ -109,7 +109,7 @@ class NetworkStudy:
 
     @property
     def proofs(self) -> list[str]:
-        """What is proved, in a few words each."""
+        """The claims, in a few words each."""
         if isinstance(self.result, Certificate):
             return summarise(self.result.claims)
         if isinstance(self.result, Unproved):
@@ -118,7 +118,7 @@ class NetworkStudy:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What is proved; empty without a certificate."""
+        """The proved claims; empty without a certificate."""
         return self.result.claims if isinstance(self.result, Certificate) else ()
 
     @property

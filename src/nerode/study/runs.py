@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 from nerode.core import FormatError, InputError
+from nerode.records import RESULT, RunStore, read_metrics, read_result
 from nerode.study.words import shorten
-from nerode.sweeps import RESULT, RunStore, read_metrics, read_result
 
 MEASURES = {
     "token": "share of positions that are right",
@@ -74,8 +74,8 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
             store = RunStore(place)
             folders = [place / name for name in store.names()]
             left_out += [
-                LeftOut(path=str(place / row["key"][:16]), why=f"failed: {row['message']}")
-                for row in store.failures()
+                LeftOut(path=str(place / failure.key[:16]), why=f"failed: {failure.message}")
+                for failure in store.failures()
             ]
         for folder in folders:
             try:
@@ -228,7 +228,7 @@ def _numbered(labels: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What the seeds of a model found somewhere."""
+    """Median and range over the seeds of a model."""
 
     median: float
     low: float

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from nerode.core import Budget, NerodeError, Reference, UnknownName
 from nerode.languages import Language, resolve_language
 from nerode.languages.groups import finite_monoid
+from nerode.records import VerdictSummary
 from nerode.study.runs import ModelGroup, TaskGroup
 from nerode.verdict import (
     Architecture,
@@ -41,23 +41,6 @@ _SECONDS = 20.0
 
 _SECONDS_PER_LINE = 60.0
 """Time limit of the verdict on a line of a reproduced table."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictSummary:
-    """A verdict in short.
-
-    Attributes:
-        status: "yes", "no" or "open": can it be correct at every length?
-        reason: in one sentence.
-        reference: the work behind it; empty if it is open.
-        robust: the same under noise at every step; empty if it was not asked.
-    """
-
-    status: str
-    reason: str
-    reference: str = ""
-    robust: str = ""
 
 
 def summarise_verdict(language: str, architecture: str) -> VerdictSummary | None:

@@ -1,4 +1,4 @@
-"""What training found for a language and an architecture: from tables of experiments and from runs."""
+"""Results of training by language and architecture, from reproduced tables and from runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TASKS_OF_A_LANGUAGE = {"parity": "parity", "flip-flop": "flip-flop"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """How well the seeds did somewhere.
+    """Median and range over the seeds at one length.
 
     Attributes:
         label: a length, or what a paper calls a column.
@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOutcome:
-    """What training found for one model on one language.
+    """The result of training one model on one language.
 
     Attributes:
         language: its name.

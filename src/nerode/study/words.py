@@ -30,7 +30,7 @@ def shorten(text: str, limit: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthCount:
-    """How many of the words of one length belong to the language."""
+    """The number of words of one length that belong to the language."""
 
     length: int
     words: int

@@ -1,21 +1,58 @@
-"""A sweep from beginning to end: what is done stays, what is missing is run."""
+"""Sweeps from beginning to end: what is done stays, what is missing is run in processes or on a cluster."""
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from nerode.core import FormatError, InputError
-from nerode.sweeps.index import list_runs
-from nerode.sweeps.lock import locked
-from nerode.sweeps.runner import Executor, Job, Outcome, Watch
-from nerode.sweeps.store import RunStore, read_key
+from nerode.core import Emit, FormatError, InputError, LostJob, WorkerPool
+from nerode.records import RunStore, list_runs, locked, read_result
+from nerode.sweeps.runner import Executor, OnOutcome, RunJob, RunOutcome, execute, load_runner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalExecutor:
+    """Processes on this machine, of one thread each, which die with the driver.
+
+    Attributes:
+        processes: how many.
+        retries: how often a run is begun again whose process died.
+    """
+
+    processes: int = field(default_factory=lambda: os.cpu_count() or 1)
+    retries: int = 3
+
+    def __post_init__(self) -> None:
+        if self.processes < 1:
+            raise InputError(f"the number of processes is {self.processes}; it has to be 1 or more")
+        if self.retries < 0:
+            raise InputError(f"the number of retries is {self.retries}; it has to be 0 or more")
+
+    def run(self, jobs: Sequence[RunJob], *, store: Path, runner: str, on_outcome: OnOutcome) -> None:
+        """Carries out all jobs; ends early when the disk fails."""
+        pool: WorkerPool[RunJob, RunOutcome] = WorkerPool(
+            functools.partial(_execute_in_worker, store, runner),
+            processes=min(self.processes, len(jobs)),
+            retries=self.retries,
+        )
+        for number, outcome in pool.run(jobs):
+            if isinstance(outcome, LostJob):
+                outcome = RunOutcome(key=jobs[number].key, status="lost", message=outcome.message)
+            if outcome.status == "disk":
+                pool.drop_waiting()
+            on_outcome(outcome)
+
+
+def _execute_in_worker(root: Path, runner: str, job: RunJob, emit: Emit) -> RunOutcome:
+    return execute(RunStore(root), load_runner(runner), job)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepReport:
-    """How a sweep ended.
+    """The end of a sweep.
 
     Attributes:
         keys: all runs of the sweep.
@@ -26,38 +63,43 @@ class SweepReport:
 
     keys: tuple[str, ...]
     before: tuple[str, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RunOutcome, ...]
     set_aside: tuple[Path, ...]
 
     @property
-    def problems(self) -> list[Outcome]:
+    def problems(self) -> list[RunOutcome]:
         """The runs that are not done."""
         return [outcome for outcome in self.outcomes if outcome.status != "done"]
 
 
 def run_sweep(
-    jobs: Sequence[Job], *, root: Path, runner: str, executor: Executor, watch: Watch | None = None
+    jobs: Sequence[RunJob],
+    *,
+    root: Path,
+    runner: str,
+    executor: Executor,
+    on_outcome: OnOutcome | None = None,
 ) -> SweepReport:
-    """Carries out the runs that are not done yet, and returns how it went.
+    """Carries out the runs that are not done yet, and returns the outcomes.
 
     Args:
         jobs: all runs of the sweep.
         root: where the store is, or is to be.
         runner: "module:name" of the kind of run.
-        executor: who carries them out.
-        watch: is told how each run ended.
+        executor: carries them out.
+        on_outcome: is called with the end of each run.
 
     Raises:
         InputError: if the store cannot be written, or another driver has it. What is done is safe.
     """
     store = RunStore(root)
     store.create()
-    outcomes: list[Outcome] = []
+    outcomes: list[RunOutcome] = []
 
-    def note(outcome: Outcome) -> None:
+    def note(outcome: RunOutcome) -> None:
         outcomes.append(outcome)
-        if watch is not None:
-            watch(outcome)
+        if on_outcome is not None:
+            on_outcome(outcome)
 
     with locked(root):
         store.clear_attempts()
@@ -66,7 +108,7 @@ def run_sweep(
         done = set(before)
         missing = [job for job in jobs if job.key not in done]
         if missing:
-            executor.run(missing, store=root, runner=runner, watch=note)
+            executor.run(missing, store=root, runner=runner, on_outcome=note)
         list_runs(store)
     for outcome in outcomes:
         if outcome.status == "disk":
@@ -87,7 +129,7 @@ def _is_damaged(folder: Path) -> bool:
     if not folder.exists():
         return False
     try:
-        read_key(folder)
+        read_result(folder)
     except FormatError:
         return True
     return False

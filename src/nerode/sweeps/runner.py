@@ -1,15 +1,19 @@
-"""What is run: a kind of run has a key for each spec, and a function that carries it out."""
+"""Kinds of runs, jobs and executors; one job from beginning to end."""
 
 from __future__ import annotations
 
+import errno
 import importlib
+import time
+import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from nerode.core import InputError
-from nerode.sweeps.store import RunOutput
+from nerode.records import RunFailure, RunOutput, RunStore
 
 
 class Runner(Protocol):
@@ -31,7 +35,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class RunJob:
     """A run that is asked for."""
 
     key: str
@@ -39,8 +43,8 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a job ended.
+class RunOutcome:
+    """The end of a job.
 
     Attributes:
         key: of the run.
@@ -56,20 +60,20 @@ class Outcome:
     seconds: float = 0.0
 
 
-Watch = Callable[[Outcome], None]
+OnOutcome = Callable[[RunOutcome], None]
 
 
 class Executor(Protocol):
-    """Who carries jobs out."""
+    """A way to carry out jobs: processes here, or a cluster."""
 
-    def run(self, jobs: Sequence[Job], *, store: Path, runner: str, watch: Watch) -> None:
-        """Carries out all jobs, telling `watch` of each that ended; ends early when the disk fails.
+    def run(self, jobs: Sequence[RunJob], *, store: Path, runner: str, on_outcome: OnOutcome) -> None:
+        """Carries out all jobs; ends early when the disk fails.
 
         Args:
             jobs: the runs, in the order in which they are to be begun.
             store: the folder of the run store.
             runner: "module:name" of the kind of run, for processes that begin with nothing.
-            watch: is told how each job ended, in the process that called.
+            on_outcome: is called with the end of each job, in the process that called.
         """
         ...
 
@@ -86,3 +90,54 @@ def load_runner(name: str) -> Runner:
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
         raise InputError(f"there is no kind of run {name!r}: {error}") from None
     return runner
+
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""Errors that the next run would meet as well."""
+
+
+def execute(store: RunStore, runner: Runner, job: RunJob) -> RunOutcome:
+    """Carries out a run unless it is done, and returns how it ended. No error of the run leaves it."""
+    begun = time.monotonic()
+
+    def ended(status: str, message: str = "") -> RunOutcome:
+        return RunOutcome(key=job.key, status=status, message=message, seconds=time.monotonic() - begun)  # type: ignore[arg-type]
+
+    try:
+        if store.is_done(job.key):
+            return ended("done")
+        attempt = store.begin(job.key)
+    except (OSError, InputError) as error:
+        return ended("disk", _reason(error))
+    try:
+        output = runner.run(job.spec, attempt.out, attempt.scratch)
+        store.publish(attempt, job.spec, output)
+        return ended("done")
+    except Exception as error:
+        store.abandon(attempt)
+        message = _reason(error)
+        if isinstance(error, FileNotFoundError) and store.is_done(job.key):
+            # Another process had the same run, was faster, and has cleared the work away.
+            return ended("done")
+        if _is_disk_error(error):
+            return ended("disk", message)
+        with suppress(OSError):
+            failure = RunFailure(key=job.key, message=message, trace=traceback.format_exc())
+            store.note_failure(failure)
+        return ended("failed", message)
+
+
+def _is_disk_error(error: BaseException) -> bool:
+    """Whether the disk is behind it: `write_atomically` turns its errors into InputErrors of this context."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.errno in DISK_ERRORS:
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return f"{type(error).__name__}: {error}"

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError, UnknownName
-from nerode.sweeps.runner import Job, Runner
+from nerode.sweeps.runner import RunJob, Runner
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
 """Adds to the settings of a run what they leave open."""
@@ -80,7 +80,7 @@ class Sweep:
                     spec = _merged(spec, _nested(name, value))
                 yield spec
 
-    def jobs(self, runner: Runner, complete: Complete = dict) -> list[Job]:
+    def jobs(self, runner: Runner, complete: Complete = dict) -> list[RunJob]:
         """Returns the runs, each once, in the order of their first appearance.
 
         Args:
@@ -90,14 +90,14 @@ class Sweep:
         Raises:
             InputError: for a combination that is no spec, with its settings.
         """
-        found: dict[str, Job] = {}
+        found: dict[str, RunJob] = {}
         for number, combination in enumerate(self.specs(), start=1):
             try:
                 spec = complete(combination)
                 key = runner.key(spec)
             except InputError as error:
                 raise InputError(f"combination {number} of the sweep: {error}") from None
-            found.setdefault(key, Job(key=key, spec=spec))
+            found.setdefault(key, RunJob(key=key, spec=spec))
         return list(found.values())
 
 

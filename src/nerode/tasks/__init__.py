@@ -8,7 +8,7 @@ from nerode.tasks.formal.recognition import Recognition
 from nerode.tasks.synthetic.flip_flop import ALPHABET, IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 from nerode.tasks.synthetic.regular import CycleNavigation, EvenPairs, Parity
 from nerode.tasks.synthetic.state_tracking import StateTracking
-from nerode.tasks.table import TaskConfig, all_tasks, find_task
+from nerode.tasks.table import all_tasks, build_task, complete_task, find_task, resolve_task, task_file_hashes
 from nerode.tasks.task import Batch, Split, Task
 
 __all__ = [
@@ -32,10 +32,13 @@ __all__ = [
     "Split",
     "StateTracking",
     "Task",
-    "TaskConfig",
     "all_tasks",
+    "build_task",
     "cached_export",
+    "complete_task",
     "export_sequences",
     "find_task",
+    "resolve_task",
     "survey",
+    "task_file_hashes",
 ]

@@ -14,7 +14,8 @@ from typing import Any, Literal
 from torch import Tensor
 
 from nerode.core import InputError, stream, to_mapping, write_atomically
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks.table import build_task, complete_task, task_file_hashes
 from nerode.tasks.task import SPLITS, Batch, Split, Task
 
 Form = Literal["text", "csv"]
@@ -55,8 +56,8 @@ class ExportSpec:
     @property
     def key(self) -> str:
         """The hash of the complete spec, every setting of the task written out."""
-        content = {**to_mapping(self), "task": to_mapping(self.task.complete()), "version": _VERSION}
-        files = self.task.file_hashes()
+        content = {**to_mapping(self), "task": to_mapping(complete_task(self.task)), "version": _VERSION}
+        files = task_file_hashes(self.task)
         text = json.dumps({**content, **({"files": files} if files else {})}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -68,7 +69,7 @@ def export_sequences(spec: ExportSpec) -> str:
     numbers. Values of a sequence are separated by spaces; several bits or features of one position by
     commas. The mask has a 1 for each position that counts.
     """
-    task = spec.task.build()
+    task = build_task(spec.task)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     lines: list[str] = []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nerode.core import Registry, UnknownName, from_mapping, to_mapping
 from nerode.languages import looks_like_a_file
+from nerode.records import TaskConfig
 from nerode.tasks.formal import bounded_dyck, dfa_states, ngram_text, prediction, recognition
 from nerode.tasks.synthetic import (
     counting,
@@ -21,41 +21,6 @@ from nerode.tasks.synthetic import (
     state_tracking,
 )
 from nerode.tasks.task import Task, TaskKind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskConfig:
-    """A task by name, with the settings that differ from its defaults."""
-
-    name: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def resolve(self) -> tuple[TaskKind, Any]:
-        """Returns the kind and its complete settings, or raises InputError."""
-        kind, fixed = find_task(self.name)
-        return kind, from_mapping(kind.settings, {**fixed, **self.settings}, where=self.name)
-
-    def build(self) -> Task:
-        """Returns the task."""
-        kind, settings = self.resolve()
-        return kind.build(settings)
-
-    def complete(self) -> TaskConfig:
-        """Returns the same task with every setting written out, under the name of its kind."""
-        kind, settings = self.resolve()
-        return TaskConfig(name=kind.name, settings=to_mapping(settings))
-
-    def file_hashes(self) -> dict[str, str]:
-        """Returns the SHA-256 of the file that the language is read from, by its name; empty without one.
-
-        A path alone does not say what a run is about: the file may have been edited since.
-        """
-        language = to_mapping(self.resolve()[1]).get("language")
-        if not isinstance(language, str) or not looks_like_a_file(language):
-            return {}
-        path = Path(language)
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()} if path.is_file() else {}
-
 
 KINDS: tuple[TaskKind, ...] = (
     dfa_states.KIND,
@@ -111,3 +76,33 @@ def find_task(name: str) -> tuple[TaskKind, Mapping[str, Any]]:
 def all_tasks() -> tuple[Registry[TaskKind], Presets]:
     """Returns the kinds and the presets."""
     return _KINDS, _PRESETS
+
+
+def resolve_task(config: TaskConfig) -> tuple[TaskKind, Any]:
+    """Returns the kind of a task and its complete settings, or raises InputError."""
+    kind, fixed = find_task(config.name)
+    return kind, from_mapping(kind.settings, {**fixed, **config.settings}, where=config.name)
+
+
+def build_task(config: TaskConfig) -> Task:
+    """Returns the task."""
+    kind, settings = resolve_task(config)
+    return kind.build(settings)
+
+
+def complete_task(config: TaskConfig) -> TaskConfig:
+    """Returns the same task with every setting written out, under the name of its kind."""
+    kind, settings = resolve_task(config)
+    return TaskConfig(name=kind.name, settings=to_mapping(settings))
+
+
+def task_file_hashes(config: TaskConfig) -> dict[str, str]:
+    """Returns the SHA-256 of the file that the language is read from, by its name; empty without one.
+
+    A path alone does not say what a run is about: the file may have been edited since.
+    """
+    language = to_mapping(resolve_task(config)[1]).get("language")
+    if not isinstance(language, str) or not looks_like_a_file(language):
+        return {}
+    path = Path(language)
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()} if path.is_file() else {}

@@ -17,7 +17,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
-from nerode.training.record import Divergence, HistoryRow
+from nerode.records import Divergence, HistoryRow
 
 _HEADER = "nerode-checkpoint"
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import InputError, stream
+from nerode.records import RunSpec
 from nerode.tasks import Batch, Split, Task
-from nerode.training.spec import RunSpec
 
 _VALIDATION_LENGTHS = 8
 """Most lengths that validation sequences have."""

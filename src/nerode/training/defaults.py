@@ -8,8 +8,8 @@ from typing import Any
 
 from nerode.core import InputError
 from nerode.models import model_config
-from nerode.training.spec import TrainSpec
-from nerode.training.spec_sources import merge
+from nerode.records import TrainSpec
+from nerode.training.specs import make_spec, merge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,4 +121,4 @@ def make_specs(
 
 def specs_of_seeds(tables: Mapping[str, Any], *, seeds: Sequence[int]) -> list[TrainSpec]:
     """Returns the spec that tables describe, once for each seed."""
-    return [TrainSpec.from_mapping(merge(tables, {"run": {"seed": seed}})) for seed in seeds]
+    return [make_spec(merge(tables, {"run": {"seed": seed}})) for seed in seeds]

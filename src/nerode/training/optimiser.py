@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from nerode.core import InputError
-from nerode.training.spec import OptimiserSpec
+from nerode.records import OptimiserSpec
 
 
 def parameter_groups(model: nn.Module, spec: OptimiserSpec) -> list[dict[str, Any]]:

@@ -8,7 +8,8 @@ import pytest
 from nerode.analysis.extraction.question import OUTSIDE, UNASKED, bits_text
 from nerode.analysis.extraction.task_questions import question_of
 from nerode.core import InputError
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 
 TASKS = {
     "parity": 9,
@@ -28,7 +29,7 @@ TASKS = {
 
 @pytest.mark.parametrize("name", TASKS)
 def test_answers_are_the_targets_of_the_task(name: str) -> None:
-    task = TaskConfig(name=name).build()
+    task = build_task(TaskConfig(name=name))
     question = question_of(task)
     batch = task.sample(TASKS[name], 40, np.random.default_rng(0))
     checked = 0
@@ -54,6 +55,6 @@ def test_answers_are_the_targets_of_the_task(name: str) -> None:
 
 def test_other_tasks_are_refused() -> None:
     with pytest.raises(InputError, match="does not ask for the answers of an automaton"):
-        question_of(TaskConfig(name="copying").build())
+        question_of(build_task(TaskConfig(name="copying")))
     with pytest.raises(InputError, match="blanks"):
-        question_of(TaskConfig(name="s5-four-tokens").build())
+        question_of(build_task(TaskConfig(name="s5-four-tokens")))

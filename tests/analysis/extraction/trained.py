@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 
 from nerode.analysis.subject import Subject
-from nerode.training import TrainSpec, train
+from nerode.records import TrainSpec
+from nerode.tasks import build_task
+from nerode.training import train
 
 
 @functools.cache
@@ -27,7 +29,7 @@ def trained(task: str, layers: str = "lstm", seed: int = 0, steps: int = 600, lo
         }
     )
     record, model = train(spec)
-    built = spec.task.build()
+    built = build_task(spec.task)
     return Subject(
         name=f"{layers} on {task}, seed {seed}",
         model=model.eval(),

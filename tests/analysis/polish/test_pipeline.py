@@ -14,7 +14,8 @@ from nerode.core import InputError
 from nerode.models import Model, build_model, model_config
 from nerode.models.architectures import Orthogonal
 from nerode.proofs import POLISH_FILE, check_polished
-from nerode.tasks import StateTracking, TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import StateTracking, build_task
 from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
 from tests.analysis.polish.planted import planted, points, regular, turned, turns
 
@@ -120,7 +121,7 @@ def test_networks_of_another_kind_are_refused(tmp_path: Path) -> None:
         polish(Subject(name="x", model=other_model("orthogonal,orthogonal"), task=task), tmp_path)
     with pytest.raises(InputError, match="only state tracking of groups"):
         polish(
-            Subject(name="x", model=other_model("orthogonal"), task=TaskConfig(name="parity").build()),
+            Subject(name="x", model=other_model("orthogonal"), task=build_task(TaskConfig(name="parity"))),
             tmp_path,
         )
     monoid = StateTracking(StateTrackingSettings(monoid="T3"))

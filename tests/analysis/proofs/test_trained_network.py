@@ -14,7 +14,8 @@ from nerode.core import InputError
 from nerode.models import Model, Surroundings, build_model, model_config
 from nerode.network import Interpreter, network_from_json, network_to_json
 from nerode.proofs.box_steps import BoxStepper
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 
 CELLS = ("elman-tanh", "gru-reset-first", "lstm", "slstm")
 
@@ -42,7 +43,7 @@ def make_model(layers: str, task, *, width: int | None = 3, seed: int = 0, **set
 
 
 def test_a_cap_on_the_update_gate_is_part_of_the_network():
-    task = TaskConfig(name="predict-tomita-3").build()
+    task = build_task(TaskConfig(name="predict-tomita-3"))
     model = make_model("gru-reset-first", task, cap=0.5).double()
     network = trained_network(model, goal_of(task))
     assert network.layers[0].recurrence.cap == Fraction(1, 2)
@@ -65,7 +66,7 @@ def test_a_cap_on_the_update_gate_is_part_of_the_network():
     "name", ["predict-tomita-3", "recognise-tomita-3", "s3", "parity", "states-tomita-4"]
 )
 def test_the_network_says_what_the_module_says(cell, width, name):
-    task = TaskConfig(name=name).build()
+    task = build_task(TaskConfig(name=name))
     goal = goal_of(task)
     model = make_model(cell, task, width=width).double()
     network = trained_network(model, goal)
@@ -88,7 +89,7 @@ def test_the_network_says_what_the_module_says(cell, width, name):
 
 
 def test_the_empty_word_is_answered_by_the_learnt_start():
-    task = TaskConfig(name="recognise-tomita-3").build()
+    task = build_task(TaskConfig(name="recognise-tomita-3"))
     goal = goal_of(task)
     model = make_model("elman-tanh", task)
     with torch.no_grad():
@@ -108,7 +109,7 @@ def test_the_empty_word_is_answered_by_the_learnt_start():
     ],
 )
 def test_other_cells_are_refused(layers, settings, reason):
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     if settings is None:
         config = model_config(layers, letters=2, outputs=2, width=4, surroundings=Surroundings())
         model = build_model(config, seed=0)
@@ -119,7 +120,7 @@ def test_other_cells_are_refused(layers, settings, reason):
 
 
 def test_two_layers_and_norms_are_refused():
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     for config in (
         model_config("elman,elman", letters=2, outputs=2, width=4),
         model_config("elman", letters=2, outputs=2, width=4, surroundings=Surroundings(norm="layer")),

@@ -15,12 +15,13 @@ from nerode.core import Budget, InputError, stream
 from nerode.models import Model
 from nerode.models.architectures import Orthogonal
 from nerode.models.compiled import load_architecture
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from tests.analysis.polish.planted import planted, turns
 
 
 def subject_of(task: str, model: torch.nn.Module, **settings: object) -> Subject:
-    return Subject(name=task, model=model.eval(), task=TaskConfig(name=task, settings=settings).build())
+    return Subject(name=task, model=model.eval(), task=build_task(TaskConfig(name=task, settings=settings)))
 
 
 def brute_force(subject: Subject, longest: int) -> tuple[int, ...] | None:
@@ -152,7 +153,7 @@ def test_repair_teaches_the_failing_words() -> None:
 @pytest.mark.parametrize("task", ["parity", "flip-flop", "predict-tomita-3", "recognise-tomita-3", "s3"])
 def test_the_targets_of_words_are_those_of_the_task(task: str) -> None:
     """On words that the task draws itself."""
-    known = TaskConfig(name=task).build()
+    known = build_task(TaskConfig(name=task))
     high = known.training_lengths[1]
     length = next(n for n in range(min(12, high), high + 1) if known.trains_on(n))
     drawn = known.sample(length, 16, stream(0, "test"))
@@ -164,7 +165,7 @@ def test_the_targets_of_words_are_those_of_the_task(task: str) -> None:
 
 
 def test_continuations_stay_where_the_task_asks() -> None:
-    question = question_of(TaskConfig(name="flip-flop").build())
+    question = question_of(build_task(TaskConfig(name="flip-flop")))
     words = continue_words(question, [(0, 3), (0, 4, 2, 3)], 6, stream(0, "test"))
     assert {len(word) for word in words} == {12}
     for word in words:

@@ -7,7 +7,7 @@ import torch
 
 from benchmarks.long_words import survey
 from nerode.languages.bestiary import BESTIARY
-from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.carrying import carry
 from nerode.models.compiled.load import load_model
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.model import Model

@@ -9,7 +9,7 @@ import torch
 
 from nerode.compiler import Options, compile_language
 from nerode.core import NotCompilable
-from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.carrying import carry
 from nerode.models.compiled.load import load_architecture
 from nerode.models.compiled.trial import first_error
 from tests.models.compiled.walks import facts_of, legal_table, random_words

@@ -1,9 +1,9 @@
 """Certificates for modules in four formats."""
 
-from dataclasses import hashlib
+import hashlib
+from dataclasses import replace
 
 import pytest
-import replace
 import torch
 
 import nerode as nr
@@ -12,7 +12,7 @@ from nerode.kernel import STEP_BY_STEP, UP_TO_LENGTH, VALID_PREFIXES, Certificat
 from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models.compiled import load_model
-from nerode.models.compiled.carriers.carry import carry
+from nerode.models.compiled.carrying import carry
 from nerode.proofs import Unproved
 from nerode.proofs.certification import certify_exact
 from nerode.proofs.floats.certify import certify_floats, certify_module

@@ -6,8 +6,8 @@ import csv
 import io
 from pathlib import Path
 
+from nerode.records import VerdictSummary
 from nerode.report.tables.runs import ResultTable, success_table, to_csv, to_latex, to_markdown
-from nerode.study import VerdictSummary
 from nerode.study.runs import TaskGroup, group_runs, read_run_files
 from tests.report.run_specimens import fill_store, write_run
 

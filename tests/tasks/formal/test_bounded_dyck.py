@@ -9,12 +9,13 @@ import pytest
 import torch
 
 from nerode.core import InputError, UnknownName
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.formal.bounded_dyck import random_paths
-from nerode.tasks.table import TaskConfig
 
 
 def task(**settings):
-    return TaskConfig(name="bounded-dyck", settings=settings).build()
+    return build_task(TaskConfig(name="bounded-dyck", settings=settings))
 
 
 def simulate(length, depth, rng):

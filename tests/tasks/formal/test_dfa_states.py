@@ -8,14 +8,16 @@ from automata.fa.dfa import DFA
 
 from nerode.core import InputError
 from nerode.languages.bestiary import BESTIARY
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.formal.dfa_states import NOT_WALKED
 from nerode.tasks.formal.source import MOST_STATES
-from nerode.tasks.table import TaskConfig, all_tasks
+from nerode.tasks.table import all_tasks
 from tests.tasks.formal.membership import MEMBER, may_continue
 
 
 def task(language, **settings):
-    return TaskConfig(name=f"states-{language}", settings=settings).build()
+    return build_task(TaskConfig(name=f"states-{language}", settings=settings))
 
 
 @pytest.mark.parametrize("words", ["prefixes", "accepted", "any"])
@@ -67,6 +69,6 @@ def test_presets_are_those_with_an_automaton_of_a_reasonable_size():
         walked = language.regular and (states is None or states <= MOST_STATES)
         assert walked == (f"states-{name}" in presets) == (name not in NOT_WALKED), name
     with pytest.raises(InputError, match="no automaton of at most 4,096 states"):
-        TaskConfig(name="dfa-states", settings={"language": "dyck-1"}).build()
+        build_task(TaskConfig(name="dfa-states", settings={"language": "dyck-1"}))
     with pytest.raises(InputError, match="no automaton"):
-        TaskConfig(name="dfa-states", settings={"language": "dyck-8-10"}).build()
+        build_task(TaskConfig(name="dfa-states", settings={"language": "dyck-8-10"}))

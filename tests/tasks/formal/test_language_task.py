@@ -10,14 +10,15 @@ import torch
 
 from nerode.core import InputError
 from nerode.languages import resolve_language
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.formal.language_task import FewWords, LengthBin, draw_bin, length_bins, list_words
-from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 from tests.tasks.formal.membership import MEMBER
 
 
 def task(name, **settings):
-    return TaskConfig(name=name, settings=settings).build()
+    return build_task(TaskConfig(name=name, settings=settings))
 
 
 @pytest.mark.parametrize("name", ["predict-tomita-3", "next-dyck-1", "predict-a5", "states-s3"])
@@ -115,14 +116,14 @@ def test_the_longest_tested_length_of_each_bin_has_words(name, lengths):
 def test_the_bins_of_the_papers():
     names = [b.name for b in length_bins(1, 50)]
     assert names == ["1-50", "51-100", "101-150", "451-500"]
-    assert [b.name for b in TaskConfig(name="predict-tomita-3").build().bins] == names
+    assert [b.name for b in build_task(TaskConfig(name="predict-tomita-3")).bins] == names
     assert [b.name for b in length_bins(3, 40, longer=(1,))] == ["3-40", "41-80"]
     with pytest.raises(InputError, match="not a range"):
         LengthBin(low=3, high=2)
 
 
 def test_lengths_are_spread_over_those_that_have_words():
-    task = TaskConfig(name="predict-dyck-1").build()
+    task = build_task(TaskConfig(name="predict-dyck-1"))
     lengths = LengthBin(low=51, high=60)
     batches = draw_bin(task, "test", lengths, 400, np.random.default_rng(0))
     counts = {b.inputs.shape[1]: len(b) for b in batches}
@@ -132,7 +133,7 @@ def test_lengths_are_spread_over_those_that_have_words():
 
 
 def test_an_empty_bin_is_said():
-    task = TaskConfig(name="predict-ngram-seed").build()
+    task = build_task(TaskConfig(name="predict-ngram-seed"))
     with pytest.raises(InputError, match="no sequence of length 51-100 in the test split"):
         draw_bin(task, "test", LengthBin(low=51, high=100), 5, np.random.default_rng(0))
 
@@ -170,7 +171,7 @@ def test_of_five_words_three_are_trained_on():
 @pytest.mark.parametrize("kind", ["predict", "next"])
 @pytest.mark.parametrize("name", ["tomita-1", "tomita-2", "aa-star", "aaaa-star", "abab-star", "anbn"])
 def test_no_split_is_empty_and_none_has_a_word_of_another(kind, name):
-    built = TaskConfig(name=f"{kind}-{name}").build()
+    built = build_task(TaskConfig(name=f"{kind}-{name}"))
     rng = np.random.default_rng(0)
     seen = {split: set() for split in SPLITS}
     for split, length in itertools.product(SPLITS, range(1, 51)):
@@ -191,4 +192,4 @@ def test_no_split_is_empty_and_none_has_a_word_of_another(kind, name):
 
 def test_a_range_without_words():
     with pytest.raises(InputError, match="no word from length 1 to 3"):
-        TaskConfig(name="predict-aaaa-star", settings={"longest": 3}).build()
+        build_task(TaskConfig(name="predict-aaaa-star", settings={"longest": 3}))

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from nerode.core import InputError
-from nerode.tasks.table import TaskConfig
+from nerode.records import RunSpec, TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.task import SPLITS
 from nerode.training.data import FixedData
-from nerode.training.spec import RunSpec
 
 TEMPLATES = {
     14: r"\w+ woke at \w+ o'clock and was too \w+ to go back to (sleep|bed)",
@@ -22,7 +22,7 @@ TEMPLATES = {
 
 
 def task(**settings):
-    return TaskConfig(name="ngram-text", settings=settings).build()
+    return build_task(TaskConfig(name="ngram-text", settings=settings))
 
 
 def text(built, word):

@@ -10,13 +10,15 @@ import torch
 
 from nerode.core import InputError, UnknownName
 from nerode.languages.bestiary import BESTIARY
-from nerode.tasks.table import TaskConfig, all_tasks
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
+from nerode.tasks.table import all_tasks
 from nerode.tasks.task import Memory
 from tests.tasks.formal.membership import MEMBER, may_continue
 
 
 def task(language, **settings):
-    return TaskConfig(name=f"predict-{language}", settings=settings).build()
+    return build_task(TaskConfig(name=f"predict-{language}", settings=settings))
 
 
 @functools.cache
@@ -98,20 +100,20 @@ def test_every_language_of_the_bestiary_has_a_preset():
 
 
 def test_languages_of_the_user(tmp_path):
-    built = TaskConfig(name="language-prediction", settings={"language": "(ab|c)*d"}).build()
+    built = build_task(TaskConfig(name="language-prediction", settings={"language": "(ab|c)*d"}))
     assert built.alphabet == ("a", "b", "c", "d")
     text = "0 1 a\n1 0 a\n1\n"
     path = tmp_path / "odd.att"
     path.write_text(text, encoding="utf-8")
-    built = TaskConfig(name="language-prediction", settings={"language": str(path)}).build()
+    built = build_task(TaskConfig(name="language-prediction", settings={"language": str(path)}))
     batch = built.sample(7, 2, np.random.default_rng(0))
     assert batch.targets[:, :, -1].tolist() == [[True, False] * 3 + [True]] * 2
     with pytest.raises(UnknownName, match="did you mean tomita-"):
-        TaskConfig(name="language-prediction", settings={"language": "tomita-9"}).build()
+        build_task(TaskConfig(name="language-prediction", settings={"language": "tomita-9"}))
 
 
 def next_task(language, **settings):
-    return TaskConfig(name=f"next-{language}", settings=settings).build()
+    return build_task(TaskConfig(name=f"next-{language}", settings=settings))
 
 
 @pytest.mark.parametrize("name", ["tomita-3", "dyck-1", "dyck-2-3", "boolean-3", "flip-flop"])
@@ -119,7 +121,7 @@ def test_targets_are_the_word_moved_by_one_and_what_may_follow(name):
     built = next_task(name)
     length = 41 if name == "boolean-3" else 40
     batch = built.sample(length, 20, np.random.default_rng(0))
-    prediction = TaskConfig(name=f"predict-{name}").build().label(batch.inputs.numpy())
+    prediction = build_task(TaskConfig(name=f"predict-{name}")).label(batch.inputs.numpy())
     assert torch.equal(batch.targets[..., 1:].bool(), prediction.targets)
     for word, targets in zip(batch.inputs.tolist(), batch.targets[..., 0].tolist(), strict=True):
         assert targets == [*word[1:], len(built.alphabet)]

@@ -7,15 +7,16 @@ import pytest
 
 from nerode.core import InputError
 from nerode.languages import resolve_language
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.formal.recognition import near_misses
 from nerode.tasks.formal.source import word_source
-from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 from tests.tasks.formal.membership import MEMBER
 
 
 def task(language, **settings):
-    return TaskConfig(name=f"recognise-{language}", settings=settings).build()
+    return build_task(TaskConfig(name=f"recognise-{language}", settings=settings))
 
 
 @pytest.mark.parametrize("labels", ["last", "all"])

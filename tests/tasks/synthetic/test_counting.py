@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from nerode.core import InputError, UnknownName
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.synthetic.counting import answered, counts_twice, phase_alignment, right_answers
-from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 
 
 def counting(name="counting", **settings):
-    return TaskConfig(name=name, settings=settings).build()
+    return build_task(TaskConfig(name=name, settings=settings))
 
 
 def rows(batch):

@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from nerode.core import InputError, UnknownName
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.synthetic.flip_flop import checkpoints
-from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 
 
 def task(name="flip-flop", **settings):
-    return TaskConfig(name=name, settings=settings).build()
+    return build_task(TaskConfig(name=name, settings=settings))
 
 
 def written(batch):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from nerode.core import InputError, UnknownName
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.task import SPLITS
 
 
 def task(name, **settings):
-    return TaskConfig(name=name, settings=settings).build()
+    return build_task(TaskConfig(name=name, settings=settings))
 
 
 def written(batch, symbols):

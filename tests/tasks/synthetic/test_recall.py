@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from nerode.core import InputError
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.task import SPLITS
 
 
 def recall(**settings):
-    return TaskConfig(name="associative-recall", settings=settings).build()
+    return build_task(TaskConfig(name="associative-recall", settings=settings))
 
 
 @pytest.mark.parametrize("labels", ["all", "last"])

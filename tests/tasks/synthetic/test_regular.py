@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from nerode.core import InputError
+from nerode.records import TaskConfig
+from nerode.tasks import build_task, resolve_task
 from nerode.tasks.synthetic.modular_arithmetic import symbols
-from nerode.tasks.table import TaskConfig
 from nerode.tasks.task import SPLITS
 
 
 def task(name, **settings):
-    return TaskConfig(name=name, settings=settings).build()
+    return build_task(TaskConfig(name=name, settings=settings))
 
 
 def rows(batch):
@@ -122,7 +123,7 @@ def test_lengths_and_splits(name, lengths):
     built = task(name)
     assert built.training_lengths == lengths
     rng = np.random.default_rng(4)
-    kind, _ = TaskConfig(name=name).resolve()
+    kind, _ = resolve_task(TaskConfig(name=name))
     for length in kind.test_lengths:
         assert built.sample(length, 2, rng).inputs.shape == (2, length)
     drawn = [{tuple(w) for w in built.draw(s, 8, 100, rng).inputs.tolist()} for s in SPLITS]

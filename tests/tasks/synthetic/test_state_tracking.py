@@ -11,12 +11,13 @@ from sympy.combinatorics import Permutation
 
 from nerode.core import InputError, UnknownName
 from nerode.languages.groups import finite_monoid
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from nerode.tasks.task import SPLITS
 
 
 def task(name="state-tracking", **settings):
-    return TaskConfig(name=name, settings=settings).build()
+    return build_task(TaskConfig(name=name, settings=settings))
 
 
 def as_permutation(cycles, points):

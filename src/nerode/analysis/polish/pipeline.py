@@ -20,7 +20,8 @@ from nerode.analysis.subject import Subject
 from nerode.core import Budget, to_mapping
 from nerode.models import DTYPES
 from nerode.proofs import POLISH_FILE, check_polished
-from nerode.training import LengthScore, evaluate
+from nerode.records import LengthScore
+from nerode.training import evaluate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,9 @@ from nerode.analysis.repair.search import FailureSearch, SearchSettings, find_fa
 from nerode.analysis.subject import Subject
 from nerode.core import Budget, InputError, stream, to_mapping
 from nerode.languages import END, Word
+from nerode.records import OptimiserSpec
 from nerode.tasks import Batch, Task
-from nerode.training import OptimiserSpec, make_optimiser, run
+from nerode.training import make_optimiser, run
 
 _CONTINUATION = 8
 """Letters after a failing word."""

@@ -2,24 +2,39 @@
 
 The last bracket that was opened at depth j is still open whenever the depth is j, so a register for each
 depth, overwritten by the bracket that opens there, holds the whole stack. The depth is one integer counter
-where gate and write are free of each other; `bounded_dyck_registers` is for the others.
+where gate and write are free of each other. Where the write vanishes when the gate is 1, nothing can count;
+the depth is then a cascade of set-reset automata, that of one kind of brackets: m + 1 layers in place of one.
+
+Recurrences that could run any automaton, but not one with K^m states, also get the counter: diagonal layers
+are a special case of permutation-diagonal and of dense ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nerode.algebra.cascades import decompose
-from nerode.compiler.assembly import DEAD, Assembly
 from nerode.compiler.cascade_layers import CascadeLayers
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.forms import Form, constant, direction, total
-from nerode.compiler.layer_builder import Relu
-from nerode.compiler.piecewise import conjunction, equals, is_positive
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.forms import Form, Relu, conjunction, constant, direction, equals, is_positive, total
+from nerode.compiler.network_builder import DEAD, Assembly
 from nerode.core import NotCompilable, Reference
 from nerode.languages import Dyck, bounded_dyck_1
 from nerode.network import Embedding, Network
-from nerode.verdict import can_hold, diagonal, free_write, input_dependent, linear, of_family, plain_state
+from nerode.verdict import (
+    LanguageCondition,
+    can_hold,
+    dense,
+    diagonal,
+    free_write,
+    householder,
+    input_dependent,
+    linear,
+    of_family,
+    permutation_diagonal,
+    plain_state,
+)
 
 OPEN, CLOSE = direction("open"), direction("close")
 
@@ -29,7 +44,7 @@ DepthIs = Callable[[int, Sequence[Form], Relu], Form]
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
 
 
-def compile_bounded_dyck(request: Request, name: str = "bounded-dyck") -> Network:
+def compile_bounded_dyck(request: Request) -> Network:
     """Returns a depth counter, a layer of m·ceil(log2 K) bits and an error flag; right on every word.
 
     With one kind of brackets the layer of bits is empty and left out.
@@ -40,7 +55,7 @@ def compile_bounded_dyck(request: Request, name: str = "bounded-dyck") -> Networ
     brackets.add_counter()
     brackets.add_registers()
     brackets.add_errors()
-    return brackets.network(name, f"a depth counter{brackets.describe()}, a flag for the first error")
+    return brackets.network(f"a depth counter{brackets.describe()}, a flag for the first error")
 
 
 def compile_bounded_dyck_predictor(request: Request) -> Network:
@@ -52,7 +67,6 @@ def compile_bounded_dyck_predictor(request: Request) -> Network:
     brackets.add_counter()
     brackets.add_registers()
     return brackets.network(
-        "bounded-dyck-predictor",
         f"a depth counter{brackets.describe()}; only for prefixes of valid words",
     )
 
@@ -155,7 +169,7 @@ class Brackets:
         self._assembly.add_dead_flag(builder, bad)
         self._alive = 1 - direction(DEAD)
 
-    def network(self, name: str, route: str) -> Network:
+    def network(self, route: str) -> Network:
         """Returns the network: opening below the bound, closing what is on top, ending at depth 0."""
         decoder = self._assembly.decoder()
         empty, full = direction("empty"), direction("full")
@@ -167,7 +181,6 @@ class Brackets:
         decoder.add(2 * self._num_kinds, conjunction([self._alive, empty], decoder.relu))
         return self._assembly.network(
             decoder.build(self._assembly.empty()),
-            construction=name,
             route=route,
             reference=Reference("Sarrof2024"),
         )
@@ -182,24 +195,64 @@ class Brackets:
         return f", {self._most}·{self.num_bits} bits for the kinds by depth" if self.num_bits else ""
 
 
-construction(
-    Construction(
-        name="bounded-dyck",
-        title="depth counter, registers by depth and an error flag",
-        theorem="bounded-dyck-two-layers",
-        language=bounded_dyck,
-        architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
-        build=compile_bounded_dyck,
-    )
+BOUNDED_DYCK = Construction(
+    name="bounded-dyck",
+    title="depth counter, registers by depth and an error flag",
+    theorem="bounded-dyck-two-layers",
+    language=bounded_dyck,
+    architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+    build=compile_bounded_dyck,
 )
 
-construction(
-    Construction(
-        name="bounded-dyck-predictor",
-        title="depth counter and registers by depth, on valid prefixes",
-        theorem="bounded-dyck-two-layers",
-        language=bounded_dyck,
-        architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
-        build=compile_bounded_dyck_predictor,
+BOUNDED_DYCK_PREDICTOR = Construction(
+    name="bounded-dyck-predictor",
+    title="depth counter and registers by depth, on valid prefixes",
+    theorem="bounded-dyck-two-layers",
+    language=bounded_dyck,
+    architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+    build=compile_bounded_dyck_predictor,
+)
+
+
+_several_kinds = LanguageCondition(
+    "with several kinds of brackets", lambda facts: facts.language.parameters.get("k", 1) > 1
+)
+
+
+def compile_bounded_dyck_registers(request: Request) -> Network:
+    """Returns set-reset layers for the depth, a layer of m·ceil(log2 K) bits and an error flag.
+
+    Implements: [Sarrof2024]
+    """
+    brackets = Brackets(request)
+    brackets.add_cascade()
+    brackets.add_registers()
+    brackets.add_errors()
+    return brackets.network(
+        f"the depth as a cascade of set-reset automata{brackets.describe()}, a flag for the first error"
     )
+
+
+BOUNDED_DYCK_REGISTERS = Construction(
+    name="bounded-dyck-registers",
+    title="the depth by set-reset layers, registers by depth and an error flag",
+    theorem="star-free-selective",
+    language=bounded_dyck & _several_kinds,
+    architecture=linear & (diagonal | householder) & input_dependent & can_hold,
+    build=compile_bounded_dyck_registers,
+)
+
+
+BOUNDED_DYCK_PERMUTATION_DIAGONAL = replace(
+    BOUNDED_DYCK,
+    name="bounded-dyck-permutation-diagonal",
+    theorem="regular-by-permutation-diagonal",
+    architecture=linear & permutation_diagonal & input_dependent & can_hold & free_write & plain_state,
+)
+
+BOUNDED_DYCK_DENSE = replace(
+    BOUNDED_DYCK,
+    name="bounded-dyck-dense",
+    theorem="regular-by-dense-matrices",
+    architecture=linear & dense & input_dependent & can_hold & free_write & plain_state,
 )

@@ -12,12 +12,20 @@ import itertools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from nerode.compiler.assembly import DEAD, Assembly, Literal, table_indicator
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.forms import Form, constant, direction, total
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.forms import (
+    Form,
+    conjunction,
+    constant,
+    direction,
+    equals,
+    is_positive,
+    second_digit,
+    total,
+)
 from nerode.compiler.layer_builder import LayerBuilder
-from nerode.compiler.piecewise import conjunction, equals, is_positive, second_digit
-from nerode.compiler.tables import DecisionTable, decision_table
+from nerode.compiler.network_builder import DEAD, Assembly
+from nerode.compiler.tables import DecisionTable, Literal, decision_table, table_indicator
 from nerode.core import NotCompilable, Reference
 from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule
 from nerode.network import Network
@@ -43,7 +51,7 @@ def compile_counters(request: Request) -> Network:
     machine = _machine(request)
     tables = [_allowed(machine, letter, request) for letter in range(len(machine.alphabet))]
     if all(table.otherwise and not table.rows for table in tables):
-        return _without_flag(request, "counters", "no word leaves the language for good")
+        return _without_flag(request, "no word leaves the language for good")
     lasts = {
         value for table in tables for variable, value in table.literals if variable == machine.num_counters
     }
@@ -62,7 +70,6 @@ def compile_counters(request: Request) -> Network:
         assembly,
         machine,
         alive=1 - direction(DEAD),
-        construction="counters",
         route=f"{_count(machine)} with gate 1, each compared with zero; layer 2 remembers the first error",
     )
 
@@ -72,15 +79,15 @@ def compile_counters_predictor(request: Request) -> Network:
 
     Implements: [Sarrof2024]
     """
-    return _without_flag(request, "counters-predictor", "only for prefixes of valid words")
+    return _without_flag(request, "only for prefixes of valid words")
 
 
-def _without_flag(request: Request, name: str, scope: str) -> Network:
+def _without_flag(request: Request, scope: str) -> Network:
     machine = _machine(request)
     assembly = Assembly(request)
     _add_counters(assembly, machine, ())
     route = f"{_count(machine)} with gate 1, each compared with zero; {scope}"
-    return _finish(assembly, machine, alive=constant(1), construction=name, route=route)
+    return _finish(assembly, machine, alive=constant(1), route=route)
 
 
 def _machine(request: Request) -> CounterMachine:
@@ -170,9 +177,7 @@ def _sign(counter: str, sign: int) -> Form:
     return {NEGATIVE: 1 - zero - positive, ZERO: zero, POSITIVE: positive}[sign]
 
 
-def _finish(
-    assembly: Assembly, machine: CounterMachine, *, alive: Form, construction: str, route: str
-) -> Network:
+def _finish(assembly: Assembly, machine: CounterMachine, *, alive: Form, route: str) -> Network:
     """Adds one unit for each rule; a symbol is legal where at least one rule that allows it holds."""
     decoder = assembly.decoder()
     for rule in machine.rules:
@@ -190,7 +195,6 @@ def _finish(
             decoder.add(len(machine.alphabet), holds)
     return assembly.network(
         decoder.build(assembly.empty()),
-        construction=construction,
         route=route,
         reference=Reference("Sarrof2024"),
     )
@@ -200,25 +204,21 @@ def _count(machine: CounterMachine) -> str:
     return "one counter" if machine.num_counters == 1 else f"{machine.num_counters} counters"
 
 
-construction(
-    Construction(
-        name="counters",
-        title="counters and an error flag",
-        theorem="counters-in-one-layer",
-        language=_counter_machine,
-        # A time-invariant layer can only tally errors; the predictor below serves those carriers.
-        architecture=linear & can_hold & free_write & plain_state & input_dependent,
-        build=compile_counters,
-    )
+COUNTERS = Construction(
+    name="counters",
+    title="counters and an error flag",
+    theorem="counters-in-one-layer",
+    language=_counter_machine,
+    # A time-invariant layer can only tally errors; the predictor below serves those carriers.
+    architecture=linear & can_hold & free_write & plain_state & input_dependent,
+    build=compile_counters,
 )
 
-construction(
-    Construction(
-        name="counters-predictor",
-        title="one layer of counters, on valid prefixes",
-        theorem="counters-in-one-layer",
-        language=_counter_machine,
-        architecture=linear & can_hold & free_write & plain_state,
-        build=compile_counters_predictor,
-    )
+COUNTERS_PREDICTOR = Construction(
+    name="counters-predictor",
+    title="one layer of counters, on valid prefixes",
+    theorem="counters-in-one-layer",
+    language=_counter_machine,
+    architecture=linear & can_hold & free_write & plain_state,
+    build=compile_counters_predictor,
 )

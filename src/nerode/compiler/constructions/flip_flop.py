@@ -8,11 +8,9 @@ right on every word.
 
 from __future__ import annotations
 
-from nerode.compiler.assembly import DEAD, Assembly
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.forms import Form, constant, direction, total
-from nerode.compiler.layer_builder import Relu
-from nerode.compiler.piecewise import conjunction, second_digit
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.forms import Form, Relu, conjunction, constant, direction, second_digit, total
+from nerode.compiler.network_builder import DEAD, Assembly
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import can_hold, diagonal, input_dependent, linear, of_family
@@ -34,7 +32,6 @@ def compile_flip_flop(request: Request) -> Network:
     return _finish(
         assembly,
         alive=1 - direction(DEAD),
-        construction="flip-flop",
         route="layer 1 holds the instruction, layer 2 the written bit, layer 3 whether an error occurred",
     )
 
@@ -47,7 +44,6 @@ def compile_flip_flop_predictor(request: Request) -> Network:
     return _finish(
         _two_layers(request),
         alive=constant(1),
-        construction="flip-flop-predictor",
         route="layer 1 holds the instruction, layer 2 the written bit; only for prefixes of valid words",
     )
 
@@ -100,7 +96,7 @@ def _error(relu: Relu) -> Form:
     )
 
 
-def _finish(assembly: Assembly, *, alive: Form, construction: str, route: str) -> Network:
+def _finish(assembly: Assembly, *, alive: Form, route: str) -> Network:
     decoder = assembly.decoder()
     letter = assembly.alphabet.index
     is_bit = total(direction(f"x={bit}") for bit in BITS)
@@ -114,30 +110,25 @@ def _finish(assembly: Assembly, *, alive: Form, construction: str, route: str) -
         decoder.add(letter(bit), free + read)
     return assembly.network(
         decoder.build(assembly.empty()),
-        construction=construction,
         route=route,
         reference=Reference("Sarrof2024"),
     )
 
 
-construction(
-    Construction(
-        name="flip-flop",
-        title="instruction, bit and error flag",
-        theorem="flip-flop-two-layers",
-        language=_flip_flop,
-        architecture=linear & diagonal & input_dependent & can_hold,
-        build=compile_flip_flop,
-    )
+FLIP_FLOP = Construction(
+    name="flip-flop",
+    title="instruction, bit and error flag",
+    theorem="flip-flop-two-layers",
+    language=_flip_flop,
+    architecture=linear & diagonal & input_dependent & can_hold,
+    build=compile_flip_flop,
 )
 
-construction(
-    Construction(
-        name="flip-flop-predictor",
-        title="instruction and bit, on valid prefixes",
-        theorem="flip-flop-two-layers",
-        language=_flip_flop,
-        architecture=linear & diagonal & input_dependent & can_hold,
-        build=compile_flip_flop_predictor,
-    )
+FLIP_FLOP_PREDICTOR = Construction(
+    name="flip-flop-predictor",
+    title="instruction and bit, on valid prefixes",
+    theorem="flip-flop-two-layers",
+    language=_flip_flop,
+    architecture=linear & diagonal & input_dependent & can_hold,
+    build=compile_flip_flop_predictor,
 )

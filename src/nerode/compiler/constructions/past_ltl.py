@@ -14,24 +14,33 @@ the minimal automaton.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from nerode.compiler.assembly import Assembly, Literal, decode_table, legal_sets, table_indicator
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.forms import Form, direction
-from nerode.compiler.formula_machine import FormulaMachine, Position
-from nerode.compiler.layer_builder import LayerBuilder, Relu
-from nerode.compiler.piecewise import is_positive, second_digit, top_digit
-from nerode.compiler.tables import DecisionTable, decision_table
-from nerode.core import NotCompilable, Reference
-from nerode.languages import Legal
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.forms import Form, Relu, direction, is_positive, second_digit, top_digit
+from nerode.compiler.layer_builder import LayerBuilder
+from nerode.compiler.network_builder import Assembly, legal_sets
+from nerode.compiler.tables import DecisionTable, Literal, decision_table, decode_table, table_indicator
+from nerode.core import Budget, NotCompilable, Reference
+from nerode.languages import Dfa, Legal, distinct_subtrees
 from nerode.languages.pastltl import (
+    And,
+    Atom,
+    Constant,
+    Formula,
     FormulaLanguage,
     Historically,
+    Iff,
+    Implies,
+    Not,
     Once,
+    Or,
+    PastFormula,
     Since,
+    Temporal,
     WeakYesterday,
     Yesterday,
     subformulas,
@@ -47,6 +56,141 @@ from nerode.verdict import (
     linear,
     time_invariant,
 )
+
+Memory = tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What holds at one position of a word.
+
+    Attributes:
+        letter: the letter there.
+        truth: of every subformula.
+        memory: what each temporal subformula keeps for the next position.
+        state: of the minimal automaton, after the letter.
+    """
+
+    letter: int
+    truth: Memory
+    memory: Memory
+    state: int
+
+
+class FormulaMachine:
+    """The subformulas of a formula, and how their truth moves from one position to the next.
+
+    Attributes:
+        nodes: the different subformulas, operands first, the whole last.
+        operands: the places of each one's operands.
+        temporal: the places of those that begin with a temporal operator.
+    """
+
+    def __init__(self, formula: PastFormula) -> None:
+        self.alphabet = formula.alphabet
+        self.nodes, self.operands = distinct_subtrees(formula.formula)
+        self.temporal = [i for i, node in enumerate(self.nodes) if isinstance(node, Temporal)]
+        self._place = {node: place for place, node in enumerate(self.temporal)}
+
+    def depth(self, place: int) -> int:
+        """Returns how many temporal operators are nested in a subformula."""
+        return self._depths[place]
+
+    @functools.cached_property
+    def _depths(self) -> list[int]:
+        depths: list[int] = []
+        for node, below in zip(self.nodes, self.operands, strict=True):
+            depths.append(isinstance(node, Temporal) + max((depths[i] for i in below), default=0))
+        return depths
+
+    def cone(self, place: int) -> tuple[int, ...]:
+        """Returns the temporal subformulas on which the truth of a subformula depends at one position."""
+        found: set[int] = set()
+        pending = [place]
+        while pending:
+            current = pending.pop()
+            if isinstance(self.nodes[current], Temporal):
+                found.add(current)
+            else:
+                pending.extend(self.operands[current])
+        return tuple(sorted(found))
+
+    def initial(self) -> Memory:
+        """Returns what is kept before the first letter: "weak yesterday" and "historically" hold there."""
+        return tuple(isinstance(self.nodes[i], WeakYesterday | Historically) for i in self.temporal)
+
+    def step(self, memory: Memory, letter: int) -> tuple[Memory, Memory]:
+        """Returns the truth of all subformulas at the next position, and what is kept after it."""
+        symbol = self.alphabet.symbols[letter]
+        truth: list[bool] = []
+        kept = list(memory)
+        for i, node in enumerate(self.nodes):
+            below = [truth[j] for j in self.operands[i]]
+            if isinstance(node, Temporal):
+                place = self._place[i]
+                value, kept[place] = _temporal(node, below, memory[place])
+            else:
+                value = node.symbol == symbol if isinstance(node, Atom) else _boolean(node, below)
+            truth.append(value)
+        return tuple(truth), tuple(kept)
+
+    def positions(self, dfa: Dfa, budget: Budget) -> list[Position]:
+        """Returns everything that can hold at a position of some word.
+
+        Args:
+            dfa: the minimal automaton of the formula.
+            budget: `states` bounds what is kept.
+        """
+        found: dict[tuple[int, Memory], Position] = {}
+        states = {self.initial(): dfa.start}
+        pending = [self.initial()]
+        while pending:
+            memory = pending.pop()
+            for letter in range(len(self.alphabet)):
+                truth, kept = self.step(memory, letter)
+                state = int(dfa.transitions[states[memory], letter])
+                if kept not in states:
+                    states[kept] = state
+                    pending.append(kept)
+                position = Position(letter, truth, kept, state)
+                found.setdefault((letter, truth + kept), position)
+            budget.check("states", len(states), states_of_the_formula=len(states))
+        return list(found.values())
+
+
+def _temporal(node: Temporal, below: Sequence[bool], memory: bool) -> tuple[bool, bool]:
+    """The truth at this position, and what is kept for the next one."""
+    match node:
+        case Yesterday() | WeakYesterday():
+            return memory, below[0]
+        case Once():
+            value = memory or below[0]
+        case Historically():
+            value = memory and below[0]
+        case Since():
+            value = below[1] or (below[0] and memory)
+        case _:
+            raise TypeError(f"{type(node).__name__} is not a temporal operator")
+    return value, value
+
+
+def _boolean(node: Formula, below: Sequence[bool]) -> bool:
+    match node:
+        case Constant(value):
+            return value
+        case Not():
+            return not below[0]
+        case And():
+            return all(below)
+        case Or():
+            return any(below)
+        case Implies():
+            return below[1] or not below[0]
+        case Iff():
+            return below[0] == below[1]
+        case _:
+            raise TypeError(f"{type(node).__name__} is not a Boolean operator")
+
 
 V = TypeVar("V", bound=Hashable)
 
@@ -67,7 +211,7 @@ _unary = LanguageCondition(
 )
 
 
-def compile_past_ltl(request: Request, name: str = "past-ltl") -> Network:
+def compile_past_ltl(request: Request) -> Network:
     """Returns one layer for each nesting of temporal operators, one coordinate for each operator.
 
     Implements: [Alsmann2026]
@@ -84,7 +228,6 @@ def compile_past_ltl(request: Request, name: str = "past-ltl") -> Network:
     operators = f"{len(machine.temporal)} operators" if len(machine.temporal) > 1 else "one operator"
     return network.assembly.network(
         network.decoder(legal_sets(language.automaton)),
-        construction=name,
         route=f"the formula itself: {operators}, nested to depth {network.depth}",
         reference=Reference("Alsmann2026"),
     )
@@ -218,18 +361,26 @@ def _kept(name: str) -> str:
     return f"next {name}"
 
 
-for _suffix, _theorem, _language, _architecture in (
-    ("", "star-free-selective", _formula, diagonal & input_dependent),
-    ("-delta-rule", "star-free-delta-rule", _formula, householder & input_dependent),
-    ("-time-invariant", "time-invariant-unary-logic", _unary, time_invariant),
-):
-    construction(
-        Construction(
-            name=f"past-ltl{_suffix}",
-            title="one coordinate a temporal operator",
-            theorem=_theorem,
-            language=_language,
-            architecture=linear & can_hold & _architecture,
-            build=partial(compile_past_ltl, name=f"past-ltl{_suffix}"),
-        )
-    )
+PAST_LTL = Construction(
+    name="past-ltl",
+    title="one coordinate per temporal operator",
+    theorem="star-free-selective",
+    language=_formula,
+    architecture=linear & can_hold & diagonal & input_dependent,
+    build=compile_past_ltl,
+)
+
+PAST_LTL_DELTA_RULE = replace(
+    PAST_LTL,
+    name="past-ltl-delta-rule",
+    theorem="star-free-delta-rule",
+    architecture=linear & can_hold & householder & input_dependent,
+)
+
+PAST_LTL_TIME_INVARIANT = replace(
+    PAST_LTL,
+    name="past-ltl-time-invariant",
+    theorem="time-invariant-unary-logic",
+    language=_unary,
+    architecture=linear & can_hold & time_invariant,
+)

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from nerode.core import Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.dot_graph import Edge, Graph, Node, graph_from_text
-from nerode.languages.formats.dot_tokens import Token
+from nerode.languages.formats.dot_graph import Edge, Graph, Node, Token, graph_from_text
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
 
 _EMPTY_WORD = "ε"

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from nerode.core import Budget, InputError, Registry, read_text, write_atomically
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.att import dfa_from_att, dfa_to_att
+from nerode.languages.formats.att import SymbolTable, dfa_from_att, dfa_to_att, table_from_text, table_to_text
 from nerode.languages.formats.dot import dfa_from_dot, dfa_to_dot
 from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff
 from nerode.languages.formats.json_format import dfa_from_json, dfa_to_json
-from nerode.languages.formats.symbol_table import SymbolTable, table_from_text, table_to_text
 from nerode.languages.language import RegularLanguage
 
 SYMBOLS_SUFFIX = ".syms"

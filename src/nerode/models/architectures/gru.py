@@ -8,6 +8,7 @@ n = tanh(W x_t + b + U (r ∘ h_{t-1}) + b')     the reset gate before the produ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -17,6 +18,7 @@ from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
+from nerode.models.weight_writer import BlockPlan, StreamForm, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,40 @@ class Gru(SequenceLayer):
         return self.read(x) + nn.functional.pad(outer, (0, self.outputs)), inner
 
 
+_OPEN = 1000
+"""σ is exactly 1 here."""
+
+
+class GruWriter(WeightWriter):
+    """Writes GRU cells; a reset gate that never changes becomes part of the matrix that it multiplies."""
+
+    alone = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of units, and where the reset gate acts."""
+        reset = self.cell_of(block, "gru").gates[0]
+        return {
+            "hidden": self.layer_of(block).width,
+            "reset_after": reset.is_constant,
+            "recurrent_bias": False,
+            "learned_start": True,
+        }
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights; the layer's z is 1 - z of the network, so its rows change their sign."""
+        assert isinstance(layer, Gru)
+        assert layer.start is not None
+        reset, update, candidate = self.cell_of(block, "gru").gates
+        resetting, around = reset.inputs, candidate.recurrent
+        if layer.settings.reset_after:
+            around = around * as_tensor(form.constant for form in resetting).sigmoid()
+            resetting = [StreamForm({}, _OPEN)] * layer.outputs
+        rows = [*resetting, *(form.scaled(-1) for form in update.inputs), *candidate.inputs]
+        set_affine(layer.read.weight, layer.read.bias, rows, block.columns)
+        layer.recurrent.copy_(torch.cat([reset.recurrent, -update.recurrent, around]))
+        layer.start.copy_(as_tensor(self.layer_of(block).start))
+
+
 KIND = LayerKind(
     name="gru",
     title="GRU",
@@ -119,4 +155,5 @@ KIND = LayerKind(
     equation="h = (1-z) ∘ tanh(…) + z ∘ h",
     reference=Reference("Cho2014"),
     variants={"gru-reset-first": {"reset_after": False, "recurrent_bias": False}},
+    writer=GruWriter,
 )

@@ -7,6 +7,7 @@ c_t = f ∘ c_{t-1} + i ∘ g, h_t = o ∘ tanh(c_t).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -16,6 +17,7 @@ from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import lstm_step
+from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,27 @@ class Lstm(SequenceLayer):
         return projected if self.recurrent_bias is None else projected + self.recurrent_bias
 
 
+class LstmWriter(WeightWriter):
+    """Writes LSTM cells."""
+
+    alone = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of units."""
+        return {"hidden": len(self.cell_of(block, "lstm").gates[0].inputs), "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
+        assert isinstance(layer, Lstm)
+        assert layer.start is not None
+        gates = self.cell_of(block, "lstm").gates
+        for number, gate in enumerate(gates[i] for i in (0, 1, 3, 2)):
+            part = slice(number * layer.outputs, (number + 1) * layer.outputs)
+            set_affine(layer.read.weight[part], layer.read.bias[part], gate.inputs, block.columns)
+            layer.recurrent[part] = gate.recurrent
+        layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(2, -1))
+
+
 KIND = LayerKind(
     name="lstm",
     title="LSTM",
@@ -102,4 +125,5 @@ KIND = LayerKind(
     build=Lstm,
     equation="c = f ∘ c + i ∘ g, h = o ∘ tanh(c)",
     reference=Reference("HochreiterSchmidhuber1997"),
+    writer=LstmWriter,
 )

@@ -15,19 +15,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
+from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.registers import Register, registers_of, share_of
 from nerode.models.transitions import DiagonalTransition
+from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, combine, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,6 +326,54 @@ def _log_forget(logit: Tensor, settings: MLstmSettings) -> Tensor:
     return nn.functional.logsigmoid(logit) if settings.forget == "sigmoid" else logit
 
 
+_SATURATED = 1000
+_KEY = Fraction(1, 1024)
+
+
+class MLstmWriter(WeightWriter):
+    """Writes diagonal layers, in the form without the published block: a head for each place.
+
+    The forget gate is exactly 1 for a logit of 1000; the input gate is exp(0) where a register moves and
+    exp(-1000) = 0 where it holds, so that the stabiliser stays at 0 and the normaliser below 1, where it
+    divides nothing. For that, keys are 2⁻¹⁰ and values carry the factor 2¹⁰. The output gate is 1, and ε is
+    0.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns a head for each place of the stream."""
+        return {"form": "cell", "heads": width, "epsilon": 0.0, "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, MLstmCell)
+        assert layer.start is not None
+        assert layer.output_gate is not None
+        layer.output_gate.bias.fill_(_SATURATED)
+        layer.forget_gate.bias.fill_(_SATURATED)
+        layer.input_gate.bias.fill_(-_SATURATED)
+        for register in registers_of(block, self.architecture):
+            head = register.place
+            set_rows(layer.query, [StreamForm({ONE: 1})], first=head)
+            set_rows(layer.key, [StreamForm({ONE: _KEY})], first=head)
+            set_rows(layer.value, [register.write.scaled(1 / _KEY)], first=head)
+            if register.moves is not None or register.gate != 1:
+                self._set_gates(layer, register)
+            layer.start[head] = to_float(register.start)
+
+    def _set_gates(self, layer: MLstmCell, register: Register) -> None:
+        head, forget = register.place, self._logit(register.gate)
+        moves = StreamForm({}, 1) if register.moves is None else register.moves
+        set_rows(layer.forget_gate, [combine([(moves, forget - _SATURATED)])], first=head)
+        set_rows(layer.input_gate, [combine([(moves, _SATURATED)])], first=head)
+
+    def _logit(self, gate: Exact) -> Fraction:
+        """The logit of a forget gate; a gate of 1 that writes would let the normaliser grow."""
+        value = share_of(gate, self.architecture)
+        if value == 1:
+            raise NotCompilable(self.architecture, [f"a gate that writes is {gate}; here it lies below 1"])
+        return Fraction(-_SATURATED) if value == 0 else Fraction(math.log(value / (1 - value)))
+
+
 KIND = LayerKind(
     name="mlstm",
     title="mLSTM",
@@ -332,4 +383,5 @@ KIND = LayerKind(
     reference=Reference("Beck2024"),
     surroundings=Surroundings(norm="layer", residual=True),
     variants={"mlstm-cell": {"form": "cell"}},
+    writer=MLstmWriter,
 )

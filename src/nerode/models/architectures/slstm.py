@@ -10,7 +10,7 @@ h as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -20,6 +20,7 @@ from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +173,27 @@ def forget_biases(size: int, place: float) -> Float[Tensor, " size"]:
     return 5 - 12 * along ** (0.3 + 1.3 * place)
 
 
+class SlstmWriter(WeightWriter):
+    """Writes sLSTM cells, in one head."""
+
+    alone = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of units."""
+        hidden = len(self.cell_of(block, "slstm").gates[0].inputs)
+        return {"hidden": hidden, "heads": 1, "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
+        assert isinstance(layer, Slstm)
+        assert layer.start is not None
+        gates, n = self.cell_of(block, "slstm").gates, layer.outputs
+        for number, gate in enumerate(gates[i] for i in (0, 1, 3, 2)):
+            set_affine(layer.read[number], layer.bias[number], gate.inputs, block.columns)
+            layer.recurrent[0, number * n : (number + 1) * n] = gate.recurrent
+        layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(3, -1))
+
+
 KIND = LayerKind(
     name="slstm",
     title="sLSTM",
@@ -181,4 +203,5 @@ KIND = LayerKind(
     reference=Reference("Beck2024"),
     surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
     variants={"slstm-block": {"headwise": True, "convolution": 4, "group_norm": True}},
+    writer=SlstmWriter,
 )

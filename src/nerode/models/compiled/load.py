@@ -10,7 +10,7 @@ import torch
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, NotCompilable
 from nerode.languages import Language
-from nerode.models.compiled.carriers.carry import carry, remembers
+from nerode.models.compiled.carrying import carry, remembers
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.trial import first_error

@@ -35,7 +35,7 @@ class Drawing:
 
     @property
     def clashes(self) -> int:
-        """How many labels lie on a state or on another label."""
+        """The number of labels that lie on a state or on another label."""
         on_states = sum(bool(states_under(self.placement, label)) for label in self.labels)
         pairs = sum(a.overlaps(b) for i, a in enumerate(self.labels) for b in self.labels[:i])
         return on_states + pairs

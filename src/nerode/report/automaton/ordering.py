@@ -120,7 +120,7 @@ def _exchange_neighbours(
 
 
 def _apart_gain(layer: Sequence[int], i: int, partners: Adjacency) -> int:
-    """How much nearer the partners get if the vertices at i and i+1 change places."""
+    """The gain in nearness of the partners if the vertices at i and i+1 change places."""
     v, w = layer[i], layer[i + 1]
     if not partners[v] and not partners[w]:
         return 0

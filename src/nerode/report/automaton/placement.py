@@ -218,7 +218,7 @@ def _heights(
 
 
 def _pull(vertex: _Vertex, other: _Vertex) -> float:
-    """How much a vertex wants to be level with another: lanes follow states, states hardly follow lanes."""
+    """The pull of a vertex towards the height of another: lanes follow states, states hardly lanes."""
     if vertex.state is None:
         return 4.0 if other.state is None else 0.1
     return 1e-3 if other.state is None else 1.0

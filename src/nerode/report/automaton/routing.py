@@ -155,7 +155,7 @@ def _circle(placement: Placement, state: int) -> Circle:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Obstacles:
-    """What a curve should keep away from."""
+    """The states and arrows that a curve should keep away from."""
 
     foreign: Floats
     own: Floats
@@ -181,13 +181,13 @@ class _Obstacles:
         )
 
     def states_cost(self, points: Floats) -> float:
-        """How deep a polyline runs into states, its own two included."""
+        """The depth to which a polyline runs into states, its own two included."""
         gaps = _distances(points, self.foreign) - self.foreign[:, 2] - CLEARANCE
         own = self.own[:, 2] - _distances(points[2:-2], self.own)
         return 40.0 * float(np.maximum(0, -gaps).sum() + np.maximum(0, own).sum())
 
     def arrows_cost(self, points: Floats) -> float:
-        """How often a polyline crosses other arrows, runs beside them or shares an end with them."""
+        """A count of crossings with other arrows, of parallel runs and of shared ends."""
         low, high = points.min(axis=0) - 9, points.max(axis=0) + 9
         near = self.neighbours[((self.neighbours >= low) & (self.neighbours <= high)).all(axis=1)]
         cost = 14.0 * crossings(points, self.lines)

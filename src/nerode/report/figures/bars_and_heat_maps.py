@@ -31,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarChart:
-    """What a figure of bars shows.
+    """The content of a figure of bars.
 
     Attributes:
         title: above the figure.
@@ -54,7 +54,7 @@ class BarChart:
 
     @property
     def end(self) -> float:
-        """Where the axis ends."""
+        """The end of the axis."""
         if self.largest is not None:
             return self.largest
         return max((max(bar.value, bar.high or 0.0) for bar in self.bars), default=0.0) or 1.0
@@ -126,7 +126,7 @@ MOST_CELLS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
-    """What a heat map shows.
+    """The content of a heat map.
 
     Attributes:
         title: above the figure.

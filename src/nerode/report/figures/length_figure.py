@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from nerode.core import InputError
+from nerode.records import VerdictSummary
 from nerode.report.figures.marks import (
     SHOWN,
     colour_channel,
@@ -21,7 +22,6 @@ from nerode.report.figures.marks import (
 )
 from nerode.report.figures.vega import Figure, FigureTable, Json, figure
 from nerode.report.terminal.runs import share
-from nerode.study import VerdictSummary
 
 THEORY_MARKS: dict[str, str] = {"yes": "✓", "no": "✗", "open": "?"}
 _STRIP = 9
@@ -302,7 +302,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthCurves:
-    """What a figure of length generalisation shows.
+    """The content of a figure of length generalisation.
 
     Attributes:
         title: above the figure.
@@ -332,7 +332,7 @@ class LengthCurves:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Where the axis of lengths begins and ends: all tested and all published ones are on it."""
+        """The ends of the axis of lengths: all tested and all published ones are on it."""
         found = [*self.lengths, *(item.x for item in self.published if item.x is not None)]
         if not found:
             return 1.0, 2.0
@@ -348,7 +348,7 @@ class LengthCurves:
 
     @property
     def floor(self) -> float:
-        """Where the axis of accuracies begins: at 0, unless all of them are far above it."""
+        """The beginning of the axis of accuracies: 0, unless all of them are far above it."""
         return min([0.0 if min(self.values, default=0.0) < 0.45 else 0.4, *self.values])
 
     @property

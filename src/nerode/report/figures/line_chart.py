@@ -56,7 +56,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineChart:
-    """What a figure of curves shows.
+    """The content of a figure of curves.
 
     Attributes:
         title: above the figure.

@@ -1,4 +1,4 @@
-"""What the specifications of figures share: colours, tooltips, axes, and numbers that JSON can hold."""
+"""Parts of figure specifications: colours, tooltips, axes, and numbers that JSON can hold."""
 
 from __future__ import annotations
 

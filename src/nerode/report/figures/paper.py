@@ -146,7 +146,7 @@ def _theory_bands(axes: Axes, curves: LengthCurves) -> None:
 
 
 def _room_above(record: Record) -> float:
-    """How far the title is above the plot, in points."""
+    """The distance of the title from the plot, in points."""
     bands = sum(s.theory is not None for s in record.series) if isinstance(record, LengthCurves) else 0
     return 6.0 + 6.5 * bands
 

@@ -1,35 +1,29 @@
-"""The page of many languages: a matrix of languages and architectures, and a section for each of both.
-
-An entry is what the page shows of one language, as plain values: it is computed apart and kept on disk.
-"""
+"""The page of many languages: a matrix of languages and architectures, and a section for each of both."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from markupsafe import Markup
 
+from nerode.report.pages.atlas_entry import AtlasAnswer, AtlasEntry, AtlasNetwork
 from nerode.report.pages.highlights import Highlight
-from nerode.report.pages.language import NetworkDrawing, draw_network, view_language
-from nerode.report.pages.render import Bibliography, environment, render
+from nerode.report.pages.render import Bibliography, render
 from nerode.report.tables.verdicts import (
     FAMILY_ORDER,
     SENSE_TITLES,
-    VerdictText,
-    answer,
-    families,
     family_title,
     sense_title,
 )
-from nerode.study import Disagreement, NetworkStudy, Study, TrainingOutcome, find_disagreements
-from nerode.verdict import ARCHITECTURES, Architecture, Sense, Verdict
+from nerode.study import Disagreement, TrainingOutcome, find_disagreements
+from nerode.verdict import ARCHITECTURES, Architecture, Sense
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
-    """What the page shows of one language."""
+    """The section of one language."""
 
     number: int
     entry: AtlasEntry
@@ -41,17 +35,17 @@ class _Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ArchitectureSection:
-    """What the page shows of one architecture.
+    """The section of one architecture.
 
     Attributes:
         languages: for each status the numbers and names of the languages.
-        networks: for each language with a network its number, name, size and proved lengths.
+        networks: number and name of each language with a network, and the network.
     """
 
     architecture: Architecture
     family: str
     languages: dict[str, list[tuple[int, str]]]
-    networks: list[dict[str, Any]]
+    networks: list[tuple[int, str, AtlasNetwork]]
 
 
 def atlas_page(
@@ -132,7 +126,7 @@ def _architectures(entries: Sequence[AtlasEntry]) -> list[Architecture]:
 
 
 def _spans(architectures: Sequence[Architecture]) -> list[tuple[str, int]]:
-    """How many neighbouring columns each family takes."""
+    """The families with their numbers of neighbouring columns."""
     spans: list[tuple[str, int]] = []
     for architecture in architectures:
         title = family_title(architecture)
@@ -152,9 +146,9 @@ def _architecture_sections(
         networks = []
         for number, entry in enumerate(entries):
             languages[statuses[number][column]].append((number, entry.name))
-            made = next((n for n in entry.networks if architecture.name in (n["target"], *n["also"])), None)
+            made = next((n for n in entry.networks if architecture.name in (n.target, *n.also)), None)
             if made is not None:
-                networks.append({**made, "number": number, "language": entry.name})
+                networks.append((number, entry.name, made))
         found.append(
             _ArchitectureSection(
                 architecture=architecture,
@@ -175,7 +169,7 @@ def _by_language(
 def _trained_data(
     known: Sequence[Sequence[TrainingOutcome]], architectures: Sequence[Architecture]
 ) -> dict[str, list[Any]]:
-    """What was trained, by the numbers of language and architecture."""
+    """Results of training, by the numbers of language and architecture."""
     places = {architecture.name: i for i, architecture in enumerate(architectures)}
     found: dict[str, list[Any]] = {}
     for number, items in enumerate(known):
@@ -191,7 +185,7 @@ def _disagreements(
 ) -> list[Disagreement]:
     place = list(SENSE_TITLES).index(sense)
     verdicts = {
-        (entry.name.lower(), name): str(answer[0])
+        (entry.name.lower(), name): answer.status
         for entry in entries
         for name, answers in entry.cells.items()
         if (answer := answers[place]) is not None
@@ -201,7 +195,7 @@ def _disagreements(
 
 def _cells(entry: AtlasEntry, architectures: Sequence[Architecture], book: _AnswerBook) -> list[list[int]]:
     """The number of the answer for each architecture and sense; -1 where there is none."""
-    nothing: list[list[Any] | None] = [None] * len(SENSE_TITLES)
+    nothing: tuple[AtlasAnswer | None, ...] = (None,) * len(SENSE_TITLES)
     return [
         [book.number(record) for record in entry.cells.get(architecture.name, nothing)]
         for architecture in architectures
@@ -213,22 +207,33 @@ class _AnswerBook:
 
     def __init__(self) -> None:
         self.strings: list[str] = []
-        self.answers: list[list[Any]] = []
+        self.answers: list[list[str | int | list[int]]] = []
         self._places: dict[str, int] = {}
-        self._numbers: dict[Hashable, int] = {}
+        self._numbers: dict[AtlasAnswer, int] = {}
 
-    def number(self, record: Sequence[Any] | None) -> int:
+    def number(self, answer: AtlasAnswer | None) -> int:
         """Returns the number of an answer, which is noted if it is new."""
-        if record is None:
+        if answer is None:
             return -1
-        status, *texts, assumptions, tried = record
-        key = (status, *texts, tuple(assumptions), tuple(tried))
-        if key not in self._numbers:
-            self._numbers[key] = len(self.answers)
-            places = [self._place(text) for text in texts]
-            lists = [[self._place(line) for line in lines] for lines in (assumptions, tried)]
-            self.answers.append([status, *places, *lists])
-        return self._numbers[key]
+        if answer not in self._numbers:
+            self._numbers[answer] = len(self.answers)
+            texts = (
+                answer.reason,
+                answer.citation,
+                answer.key,
+                answer.provenance,
+                answer.size,
+                answer.witness,
+            )
+            lists = (answer.assumptions, answer.tried)
+            self.answers.append(
+                [
+                    answer.status,
+                    *map(self._place, texts),
+                    *([self._place(line) for line in lines] for lines in lists),
+                ]
+            )
+        return self._numbers[answer]
 
     def status(self, number: int) -> str:
         """Returns the status of an answer, "open" where nothing was asked."""
@@ -239,125 +244,3 @@ class _AnswerBook:
             self._places[string] = len(self.strings)
             self.strings.append(string)
         return self._places[string]
-
-
-_MOST_DRAWN = 24
-"""A network with more lines than this is not drawn: one would not read it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtlasEntry:
-    """One language of the atlas.
-
-    Attributes:
-        name: of the language.
-        group: a heading that it shares with its neighbours, may be empty.
-        text: what a search looks through.
-        task: what its verdicts are about.
-        cells: for each architecture the answer in each sense (status, reason, citation, its key, provenance,
-            size, witness, assumptions, tried), None where nothing was asked.
-        summary: the line that is always seen, as markup.
-        section: what is seen when it is opened, as markup.
-        cited: keys of the works that it cites, in order.
-        networks: for each target with a network: target, also, size, proofs, and the lengths at which each
-            float format is proved right.
-        proved: how many networks have a certificate.
-    """
-
-    name: str
-    group: str
-    text: str
-    task: str
-    cells: dict[str, list[list[Any] | None]]
-    summary: str
-    section: str
-    cited: list[str]
-    networks: list[dict[str, Any]]
-    proved: int
-
-
-def entry_of(study: Study, *, group: str = "", sense: Sense = Sense.FINITE_PRECISION) -> AtlasEntry:
-    """Returns a language as the page shows it.
-
-    Args:
-        study: what is known about it.
-        group: a heading that it shares with its neighbours ("Tomita", "groups" …), may be empty.
-        sense: the arithmetic whose reasons are shown first.
-    """
-    bibliography = Bibliography()
-    language, verdicts = study.language, list(study.table)
-    view = view_language(study, bibliography, compact=True)
-    cells = _records(verdicts, bibliography)
-    template = environment().get_template("atlas_language.html.j2").module
-    section = template.section(  # type: ignore[attr-defined]
-        view,
-        families([v for v in verdicts if v.sense is sense], bibliography, sense=sense),
-        study.networks,
-        _drawing(study.networks),
-    )
-    return AtlasEntry(
-        name=language.name,
-        group=group,
-        text=" ".join((language.name, language.convention, language.kind, group)).lower(),
-        task=next((v.task.value for v in verdicts), "predict"),
-        cells=cells,
-        summary=str(template.summary(view)),  # type: ignore[attr-defined]
-        section=str(section),
-        cited=bibliography.keys,
-        networks=[_network(item) for item in study.networks if item.network is not None],
-        proved=sum(item.is_proved for item in study.networks),
-    )
-
-
-def entry_from_json(values: dict[str, Any] | None) -> AtlasEntry | None:
-    """Returns the entry with these values, None if they are not those of an entry."""
-    if values is None or values.keys() != {field.name for field in fields(AtlasEntry)}:
-        return None
-    return AtlasEntry(**values)
-
-
-def _records(verdicts: Sequence[Verdict], bibliography: Bibliography) -> dict[str, list[list[Any] | None]]:
-    found = {(v.architecture, v.sense): v for v in verdicts}
-    return {
-        name: [_record(found.get((name, sense)), bibliography) for sense in SENSE_TITLES]
-        for name in dict.fromkeys(v.architecture for v in verdicts)
-    }
-
-
-def _record(verdict: Verdict | None, bibliography: Bibliography) -> list[Any] | None:
-    if verdict is None:
-        return None
-    text: VerdictText = answer(verdict, bibliography)
-    citation = text.citation
-    return [
-        text.status,
-        text.reason,
-        citation.text if citation else "",
-        citation.key if citation else "",
-        text.provenance,
-        text.size,
-        text.witness,
-        list(text.assumptions),
-        list(text.tried),
-    ]
-
-
-def _network(item: NetworkStudy) -> dict[str, Any]:
-    return {
-        "target": item.target,
-        "also": list(item.also),
-        "size": item.size,
-        "lengths": item.lengths,
-        "proofs": item.proofs if item.is_proved else [],
-    }
-
-
-def _drawing(networks: Sequence[NetworkStudy]) -> NetworkDrawing | None:
-    """The smallest proved network, if one can be read; None if there is none."""
-    drawn = [
-        (item.network.num_parameters, item.target, draw_network(item.network))
-        for item in networks
-        if item.network is not None and item.is_proved
-    ]
-    readable = [part for part in drawn if part[2].num_lines <= _MOST_DRAWN]
-    return min(readable, key=lambda part: part[:2])[2] if readable else None

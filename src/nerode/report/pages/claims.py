@@ -59,7 +59,7 @@ def _summary(results: Sequence[Plain]) -> str:
 
 
 def _counts(results: Sequence[Plain]) -> str:
-    """How many cells compare in which way; a cross is agreed with more cheaply than a tick."""
+    """Counts of cells by agreement; a cross is agreed with more cheaply than a tick."""
     compared = [
         (cell["agreement"], cell["published"] >= result["threshold"], line["stands_in"])
         for result in results

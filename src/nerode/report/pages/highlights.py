@@ -70,7 +70,7 @@ def _counters(table: Mapping[str, Any] | None) -> Highlight | None:
 
 
 def _split(*tables: Mapping[str, Any] | None) -> Highlight | None:
-    """How many languages are solved, with groups inside and without."""
+    """Numbers of solved languages, with groups inside and without."""
     rows: list[Row] = []
     for title, table in zip(("star-free", "not star-free"), tables, strict=True):
         if table is None:

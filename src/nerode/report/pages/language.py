@@ -65,7 +65,7 @@ class PulseWord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextRow:
-    """What may follow in one state."""
+    """The letters that may follow in one state."""
 
     state: int
     reached_by: str
@@ -103,7 +103,7 @@ class LanguageView:
 
     @property
     def boxes_left_out(self) -> int:
-        """How many D-classes have no box here."""
+        """The number of D-classes without a box."""
         if self.profile.d_classes is None:
             return 0
         return self.profile.d_classes - sum(map(len, self.eggboxes))

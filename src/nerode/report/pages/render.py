@@ -71,7 +71,7 @@ def render(
 
 
 def _source(program: str) -> str:
-    """How a content policy names a script."""
+    """The name of a script in a content policy."""
     digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
     return f"'sha256-{digest}'"
 

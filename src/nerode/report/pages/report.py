@@ -44,7 +44,7 @@ class TheoryFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisSection:
-    """What `nerode analyse` found about one run.
+    """The analysis of one run.
 
     Attributes:
         name: of the run.
@@ -148,7 +148,7 @@ _NOT_LEARNED = {
 
 
 def _analysis(run: RunFile) -> AnalysisSection:
-    """What is shown of an analysis; the file is the user's, and may have been made by another version."""
+    """The section of an analysis; its file is the user's, and may have been made by another version."""
     try:
         return _analysis_section(run.analysis or {})
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, InputError) as error:

@@ -1,6 +1,6 @@
-"""How reproduced tables look: in a terminal, and as Markdown.
+"""Reproduced tables for a terminal and as Markdown.
 
-All functions take the plain values of `reproduce.results`, as they are kept in `experiments/reproduce`.
+All functions take the JSON of `records.TableResult`, as they are kept in `experiments/reproduce`.
 """
 
 from __future__ import annotations

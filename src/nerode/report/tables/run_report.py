@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from nerode.core import Reference
+from nerode.records import VerdictSummary
 from nerode.report.figures.bars_and_heat_maps import Bar, BarChart
 from nerode.report.figures.length_figure import LengthCurves, LengthSeries, SeedCurve
 from nerode.report.figures.line_chart import ChartLine, LineChart
@@ -15,22 +16,13 @@ from nerode.report.pages.render import Bibliography
 from nerode.report.tables.published import PublishedValue, published_values, reference_points
 from nerode.report.tables.runs import ResultTable, success_table
 from nerode.report.tables.verdicts import sense_title
-from nerode.study import (
-    MEASURES,
-    LeftOut,
-    RunFile,
-    TaskGroup,
-    TheoryOfRuns,
-    VerdictSummary,
-    group_runs,
-    works_of,
-)
+from nerode.study import MEASURES, LeftOut, RunFile, TaskGroup, TheoryOfRuns, group_runs, works_of
 from nerode.verdict import Sense
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
-    """What is shown of one task.
+    """The report on one task.
 
     Attributes:
         task: the runs.

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from nerode.records import VerdictSummary
 from nerode.report.terminal.runs import share
-from nerode.study import MEASURES, ModelGroup, TaskGroup, VerdictSummary
+from nerode.study import MEASURES, ModelGroup, TaskGroup
 
 Form = Literal["md", "tex", "csv"]
 

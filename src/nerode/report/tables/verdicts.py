@@ -179,7 +179,7 @@ def _plain(value: Any) -> str:
 
 
 def _key(answers: Mapping[Sense, Verdict]) -> tuple[Any, ...]:
-    """What two architectures must share to stand in one row."""
+    """The answers that two architectures must share to stand in one row."""
     return tuple(
         (sense, v.status, v.reason, v.reference, str(v.size), v.assumptions, witness_text(v.witness))
         for sense, v in sorted(answers.items())

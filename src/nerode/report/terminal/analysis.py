@@ -1,4 +1,4 @@
-"""What `nerode analyse` prints: the numbers of an analysis in a few lines."""
+"""The numbers of an analysis as `nerode analyse` prints them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How training runs look in a terminal: while they are under way, and what they found."""
+"""Training runs in a terminal: a live table, and tables of results."""
 
 from __future__ import annotations
 

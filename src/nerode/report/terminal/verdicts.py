@@ -1,4 +1,4 @@
-"""How verdicts look in a terminal."""
+"""Verdicts in a terminal."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check_view(
 
 
 class Fitting:
-    """What is printed one way where there is room for columns of text, and another way where there is not."""
+    """Two forms of one view: with columns of text where there is room, and without."""
 
     def __init__(self, *, wide: RenderableType, narrow: RenderableType) -> None:
         self.wide, self.narrow = wide, narrow

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from nerode.compiler.construction import Options
+from nerode.compiler.construction import NgramOptions, Options
 from nerode.compiler.pipeline import compile_language
 from nerode.core import Exact
 from nerode.languages import Alphabet, Legal
@@ -43,7 +43,7 @@ def from_text(order: int, *sentences: str) -> NgramLanguage:
 
 def compiled(language: NgramLanguage, to: str = "ssm", **options: object) -> Network:
     """The n-gram network for a target; never one of another construction."""
-    chosen = Options(construction=ROWS[to], **options)  # type: ignore[arg-type]
+    chosen = Options(construction=ROWS[to], ngrams=NgramOptions(**options))  # type: ignore[arg-type]
     return compile_language(language, to, chosen)
 
 

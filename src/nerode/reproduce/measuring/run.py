@@ -1,0 +1,219 @@
+"""From a table to its numbers: specs, runs (or those that are there), cells."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from nerode.records import CellResult, LineResult, RunRecord, RunStore, TableResult, TrainSpec, read_run
+from nerode.reproduce.agreement import RULE, compare
+from nerode.reproduce.measuring.compiled import measure_compiled
+from nerode.reproduce.measuring.polished import polished_lines
+from nerode.reproduce.measuring.readings import lengths_to_test, read_value, readings_of
+from nerode.reproduce.records import Cell, Finding, Lengths, Line, Paper, Table
+from nerode.study import summarise_verdict
+from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
+from nerode.tasks import build_task
+from nerode.training import TRAINING, describe_environment, make_spec, merge, run_key
+
+OnLine = Callable[[str], None]
+"""Is called with one line per run that ended."""
+
+
+def specs_of(line: Line, seeds: Sequence[int]) -> list[TrainSpec]:
+    """Returns the runs of a line at CPU scale, one for each seed; none for a line that is not trained."""
+    if line.cpu is None:
+        return []
+    first = make_spec(line.cpu)
+    lengths = lengths_to_test(build_task(first.task), readings_of(line))
+    return [
+        make_spec(merge(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}})) for seed in seeds
+    ]
+
+
+def run_table(
+    paper: Paper,
+    table: Table,
+    *,
+    out: Path,
+    seeds: int | None = None,
+    jobs: int = 1,
+    on_line: OnLine | None = None,
+    polished: Path | None = None,
+) -> TableResult:
+    """Returns a table with what the runs at CPU scale found; runs that are in `out` are not made again.
+
+    Args:
+        paper: the paper.
+        table: one of its tables.
+        out: where the folders of runs are.
+        seeds: how many, instead of what each line says.
+        jobs: processes at once; 0 to run nothing, and to take what is there.
+        on_line: is called with one line per run that ended.
+        polished: a folder of results of polished networks, for the tables that have a place for them.
+    """
+    lines = [line for line in table.lines if line.runs_here]
+    specs = [specs_of(line, range(seeds or line.seeds)) for line in lines]
+    records, failures = _run_all(lines, specs, out, jobs, on_line)
+    results = [
+        _compiled_line(table, line) if line.compile_to else _trained_line(table, line, own, records, failures)
+        for line, own in zip(lines, specs, strict=True)
+    ]
+    measured = [line for line in results if _is_measured(line)]
+    unmeasured = len(table.lines) - len(measured)
+    waiting = tuple(f"{line.row} · {line.model}" for line in results if not _is_measured(line))
+    commits = Counter(str(record.environment.get("commit")) for record in records.values())
+    if polished is not None and table.polished:
+        measured += polished_lines(polished)
+    return TableResult(
+        paper=paper.name,
+        reference=paper.reference.key,
+        citation=str(paper.reference),
+        table=table.name,
+        title=table.title,
+        where=table.where,
+        unit=table.unit,
+        threshold=table.threshold,
+        protocol=table.protocol,
+        corrected=table.corrected,
+        scale=table.scale,
+        remarks=table.remarks,
+        rule=RULE,
+        command=_command(paper, table, seeds, out),
+        lines=tuple(measured),
+        unmeasured=unmeasured,
+        waiting=waiting,
+        environment=describe_environment(),
+        commits=tuple(commit for commit, _ in commits.most_common()),
+    )
+
+
+def _is_measured(line: LineResult) -> bool:
+    return bool(line.failed) or any(cell.values for cell in line.cells)
+
+
+def _command(paper: Paper, table: Table, seeds: int | None, out: Path) -> str:
+    words = ["nerode", "reproduce", f"{paper.name}:{table.name}", "--scale", "cpu", "--out", str(out)]
+    return shlex.join(words + ([] if seeds is None else ["--seeds", str(seeds)]))
+
+
+def _run_all(
+    lines: Sequence[Line],
+    specs: Sequence[Sequence[TrainSpec]],
+    out: Path,
+    jobs: int,
+    on_line: OnLine | None,
+) -> tuple[dict[str, RunRecord], dict[str, str]]:
+    """The records and the messages of failed runs, by key."""
+    titles = {
+        run_key(spec): f"{line.row} · {line.model} · seed {spec.run.seed}"
+        for line, own in zip(lines, specs, strict=True)
+        for spec in own
+    }
+    # The first seed of every line comes first: what is stopped halfway has a bit of everything.
+    ordered = sorted((spec for own in specs for spec in own), key=lambda spec: spec.run.seed)
+    wanted = {run_key(spec): RunJob(key=run_key(spec), spec=spec.to_mapping()) for spec in ordered}
+    failures: dict[str, str] = {}
+
+    def see(outcome: RunOutcome) -> None:
+        if outcome.status != "done":
+            failures[outcome.key] = f"{outcome.status}: {outcome.message}"
+        if on_line is not None:
+            on_line(f"{titles[outcome.key]}: {outcome.status} {outcome.message}".strip())
+
+    if wanted and jobs:
+        run_sweep(
+            list(wanted.values()),
+            root=out,
+            runner=TRAINING.name,
+            executor=LocalExecutor(processes=jobs),
+            on_outcome=see,
+        )
+    store = RunStore(out)
+    return {key: read_run(store.folder(key)) for key in wanted if store.is_done(key)}, failures
+
+
+def _trained_line(
+    table: Table,
+    line: Line,
+    specs: Sequence[TrainSpec],
+    records: Mapping[str, RunRecord],
+    failures: Mapping[str, str],
+) -> LineResult:
+    found = [records[run_key(spec)] for spec in specs if run_key(spec) in records]
+    values = [
+        tuple(v for record in found if (v := read_value(cell.reading, record)) is not None)
+        for cell in line.cells
+    ]
+    return LineResult(
+        row=line.row,
+        model=line.model,
+        kind="trained",
+        cells=compared(table, line.cells, values),
+        theory=summarise_verdict(line.language, line.architecture),
+        seeds=tuple(record.complete.run.seed for record in found),
+        diverged=tuple(r.complete.run.seed for r in found if r.divergence is not None),
+        failed=tuple(f"seed {s.run.seed}: {failures[run_key(s)]}" for s in specs if run_key(s) in failures),
+        missing=tuple(s.run.seed for s in specs if run_key(s) not in records and run_key(s) not in failures),
+        stands_in=line.stands_in,
+        steps=tuple(record.steps for record in found),
+        parameters=found[0].parameters if found else None,
+        cpu_seconds=sum(r.cpu_seconds + r.evaluation_cpu_seconds for r in found),
+        keys=tuple(record.key for record in found),
+        spec=dict(line.cpu or {}),
+        note=line.note,
+        language=_language_by_length(line),
+        architecture=line.architecture,
+    )
+
+
+def _language_by_length(line: Line) -> str:
+    """The language of a line whose last cell is harder in length than its first."""
+    last = line.cells[-1].reading
+    by_length = isinstance(last, Lengths) or (isinstance(last, Finding) and last.name == "survives")
+    return line.language if by_length else ""
+
+
+def _compiled_line(table: Table, line: Line) -> LineResult:
+    measured = measure_compiled(line)
+    return LineResult(
+        row=line.row,
+        model=line.model,
+        kind="compiled",
+        cells=compared(table, line.cells, measured.values),
+        theory=summarise_verdict(line.language, line.architecture),
+        cpu_seconds=measured.cpu_seconds,
+        parameters=measured.parameters,
+        claims=measured.claims,
+        failed=measured.problems,
+        note=line.note,
+        language=line.language,
+        architecture=line.architecture,
+    )
+
+
+def compared(
+    table: Table, cells: Sequence[Cell], values: Sequence[tuple[float, ...]]
+) -> tuple[CellResult, ...]:
+    """Returns the cells of a line with what was found."""
+    thresholds = [table.threshold if cell.threshold is None else cell.threshold for cell in cells]
+    learned = all(
+        median(own) >= threshold
+        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
+        if cell.trained and own
+    )
+    return tuple(
+        CellResult(
+            column=cell.column,
+            published=cell.published,
+            printed=cell.printed,
+            values=own,
+            agreement=compare(
+                cell.published, own, threshold=threshold, tick=table.ticks, learned=learned
+            ).value,
+        )
+        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
+    )

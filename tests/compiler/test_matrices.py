@@ -1,0 +1,102 @@
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, strategies as st
+
+from nerode.compiler.matrices import (
+    apply,
+    block_diagonal,
+    identity,
+    multiply,
+    reflection_factors,
+)
+from nerode.compiler.rotations import icosahedral_generators, reflection, rotation
+from nerode.core import InputError, exact_sum, inverse
+from nerode.network import Factor
+
+
+def product_of(factors: tuple[Factor, ...], size: int):
+    """The product of the factors, the first one applied first."""
+    found = identity(size)
+    for factor in factors:
+        v = factor.vector
+        scale = factor.beta * inverse(exact_sum(e * e for e in v))
+        step = tuple(tuple(int(i == j) - scale * v[i] * v[j] for j in range(size)) for i in range(size))
+        found = multiply(step, found)
+    return found
+
+
+@st.composite
+def signed_permutations(draw):
+    n = draw(st.integers(1, 6))
+    images = draw(st.permutations(range(n)))
+    signs = draw(st.lists(st.sampled_from([1, -1]), min_size=n, max_size=n))
+    return tuple(tuple(signs[j] if images[j] == i else 0 for j in range(n)) for i in range(n))
+
+
+@given(signed_permutations())
+def test_signed_permutations_are_products_of_few_integer_reflections(matrix):
+    factors = reflection_factors(matrix)
+    assert product_of(factors, len(matrix)) == matrix
+    assert len(factors) == rank_of_moved_space(matrix)
+    assert all(isinstance(e, int) for factor in factors for e in factor.vector)
+
+
+def rank_of_moved_space(matrix):
+    """The rank of the matrix minus the identity, by elimination."""
+    n = len(matrix)
+    rows = [[Fraction(matrix[i][j]) - int(i == j) for j in range(n)] for i in range(n)]
+    rank = 0
+    for column in range(n):
+        pivot = next((i for i in range(rank, n) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for i in range(n):
+            if i != rank and rows[i][column]:
+                factor = rows[i][column] / rows[rank][column]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return rank
+
+
+@pytest.mark.parametrize("m", [3, 4, 5, 7, 12])
+def test_rotations_of_the_plane_take_two_and_mirrors_one(m):
+    for k in range(1, m):
+        assert len(reflection_factors(rotation(k, m))) == 2
+        assert product_of(reflection_factors(rotation(k, m)), 2) == rotation(k, m)
+        assert len(reflection_factors(reflection(k, m))) == 1
+        assert product_of(reflection_factors(reflection(k, m)), 2) == reflection(k, m)
+    assert reflection_factors(rotation(0, m)) == ()
+
+
+def test_the_generators_of_the_icosahedron_satisfy_the_relations_of_a5():
+    a, b = icosahedral_generators()
+    assert multiply(a, a) == identity(3)
+    assert multiply(b, multiply(b, b)) == identity(3)
+    fifth = identity(3)
+    for _ in range(5):
+        fifth = multiply(fifth, multiply(a, b))
+    assert fifth == identity(3)
+    assert len(reflection_factors(multiply(a, b))) == 2
+
+
+def test_the_icosahedron_has_sixty_rotations():
+    generators = icosahedral_generators()
+    found = [identity(3)]
+    for matrix in found:
+        for generator in generators:
+            image = multiply(generator, matrix)
+            if image not in found:
+                found.append(image)
+    assert len(found) == 60
+
+
+def test_blocks_act_side_by_side():
+    matrix = block_diagonal([rotation(1, 4), ((-1,),)])
+    assert apply(matrix, (1, 0, 5)) == (0, 1, -5)
+
+
+def test_a_matrix_that_is_not_orthogonal_is_refused():
+    with pytest.raises(InputError, match="not orthogonal"):
+        reflection_factors(((1, 1), (0, 1)))
