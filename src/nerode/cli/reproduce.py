@@ -111,19 +111,18 @@ def _run(
         on_line=lambda line: click.echo(line, err=True),
         polished=EXPERIMENTS / "polish",
     )
-    plain = result.to_json()
     if keep is not None and result.lines:
         path = write_table(keep / "reproduce", result)
-        write_atomically(path.with_suffix(".md"), table_markdown(plain))
+        write_atomically(path.with_suffix(".md"), table_markdown(result))
     if as_json:
-        click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False))
         return
     console = make_console()
     console.print(f"\n{result.citation}, {result.where}: {result.title}", style="bold", markup=False)
     console.print(f"CPU scale: {result.scale}.\n", markup=False)
-    console.print(reproduction_table(plain))
+    console.print(reproduction_table(result))
     console.print(
-        f"\n{result.cpu_seconds:,.0f} CPU seconds.{left_text(plain)} "
+        f"\n{result.cpu_seconds:,.0f} CPU seconds.{left_text(result)} "
         "Every seed counts; nothing was chosen by its score.",
         markup=False,
     )
@@ -149,18 +148,14 @@ def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: b
     from nerode.report import claims_page
 
     asked = {(paper.name, table.name) for paper, table in tables}
-    results = [
-        result.to_json()
-        for result in read_tables(folder / "reproduce")
-        if (result.paper, result.table) in asked
-    ]
+    results = [t for t in read_tables(folder / "reproduce") if (t.paper, t.table) in asked]
     if not results:
         raise InputError(
             f"{folder / 'reproduce'} has no kept result of these; run with --keep {folder} first"
         )
     if as_json:
         for result in results:
-            click.echo(json.dumps(result, ensure_ascii=False, sort_keys=True, allow_nan=False))
+            click.echo(json.dumps(result.to_json(), ensure_ascii=False, sort_keys=True, allow_nan=False))
         return
     click.echo(claims_page(results), nl=False)
 

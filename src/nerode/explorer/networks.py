@@ -16,13 +16,11 @@ from nerode.explorer.orders import LanguageText, NetworkOrder, read_language, re
 from nerode.languages import Alphabet
 from nerode.network import (
     CELL_GATES,
-    GatedCell,
     Layer,
     LogitDecoder,
     Network,
     PointDecoder,
     ScoreDecoder,
-    Squashed,
     describe_network,
 )
 from nerode.proofs import Certificate, Refutation, Unproved, write_folder
@@ -99,13 +97,14 @@ def _embedding(network: Network) -> list[list[float | list[float]]]:
 
 
 def _layer(layer: Layer, alphabet: Alphabet) -> dict[str, Any]:
-    recurrence = layer.recurrence
+    parts = layer.recurrence.fields()
+    cell = parts.get("cell", "")
     return {
         "name": layer.name,
-        "kind": recurrence.kind,
-        "cell": recurrence.cell if isinstance(recurrence, GatedCell) else "",
-        "activation": recurrence.activation if isinstance(recurrence, Squashed) else "",
-        "gates": list(CELL_GATES[recurrence.cell]) if isinstance(recurrence, GatedCell) else [],
+        "kind": layer.recurrence.kind,
+        "cell": cell,
+        "activation": parts.get("activation", ""),
+        "gates": list(CELL_GATES[cell]) if cell else [],
         "reads": list(layer.reads),
         "state": list(layer.state),
         "outputs": list(layer.outputs),

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from nerode.core import Budget, BudgetExceeded
-from nerode.network import CELL_STATES, GatedCell, Layer, Network
-from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Numbers
+from nerode.network import Layer, Network
+from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Integers
 
 Json = Any
 Groups = tuple[tuple[int, ...], ...]
@@ -36,11 +36,11 @@ class Partition:
     """
 
     groups: Groups
-    labels: Numbers
-    moves: Numbers
+    labels: Integers
+    moves: Integers
     low: Floats
     high: Floats
-    group_of: Numbers
+    group_of: Integers
 
     def written(self, boxes: Boxes) -> Json:
         """Returns intervals as a cover has them: for each layer runs of coordinates with their intervals."""
@@ -63,7 +63,7 @@ def group_choices(network: Network) -> list[Groups]:
 
 
 def _blocks(layer: Layer) -> tuple[int, ...]:
-    blocks = len(CELL_STATES[layer.recurrence.cell]) if isinstance(layer.recurrence, GatedCell) else 1
+    blocks = layer.recurrence.blocks
     return (layer.width // blocks,) * blocks if layer.width else ()
 
 
@@ -96,15 +96,15 @@ def explore(
 class _Search:
     """One breadth-first search with fixed centres; it stops as soon as a value is far from all of them."""
 
-    def __init__(self, steps: BoxStepper, group: Numbers, centres: list[list[float]], radius: float) -> None:
+    def __init__(self, steps: BoxStepper, group: Integers, centres: list[list[float]], radius: float) -> None:
         self.steps = steps
         self.group = group
         self.centres = centres
         self.radius = radius
         self._first = np.cumsum([0, *map(len, centres)])
-        self._labels: list[Numbers] = []
+        self._labels: list[Integers] = []
         self._points: list[Floats] = []
-        self._moves: list[Numbers] = []
+        self._moves: list[Integers] = []
 
     def run(self, most: int) -> bool:
         """Whether the search ended with all values near known centres; new ones are added otherwise."""
@@ -151,12 +151,12 @@ class _Search:
             group_of=np.repeat(np.arange(len(self.centres)), [len(c) for c in self.centres]),
         )
 
-    def _images(self, points: Floats, letters: Numbers) -> Floats:
+    def _images(self, points: Floats, letters: Integers) -> Floats:
         cells = np.repeat(np.arange(len(points)), len(letters) // len(points))
         images, _ = self.steps.step(Boxes(points, points), cells, letters, 0.0)
         return (images.low + images.high) / 2
 
-    def _label(self, points: Floats) -> Numbers | None:
+    def _label(self, points: Floats) -> Integers | None:
         """The numbers of the nearest centres; None, and more centres, if one is too far."""
         labels = np.empty(points.shape, dtype=np.int64)
         complete = True

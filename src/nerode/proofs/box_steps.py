@@ -7,7 +7,7 @@ proved by the kernel. Noise moves every coordinate of a layer's state after the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,24 +17,22 @@ import numpy.typing as npt
 
 from nerode.core import Cyclotomic, Exact, InputError
 from nerode.network import (
-    CELL_STATES,
     Affine,
     Decoder,
-    Fixed,
-    Gated,
-    GatedCell,
-    Layer,
-    LetterMatrices,
     Network,
+    NetworkStep,
+    Numbers,
     PointDecoder,
+    Recurrence,
+    RecurrenceStep,
     Row,
     ScoreDecoder,
-    Squashed,
+    Units,
     zero_map,
 )
 
 Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 
 _ROOM = 2.0**-40
 """Room on every coordinate for the roundings of float64."""
@@ -60,41 +58,132 @@ class Boxes:
         products = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         return Boxes(np.minimum.reduce(products), np.maximum.reduce(products))
 
-    def __truediv__(self, other: Boxes) -> Boxes:
-        """The quotients by intervals of positive numbers."""
-        return self * Boxes(1.0 / other.high, 1.0 / other.low)
-
     def written(self, index: Any) -> list[list[str]]:
         """Returns the ends of some intervals of one row of them, as exact numbers."""
         ends = zip(self.low[index].tolist(), self.high[index].tolist(), strict=True)
         return [[str(Fraction(low)), str(Fraction(high))] for low, high in ends]
 
-    def relu(self) -> Boxes:
-        """Returns the images under max(·, 0)."""
-        return Boxes(np.maximum(self.low, 0.0), np.maximum(self.high, 0.0))
-
-    def clip(self) -> Boxes:
-        """Returns the images under min(max(·, 0), 1)."""
-        return Boxes(np.clip(self.low, 0.0, 1.0), np.clip(self.high, 0.0, 1.0))
-
-    def tanh(self) -> Boxes:
-        """Returns the images under tanh."""
-        return Boxes(np.tanh(self.low), np.tanh(self.high))
-
-    def sigmoid(self) -> Boxes:
-        """Returns the images under the logistic function."""
-        return Boxes(0.5 + 0.5 * np.tanh(self.low / 2), 0.5 + 0.5 * np.tanh(self.high / 2))
-
-    def exp(self) -> Boxes:
-        """Returns the images under exp."""
-        return Boxes(np.exp(np.minimum(self.low, _LARGEST)), np.exp(np.minimum(self.high, _LARGEST)))
+    def under(self, function: Callable[[Floats], Floats]) -> Boxes:
+        """Returns the images under a function that does not fall."""
+        return Boxes(function(self.low), function(self.high))
 
 
-def stack(parts: Sequence[Boxes]) -> Boxes:
-    """Returns the coordinates of several arrays side by side; arrays of one row stand for all rows."""
-    rows = max(len(part.low) for part in parts)
-    ends = [[np.broadcast_to(end, (rows, end.shape[1])) for end in (part.low, part.high)] for part in parts]
-    return Boxes(np.concatenate([a for a, _ in ends], axis=1), np.concatenate([b for _, b in ends], axis=1))
+_FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "relu": lambda x: np.maximum(x, 0.0),
+    "clip": lambda x: np.clip(x, 0.0, 1.0),
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 0.5 + 0.5 * np.tanh(x / 2),
+    "exp": lambda x: np.exp(np.minimum(x, _LARGEST)),
+}
+
+
+class BoxNumbers(Numbers[Boxes]):
+    """Boxes as the numbers of a step; a choice is an array of one number per row."""
+
+    def map(self, affine: Affine, place: str) -> Callable[[Boxes], Boxes]:
+        """Returns an affine map."""
+        weight, bias = _dense(affine.rows, affine.num_inputs), _floats(affine.bias)
+        return lambda x: _image(x, weight, Boxes(bias, bias))
+
+    def stateful(
+        self, affine: Affine, place: str, number: int | None = None
+    ) -> tuple[Callable[[Boxes], Boxes], Callable[[Boxes, Boxes], Boxes]]:
+        """Returns the share of what a layer sees, and the sum of that with the share of the state."""
+        weight, bias = _dense(affine.rows, affine.num_inputs), _floats(affine.bias)
+        seen = affine.num_inputs - affine.num_outputs
+        return (
+            lambda x: _image(x, weight[:seen], Boxes(bias, bias)),
+            lambda share, state: _image(state, weight[seen:], share),
+        )
+
+    def matrix(self, rows: Sequence[Row], place: str) -> Callable[[Boxes, Boxes], Boxes]:
+        """Returns (h, b) ↦ A h + b."""
+        weight = _dense(rows, len(rows))
+        return lambda h, added: _image(h, weight, added)
+
+    def vectors(self, table: Sequence[Sequence[Exact]], place: str) -> Callable[[Integers], Boxes]:
+        """Returns the map from choices to the vectors of a table."""
+        values = np.array([_floats(vector) for vector in table]).reshape(len(table), -1)
+        return lambda choice: Boxes(values[choice], values[choice])
+
+    def by_rows(self, matrices: Sequence[Sequence[Row]]) -> Callable[[Integers, Boxes, Boxes], Boxes]:
+        """Returns (choice, h, b) ↦ A(choice) h + b."""
+        weights = [_dense(rows, len(rows)) for rows in matrices]
+
+        def moved(choice: Integers, h: Boxes, added: Boxes) -> Boxes:
+            low, high = np.empty((2, *h.low.shape))
+            for number, weight in enumerate(weights):
+                rows = choice == number
+                image = _image(h[rows], weight, added[rows])
+                low[rows], high[rows] = image.low, image.high
+            return Boxes(low, high)
+
+        return moved
+
+    def one_hot(self, values: Boxes) -> Integers:
+        """Returns the places of the ones.
+
+        Raises:
+            InputError: if a selector is not the same on a whole box.
+        """
+        choice: Integers = values.low.argmax(axis=1)
+        wanted = np.eye(values.low.shape[1])[choice]
+        if not np.allclose(values.low, wanted) or not np.allclose(values.high, wanted):
+            raise InputError("a selector is not the same on a whole box")
+        return choice
+
+    def picks(self, places: Sequence[int], place: str) -> Callable[[Boxes], Boxes]:
+        """Returns the map that picks some entries."""
+        columns = list(places)
+        return lambda values: values[:, columns]
+
+    def join(self, parts: Sequence[Boxes]) -> Boxes:
+        """Returns vectors one after the other."""
+        low = np.concatenate([part.low for part in parts], axis=1)
+        return Boxes(low, np.concatenate([part.high for part in parts], axis=1))
+
+    def split(self, values: Boxes, count: int) -> list[Boxes]:
+        """Returns a vector in parts of equal length."""
+        width = values.low.shape[1] // count
+        return [values[:, i * width : (i + 1) * width] for i in range(count)]
+
+    def parts(self, values: Boxes) -> list[Boxes]:
+        """Raises InputError: boxes are for real states."""
+        raise InputError("boxes are for real states")
+
+    def apply(self, function: str, values: Boxes) -> Boxes:
+        """Returns the images under a function."""
+        return values.under(_FUNCTIONS[function])
+
+    def times(self, left: Boxes, right: Boxes) -> Boxes:
+        """Returns products."""
+        return left * right
+
+    def gated(self, gate: Boxes, values: Boxes, added: Boxes) -> Boxes:
+        """Returns gate · value + added."""
+        return gate * values + added
+
+    def over(self, left: Boxes, right: Boxes) -> Boxes:
+        """Returns quotients by positive numbers."""
+        return left * Boxes(1.0 / right.high, 1.0 / right.low)
+
+    def mix(self, share: Boxes, old: Boxes, new: Boxes) -> Boxes:
+        """Returns (1 - share) · old + share · new, which is linear in the share."""
+        ends = (share.low, share.high)
+        low = np.minimum(*((1 - s) * old.low + s * new.low for s in ends))
+        high = np.maximum(*((1 - s) * old.high + s * new.high for s in ends))
+        return Boxes(low, high)
+
+    def capped(self, share: Boxes, cap: Exact) -> Boxes:
+        """Returns 1 - cap · (1 - share)."""
+        most = _float(cap)
+        return share.under(lambda s: 1 - most * (1 - s))
+
+    def recurrence(self, record: Recurrence, *, is_complex: bool) -> RecurrenceStep[Boxes]:
+        """Returns the step of a recurrence with a real state."""
+        if is_complex:
+            raise InputError("a layer has a complex state; boxes are for real states")
+        return super().recurrence(record, is_complex=is_complex)
 
 
 class BoxStepper:
@@ -106,28 +195,26 @@ class BoxStepper:
             the product with point i less that with point j in place n·i + j.
 
     Raises:
-        InputError: if the network has a part that boxes are not made for.
+        InputError: if the network has a complex state, irrational numbers or another decoder.
     """
 
     def __init__(self, network: Network, *, points: bool = False) -> None:
         if not isinstance(network.decoder, (ScoreDecoder, PointDecoder) if points else ScoreDecoder):
             raise InputError(f"a decoder of {network.decoder.kind} is not a set of scores compared with 1/2")
         self.network = network
-        self._letters = _exactly(network.embedding.vectors)
-        self._layers = [_BoxLayer(layer, number) for number, layer in enumerate(network.layers, start=1)]
-        self._units, self._scores = map(_BoxMap, _decoder_maps(network.decoder))
-        self._place = {name: i for i, name in enumerate(network.embedding.directions)}
-        for layer in network.layers:
-            for name in layer.outputs:
-                self._place[name] = len(self._place)
+        numbers = BoxNumbers()
+        self._step = NetworkStep(network, numbers)
+        units, scores = _decoder_maps(network.decoder)
+        self._units, self._scores = Units(units, numbers, "units"), numbers.map(scores, "scores")
         widths = [layer.width for layer in network.layers]
         self._spans = [slice(a, b) for a, b in itertools.pairwise(np.cumsum([0, *widths]).tolist())]
 
     def start(self) -> Boxes:
         """Returns the state before the first letter, as one box without width."""
-        return _exactly([[value for layer in self.network.layers for value in layer.start]])
+        values = _floats([value for layer in self.network.layers for value in layer.start])[None, :]
+        return Boxes(values, values)
 
-    def step(self, boxes: Boxes, cells: Numbers, letters: Numbers, noise: float) -> tuple[Boxes, Boxes]:
+    def step(self, boxes: Boxes, cells: Integers, letters: Integers, noise: float) -> tuple[Boxes, Boxes]:
         """Returns the images with noise, and the scores there.
 
         Args:
@@ -136,141 +223,32 @@ class BoxStepper:
             letters: a letter for each of them.
             noise: on every coordinate.
         """
-        stream = self._letters[letters]
-        images = []
-        for layer, span in zip(self._layers, self._spans, strict=True):
-            reads = self._pick(stream, layer.layer.reads)
-            after, outputs = layer.step(reads, boxes[:, span], cells, letters, noise)
-            images.append(after)
-            stream = stack([stream, outputs])
-        reads = self._pick(stream, self.network.decoder.reads)
-        return stack(images), self._scores(stack([reads, self._units(reads).relu()]))
+        images: list[Boxes] = []
 
-    def _pick(self, stream: Boxes, names: Sequence[str]) -> Boxes:
-        return stream[:, [self._place[name] for name in names]]
+        def visit(number: int, reads: Boxes) -> Boxes:
+            layer, before = self._step.layers[number], boxes[cells][:, self._spans[number]]
+            moved = layer.recurrence.advance(layer.recurrence.drive(layer.seen(reads), letters), before)
+            room = noise + _ROOM * (1.0 + np.abs(moved.low) + np.abs(moved.high)) if noise else 0.0
+            images.append(Boxes(moved.low - room, moved.high + room))
+            return layer.read_out(reads, images[-1], before)
 
-
-class _BoxMap:
-    """An affine map of boxes."""
-
-    def __init__(self, affine: Affine, first: int = 0, *, biased: bool = True) -> None:
-        """Takes the inputs from the given one on, with or without the bias."""
-        self._weight = np.zeros((affine.num_inputs - first, affine.num_outputs))
-        for i, row in enumerate(affine.rows):
-            for j, coefficient in row:
-                if j >= first:
-                    self._weight[j - first, i] = _float(coefficient)
-        self._size = np.abs(self._weight)
-        self._bias = np.array([_float(b) for b in affine.bias]) if biased else np.zeros(affine.num_outputs)
-        self.is_zero = not self._weight.any()
-
-    def __call__(self, x: Boxes) -> Boxes:
-        x = x[:, : len(self._weight)]
-        centre = (x.low + x.high) / 2 @ self._weight + self._bias
-        radius = (x.high - x.low) / 2 @ self._size
-        return Boxes(centre - radius, centre + radius)
+        decoded = self._step.decoded(self._step.stream(letters, visit))
+        return BoxNumbers().join(images), self._scores(self._units(decoded))
 
 
-class _StateMap:
-    """A map of what a layer sees and of its state; the share of the state is computed once per cell."""
-
-    def __init__(self, affine: Affine, seen: int) -> None:
-        self._seen = _BoxMap(_first_inputs(affine, seen))
-        self._state = _BoxMap(affine, seen, biased=False)
-
-    def __call__(self, seen: Boxes, state: Boxes, cells: Numbers | slice = slice(None)) -> Boxes:
-        return self._seen(seen) + self._state(state)[cells]
+def _image(x: Boxes, weight: Floats, added: Boxes) -> Boxes:
+    centre = (x.low + x.high) / 2 @ weight
+    radius = (x.high - x.low) / 2 @ np.abs(weight)
+    return Boxes(centre - radius + added.low, centre + radius + added.high)
 
 
-class _BoxLayer:
-    """One layer with its maps converted once."""
-
-    def __init__(self, layer: Layer, number: int) -> None:
-        if layer.complex_state:
-            raise InputError(f"layer {number} has a complex state; boxes are for real states")
-        self.layer = layer
-        self._units = _BoxMap(layer.units)
-        self._readout_units = _BoxMap(layer.readout_units)
-        self._readout = _BoxMap(layer.readout)
-        seen = len(layer.reads) + layer.units.num_outputs
-        match layer.recurrence:
-            case Gated() as move:
-                maps = [(move.gate, seen), (move.write, seen)]
-            case Fixed() as move:
-                maps = [(_joined(move.write, move.matrix), seen)]
-            case LetterMatrices() as move:
-                shifts = [Affine(num_inputs=0, bias=w, rows=((),) * len(w)) for w in move.writes]
-                maps = [(_joined(shift, rows), 0) for shift, rows in zip(shifts, move.matrices, strict=True)]
-            case Squashed() as move:
-                maps = [(move.update, seen)]
-            case GatedCell() as move:
-                maps = [(gate, seen) for gate in move.gates]
-            case other:
-                raise InputError(
-                    "box proofs support diagonal, fixed and letter matrices, elman and gated cells; layer "
-                    f"{number} is {other.kind}"
-                )
-        self._maps = [_StateMap(affine, width) for affine, width in maps]
-
-    def step(
-        self, reads: Boxes, before: Boxes, cells: Numbers, letters: Numbers, noise: float
-    ) -> tuple[Boxes, Boxes]:
-        """Returns the states after the letter, with noise, and the outputs."""
-        seen = stack([reads, self._units(reads).relu()])
-        moved = self._move(seen, before, cells, letters)
-        room = noise + _ROOM * (1.0 + np.abs(moved.low) + np.abs(moved.high)) if noise else 0.0
-        after = Boxes(moved.low - room, moved.high + room)
-        inside = stack([reads, after, before[cells]] if self.layer.exposes_previous else [reads, after])
-        return after, self._readout(stack([inside, self._readout_units(inside).relu()]))
-
-    def _move(self, seen: Boxes, before: Boxes, cells: Numbers, letters: Numbers) -> Boxes:
-        match self.layer.recurrence:
-            case Gated():
-                gate, write = self._maps
-                return gate(seen, before, cells) * before[cells] + write(seen, before, cells)
-            case LetterMatrices():
-                low, high = np.empty((2, len(cells), self.layer.width))
-                for letter, step in enumerate(self._maps):
-                    chosen = letters == letter
-                    image = step(seen[chosen], before, cells[chosen])
-                    low[chosen], high[chosen] = image.low, image.high
-                return Boxes(low, high)
-            case Squashed() as move:
-                argument = self._maps[0](seen, before, cells)
-                return {"tanh": argument.tanh, "relu": argument.relu, "clip": argument.clip}[
-                    move.activation
-                ]()
-            case GatedCell() as move:
-                return _gated(move, self._maps, seen, before, cells)
-            case _:
-                return self._maps[0](seen, before, cells)
-
-
-def _gated(move: GatedCell, gates: list[_StateMap], seen: Boxes, before: Boxes, cells: Numbers) -> Boxes:
-    width = before.low.shape[1] // len(CELL_STATES[move.cell])
-    h = before[:, :width]
-    if move.cell == "gru":
-        reset, update = (gate(seen, h, cells).sigmoid() for gate in gates[:2])
-        candidate = gates[2](seen, reset * h[cells]).tanh()
-        return _between(update, _float(move.cap), h[cells], candidate)
-    write, forget, shown, inner = (gate(seen, h, cells) for gate in gates)
-    kept = forget.sigmoid()
-    c = before[:, width : 2 * width][cells]
-    if move.cell == "lstm":
-        new = kept * c + write.sigmoid() * inner.tanh()
-        return stack([shown.sigmoid() * new.tanh(), new])
-    amount = write.exp()
-    new = kept * c + amount * inner.tanh()
-    normaliser = kept * before[:, 2 * width :][cells] + amount
-    return stack([shown.sigmoid() * (new / normaliser), new, normaliser])
-
-
-def _between(update: Boxes, cap: float, old: Boxes, new: Boxes) -> Boxes:
-    """(1 - share)·old + share·new with the share 1 - cap·(1 - update), which is linear in the share."""
-    shares = [1 - cap * (1 - end) for end in (update.low, update.high)]
-    low = np.minimum(*((1 - share) * old.low + share * new.low for share in shares))
-    high = np.maximum(*((1 - share) * old.high + share * new.high for share in shares))
-    return Boxes(low, high)
+def _dense(rows: Sequence[Row], width: int) -> Floats:
+    """The matrix that vectors are multiplied with from the left."""
+    weight = np.zeros((width, len(rows)))
+    for i, row in enumerate(rows):
+        for j, coefficient in row:
+            weight[j, i] = _float(coefficient)
+    return weight
 
 
 def _decoder_maps(decoder: Decoder) -> tuple[Affine, Affine]:
@@ -287,25 +265,8 @@ def _decoder_maps(decoder: Decoder) -> tuple[Affine, Affine]:
     return zero_map(width), Affine(num_inputs=width, bias=(0,) * len(rows), rows=tuple(rows))
 
 
-def _joined(write: Affine, matrix: tuple[Row, ...]) -> Affine:
-    """A write that reads what the layer sees, and a matrix that reads the state, as one map."""
-    width, seen = len(matrix), write.num_inputs
-    rows = tuple(
-        (*row, *sorted((seen + j, c) for j, c in entries if c != 0))
-        for row, entries in zip(write.rows, matrix, strict=True)
-    )
-    return Affine(num_inputs=seen + width, bias=write.bias, rows=rows)
-
-
-def _first_inputs(affine: Affine, count: int) -> Affine:
-    rows = tuple(tuple((j, c) for j, c in row if j < count) for row in affine.rows)
-    return Affine(num_inputs=count, bias=affine.bias, rows=rows)
-
-
-def _exactly(rows: Sequence[Sequence[Exact]]) -> Boxes:
-    """Boxes without width."""
-    values = np.array([[_float(value) for value in row] for row in rows]).reshape(len(rows), -1)
-    return Boxes(values, values)
+def _floats(values: Sequence[Exact]) -> Floats:
+    return np.array([_float(value) for value in values], dtype=np.float64)
 
 
 def _float(value: Exact) -> float:

@@ -26,14 +26,14 @@ from nerode.languages import Language, Legal
 from nerode.network import Network, PointDecoder
 from nerode.proofs.answers import agrees, letters_read
 from nerode.proofs.box_partition import Partition, explore, group_choices
-from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Numbers
+from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Integers
 from nerode.proofs.proving import Outcome, Prover, Unproved
 
 BOXES = "boxes"
 STATE_BOXES = "state-boxes"
 
 LETTERS = (0, 1, 2, 3)
-"""Numbers of last letters that a node may know; tried in this order."""
+"""Integers of last letters that a node may know; tried in this order."""
 
 SMALLEST_NOISE = 2.0**-20
 """Noise below this is not worth a certificate of state boxes: it would not cover the roundings of float32."""
@@ -85,14 +85,14 @@ class BoxGraph:
         is_answered: whether the scores on all images are good enough, given the edges and their scores.
     """
 
-    labels: Numbers
-    source: Numbers
-    letter: Numbers
-    target: Numbers
+    labels: Integers
+    source: Integers
+    letter: Integers
+    target: Integers
     low: Floats
     high: Floats
-    group_of: Numbers | None
-    is_answered: Callable[[Numbers, Boxes], bool]
+    group_of: Integers | None
+    is_answered: Callable[[Integers, Boxes], bool]
 
 
 def close(
@@ -136,7 +136,7 @@ def close(
     return None
 
 
-def _are_apart(low: Floats, high: Floats, group_of: Numbers) -> bool:
+def _are_apart(low: Floats, high: Floats, group_of: Integers) -> bool:
     """Whether no two intervals of one group meet."""
     order = np.lexsort((low, group_of))
     same = group_of[order][1:] == group_of[order][:-1]

@@ -17,13 +17,13 @@ from typing import Any
 from nerode.core import Budget
 from nerode.kernel import Certificate
 from nerode.languages import Language, Word
-from nerode.network import Configuration, GatedCell, Interpreter, Network, Squashed
+from nerode.network import Interpreter, Network, NetworkState
 from nerode.proofs.answers import breadth_first
 from nerode.proofs.proving import Outcome, Prover, Unproved
 
 METHOD = "identity-word"
 
-Reached = tuple[Configuration, Hashable, Word]
+Reached = tuple[NetworkState, Hashable, Word]
 """Where a word leads the network and the language."""
 
 _CONFIGURATIONS = 1_000
@@ -65,7 +65,7 @@ def _find_evidence(network: Network, language: Language, budget: Budget) -> dict
         return None
     reached = _reach(interpreter, language)
     for number, layer in enumerate(network.layers):
-        if isinstance(layer.recurrence, Squashed | GatedCell):
+        if not layer.recurrence.linear:
             continue
         groups: dict[Hashable, list[Reached]] = {}
         for entry in reached:
@@ -108,7 +108,7 @@ def _examine(
 
 
 def _identity_word(
-    interpreter: Interpreter, pair: tuple[Configuration, Configuration], number: int
+    interpreter: Interpreter, pair: tuple[NetworkState, NetworkState], number: int
 ) -> Word | None:
     """The shortest power of one or two letters that brings both states back, lower layers included."""
     letters = range(len(interpreter.network.alphabet))

@@ -19,7 +19,7 @@ from typing import Any
 
 from nerode.core import Budget, Exact, write_exact
 from nerode.languages import CounterLanguage, Dyck, Language
-from nerode.network import Affine, Configuration, Interpreter, Layer, LetterMatrices, Network, Recurrence
+from nerode.network import Affine, Interpreter, Layer, Network, NetworkState
 from nerode.proofs.answers import breadth_first, letters_read
 
 Json = Any
@@ -82,26 +82,16 @@ def _gated_steps(layer: Layer, stream: dict[str, Exact], letter: int) -> dict[in
     """Gate and write of the coordinates that read no other one, where both are rational."""
     reads = [stream[name] for name in layer.reads]
     seen = [*reads, *(v if v > 0 else 0 for v in layer.units(reads))]
-    move = _transition(layer.recurrence, seen, letter)
+    move = layer.recurrence.transition(seen, letter)
     if move is None:
         return {}
     found = {}
     for i, (row, write) in enumerate(zip(*move, strict=True)):
-        pair = (dict(row).get(i, 0), write)
-        if all(j == i for j, _ in row) and all(isinstance(v, int | Fraction) for v in pair):
-            found[i] = (Fraction(pair[0]), Fraction(pair[1]))
+        gate = dict(row).get(i, 0)
+        alone = all(j == i for j, _ in row)
+        if alone and isinstance(gate, int | Fraction) and isinstance(write, int | Fraction):
+            found[i] = (Fraction(gate), Fraction(write))
     return found
-
-
-def _transition(recurrence: Recurrence, seen: Sequence[Exact], letter: int) -> Any:
-    gated, fixed = recurrence.as_gated(), recurrence.as_fixed()
-    if gated is not None:
-        return [((i, g),) if g != 0 else () for i, g in enumerate(gated.gate(seen))], gated.write(seen)
-    if fixed is not None:
-        return fixed.matrix, fixed.write(seen)
-    if isinstance(recurrence, LetterMatrices):
-        return recurrence.matrices[letter], recurrence.writes[letter]
-    return None
 
 
 def counter_cover(
@@ -202,7 +192,7 @@ def slot_cover(network: Network, language: Dyck) -> dict[str, Json] | None:
     depth, kinds = language.depth, len(language.pairs)
     interpreter = Interpreter(network)
 
-    def after(level: int, kind: int) -> Configuration:
+    def after(level: int, kind: int) -> NetworkState:
         states = interpreter.start()
         for position in range(1, depth + 1):
             states, _ = interpreter.step(states, 2 * kind if position == level else 0)
@@ -267,7 +257,7 @@ def _sampled_steps(network: Network, language: Language, task: str) -> dict[Plac
     interpreter = Interpreter(network)
     steps: dict[Place, set[GatedStep]] = {}
 
-    def successors(node: tuple[Configuration, Hashable]) -> Iterator[tuple[Configuration, Hashable]]:
+    def successors(node: tuple[NetworkState, Hashable]) -> Iterator[tuple[NetworkState, Hashable]]:
         states, configuration = node
         for letter in letters_read(language, configuration, task):
             stream = interpreter.stream(states, letter)
@@ -277,7 +267,7 @@ def _sampled_steps(network: Network, language: Language, task: str) -> dict[Plac
                         steps.setdefault((n, i), set()).add(step)
             yield interpreter.step(states, letter)[0], language.advance(configuration, letter)
 
-    def rounded(node: tuple[Configuration, Hashable]) -> Hashable:
+    def rounded(node: tuple[NetworkState, Hashable]) -> Hashable:
         return tuple(tuple(round(v * _ROUNDING) for v in state) for state in node[0]), node[1]
 
     start = (interpreter.start(), language.initial())

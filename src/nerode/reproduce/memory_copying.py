@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from nerode.reproduce.printed import TICKS
-from nerode.reproduce.records import AxisValue, Cell, Line, Table
+from nerode.reproduce.records import TICKS, AxisValue, Table, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
@@ -79,15 +78,17 @@ def _paper(task: str, mixed: str, model: str, depth: int) -> dict[str, Any]:
     }
 
 
-def _learned(printed: str) -> Cell:
+def _learned(printed: str) -> TableCell:
     reading = AxisValue(axis="blanks", value=12)
-    return Cell(column="learned", reading=reading, published=TICKS[printed], printed=printed, trained=True)
+    return TableCell(
+        column="learned", reading=reading, published=TICKS[printed], printed=printed, trained=True
+    )
 
 
-def _lines(row: str, task: str, mixed: str, printed: str) -> list[Line]:
+def _lines(row: str, task: str, mixed: str, printed: str) -> list[TableLine]:
     ticks = dict(zip(MODELS, printed.split(), strict=True))
     return [
-        Line(
+        TableLine(
             row=row,
             model=f"{model}, {depth} layer{'s' if depth > 1 else ''}",
             cells=(_learned(ticks[model][depth - 1]),),
@@ -140,13 +141,13 @@ _MORE_BLANKS = {
 }
 """Copying in figure 1 (a), from the text about it; in (c) nobody has patterns of twice the length."""
 
-_LEARNED = Cell(column="learned", reading=AxisValue(axis="blanks", value=12), trained=True)
+_LEARNED = TableCell(column="learned", reading=AxisValue(axis="blanks", value=12), trained=True)
 
 
-def _more_blanks(line: Line) -> Line:
+def _more_blanks(line: TableLine) -> TableLine:
     printed = _MORE_BLANKS[line.model]
     cells = (
-        Cell(
+        TableCell(
             column=f"T × {times}",
             reading=AxisValue(axis="blanks", value=12 * times),
             published=TICKS[printed],
@@ -157,8 +158,8 @@ def _more_blanks(line: Line) -> Line:
     return replace(line, cells=(_LEARNED, *cells))
 
 
-def _longer_patterns(line: Line) -> Line:
-    longer = Cell(
+def _longer_patterns(line: TableLine) -> TableLine:
+    longer = TableCell(
         column="S × 2",
         reading=AxisValue(axis="pattern", value=8),
         published=TICKS["✗"],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.reproduce.printed import TICKS
-from nerode.reproduce.records import Cell, Finding, Lengths, Line, Table
+from nerode.reproduce.records import TICKS, Finding, LengthRange, Table, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
@@ -85,8 +84,8 @@ def _runs(model: str, size: int, length: int) -> bool:
     return length == 200 and not (size == 64 and model in ("NRU", "TF"))
 
 
-def _line(model: str, size: int, length: int, cells: tuple[Cell, ...], depth: int = 1) -> Line:
-    return Line(
+def _line(model: str, size: int, length: int, cells: tuple[TableCell, ...], depth: int = 1) -> TableLine:
+    return TableLine(
         row=f"length {length}",
         model=f"{model}, hidden size {size}" + (f", {depth} layers" if depth > 1 else ""),
         cells=cells,
@@ -99,19 +98,19 @@ def _line(model: str, size: int, length: int, cells: tuple[Cell, ...], depth: in
     )
 
 
-def _offset(length: int, printed: str) -> Cell:
-    return Cell(
+def _offset(length: int, printed: str) -> TableCell:
+    return TableCell(
         column="offset",
-        reading=Lengths(low=length, high=length, measure="token"),
+        reading=LengthRange(low=length, high=length, measure="token"),
         published=TICKS.get(printed),
         printed=printed,
         trained=True,
     )
 
 
-_LEARNED_OFFSET = Cell(
+_LEARNED_OFFSET = TableCell(
     column="offset",
-    reading=Lengths(low=200, high=200, measure="token"),
+    reading=LengthRange(low=200, high=200, measure="token"),
     trained=True,
     threshold=LEARNED,
 )
@@ -142,12 +141,12 @@ TABLE_4 = Table(
 )
 
 
-def _phases(model: str, size: int) -> tuple[Cell, ...]:
+def _phases(model: str, size: int) -> tuple[TableCell, ...]:
     cells = []
     for name, title in (("two-isi", "Two ISI"), ("double-isi", "Double ISI")):
         printed = _tick(_TABLE_5[name], model, size)
         reading = Finding(name="two-isi") if name == "two-isi" else Finding(name="double-isi")
-        cells.append(Cell(column=title, reading=reading, published=TICKS[printed], printed=printed))
+        cells.append(TableCell(column=title, reading=reading, published=TICKS[printed], printed=printed))
     return (_LEARNED_OFFSET, *cells)
 
 
@@ -191,9 +190,11 @@ FIGURE_2 = Table(
 )
 
 
-def _figure_3(model: str, printed: str) -> Line:
+def _figure_3(model: str, printed: str) -> TableLine:
     depth = 2 if model == "Mamba" else 1
-    cell = Cell(column="Two ISI", reading=Finding(name="two-isi"), published=TICKS[printed], printed=printed)
+    cell = TableCell(
+        column="Two ISI", reading=Finding(name="two-isi"), published=TICKS[printed], printed=printed
+    )
     return _line(model, 8, 200, (_LEARNED_OFFSET, cell), depth=depth)
 
 

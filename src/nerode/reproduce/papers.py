@@ -5,7 +5,7 @@ from __future__ import annotations
 from nerode.core import Registry, UnknownName
 from nerode.reproduce.deletang import DELETANG
 from nerode.reproduce.grazzi import GRAZZI
-from nerode.reproduce.memory import MEMORY
+from nerode.reproduce.memory_tracking import MEMORY
 from nerode.reproduce.merrill import MERRILL
 from nerode.reproduce.metric_automata import METRIC_AUTOMATA
 from nerode.reproduce.ngram_ssm import NGRAM_SSM

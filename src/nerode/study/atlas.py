@@ -6,13 +6,12 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nerode.core import Budget, write_atomically
+from nerode.core import Budget, Emit, LostJob, NerodeError, WorkerPool, write_atomically
 from nerode.languages.bestiary import find_language
 from nerode.study.language import Study, study_language
 
@@ -48,11 +47,18 @@ def for_all_languages(
         for name in names:
             yield name, work(name)
         return
-    with ProcessPoolExecutor(max_workers=min(jobs, len(names))) as pool:
-        order = sorted(names, key=lambda name: -_cost(name))
-        waiting = {pool.submit(work, name): name for name in order}
-        for future in as_completed(waiting):
-            yield waiting[future], future.result()
+    order = sorted(names, key=lambda name: -_cost(name))
+    pool: WorkerPool[str, T] = WorkerPool(
+        functools.partial(_work_in_process, work), processes=min(jobs, len(names))
+    )
+    for number, found in pool.run(order):
+        if isinstance(found, LostJob):
+            raise NerodeError(f"the study of {order[number]} ended without a result: {found.message}")
+        yield order[number], found
+
+
+def _work_in_process(work: Callable[[str], T], name: str, emit: Emit) -> T:
+    return work(name)
 
 
 def _cost(name: str) -> int:

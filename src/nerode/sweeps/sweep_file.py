@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError, UnknownName
-from nerode.sweeps.runner import RunJob, Runner
+from nerode.sweeps.runner import RunJob, RunKind
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
 """Adds to the settings of a run what they leave open."""
@@ -80,7 +80,7 @@ class Sweep:
                     spec = _merged(spec, _nested(name, value))
                 yield spec
 
-    def jobs(self, runner: Runner, complete: Complete = dict) -> list[RunJob]:
+    def jobs(self, runner: RunKind, complete: Complete = dict) -> list[RunJob]:
         """Returns the runs, each once, in the order of their first appearance.
 
         Args:

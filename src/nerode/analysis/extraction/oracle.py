@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, Question, check_scores
+from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, NetworkQuestion, check_scores
 from nerode.core import InputError
 from nerode.languages import Word
 from nerode.models import Model, State
@@ -90,7 +90,7 @@ class Machine:
         question: what its scores mean.
     """
 
-    def __init__(self, model: nn.Module, question: Question) -> None:
+    def __init__(self, model: nn.Module, question: NetworkQuestion) -> None:
         self.question = question
         self.alphabet = question.alphabet
         self._model: Any = model

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from nerode.analysis.extraction.oracle import Machine, States, joined
-from nerode.analysis.extraction.question import Question
-from nerode.analysis.extraction.task_questions import question_of
-from nerode.analysis.subject import Subject
+from nerode.analysis.extraction.question import NetworkQuestion, question_of
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, to_mapping
 from nerode.languages import Word
 
@@ -90,7 +89,7 @@ class FailureSearch:
 
 
 def find_failing_word(
-    subject: Subject, *, settings: SearchSettings | None = None, budget: Budget | None = None
+    subject: LoadedNetwork, *, settings: SearchSettings | None = None, budget: Budget | None = None
 ) -> FailureSearch:
     """Returns a shortest word that a network answers wrongly, or how far there is none.
 
@@ -110,7 +109,7 @@ def find_failing_word(
 
 
 def search_failures(
-    machine: Machine, question: Question, settings: SearchSettings, budget: Budget
+    machine: Machine, question: NetworkQuestion, settings: SearchSettings, budget: Budget
 ) -> FailureSearch:
     """Returns what the search without rounding finds, or else the first of those with rounding."""
     exact = _Walk(machine, question, settings.states, budget)
@@ -156,7 +155,7 @@ class _Walk:
     """
 
     def __init__(
-        self, machine: Machine, question: Question, most: int, budget: Budget, *, alone: bool = False
+        self, machine: Machine, question: NetworkQuestion, most: int, budget: Budget, *, alone: bool = False
     ) -> None:
         self._machine, self._target = machine, question.target
         self._most, self._budget, self._alone = most, budget, alone
@@ -235,7 +234,7 @@ def _cells(grid: float, spread: np.ndarray[Any, Any]) -> Marks:
 
 
 def _failing(
-    question: Question, word: Sequence[int], expected: str, got: str, *, shortest: bool
+    question: NetworkQuestion, word: Sequence[int], expected: str, got: str, *, shortest: bool
 ) -> FailingWord:
     symbols = question.alphabet.symbols
     return FailingWord(

@@ -35,17 +35,18 @@ from nerode.models.weight_writer import (
 )
 from nerode.network import (
     Affine,
-    Configuration,
+    ByChoice,
+    ColumnTable,
+    FactorTable,
     Fixed,
     Gated,
     GatedCell,
-    Householder,
     Interpreter,
     Layer,
-    LetterMatrices,
     Network,
-    PermutationDiagonal,
+    NetworkState,
     Recurrence,
+    RowTable,
     Squashed,
     relu,
 )
@@ -225,11 +226,11 @@ def plan_move(
             )
         case Fixed(matrix=matrix, write=write):
             return FixedMove(matrix=matrix, writes=compose(write, seen), kind=kind)
-        case LetterMatrices(matrices=matrices, writes=writes):
+        case ByChoice(table=RowTable(matrices=matrices), writes=writes):
             return MatrixMove(matrices=matrices, writes=writes, kind=kind)
-        case PermutationDiagonal(images=images, diagonals=diagonals, writes=writes):
+        case ByChoice(table=ColumnTable(images=images, diagonals=diagonals), writes=writes):
             return PermutationMove(images=images, diagonals=diagonals, writes=writes, kind=kind)
-        case Householder(factors=factors, writes=writes, selector=selector):
+        case ByChoice(table=FactorTable(factors=factors), writes=writes, selector=selector):
             return ReflectionMove(
                 chosen=[at(p) for p in letters] if selector is None else compose(selector, seen),
                 factors=[[(factor.beta, factor.vector) for factor in choice] for choice in factors],
@@ -337,7 +338,7 @@ class _Finder:
             configuration, answer = self.interpreter.step(configuration, letter)
             legal = answer.legal.symbols
 
-    def _look(self, configuration: Configuration, letter: int) -> None:
+    def _look(self, configuration: NetworkState, letter: int) -> None:
         stream = self.interpreter.stream(configuration, letter)
         for layer, found in zip(self.network.layers, self.found, strict=True):
             if isinstance(layer.recurrence, Gated):

@@ -10,8 +10,7 @@ import torch
 from nerode.compiler import Options, compile_language
 from nerode.core import NotCompilable
 from nerode.models.compiled.carrying import carry
-from nerode.models.compiled.load import load_architecture
-from nerode.models.compiled.trial import first_error
+from nerode.models.compiled.load import first_error, load_architecture
 from tests.models.compiled.walks import facts_of, legal_table, random_words
 
 

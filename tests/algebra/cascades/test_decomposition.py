@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from nerode.algebra.cascades.decompose import NotCounterFree, decompose
+from nerode.algebra.cascades.decomposition import NotCounterFree, decompose
 from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Skeleton
 from nerode.algebra.cascades.verification import verify_cascade

@@ -1,15 +1,13 @@
 import pytest
 
-from nerode.compiler.forms import direction
-from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.pipeline import compile_language
-from nerode.languages import Alphabet
 from nerode.languages.bestiary import find_language
 from nerode.languages.pastltl import formula_language
 from nerode.network.affine import Affine
-from nerode.network.display import describe_network
-from nerode.network.recurrences import GatedCell, PermutationDiagonal, Squashed
-from nerode.network.written_recurrences import write_recurrence
+from nerode.network.cells import GatedCell, Squashed
+from nerode.network.choices import ByChoice
+from nerode.network.text import describe_network
+from nerode.network.writing import StateNames
 from tests.compiler.agreement import build
 from tests.compiler.requests import build_named
 
@@ -106,18 +104,15 @@ def test_a_large_network_stays_short():
     assert max(map(len, text.splitlines())) < 300
 
 
-def hand_made(recurrence, state):
-    builder = LayerBuilder("cell", ["a"])
-    for name in state:
-        builder.coordinate(name, gate=0, write=0)
-        builder.output(name, direction("a"))
-    return builder.build(recurrence=recurrence)
+def written(recurrence, state, inputs):
+    return recurrence.lines(
+        StateNames(state=state, inputs=inputs, marked_inputs=[f"[{x}]" for x in inputs], letters=["a"])
+    )
 
 
 def test_an_elman_layer_reads_its_own_state():
     update = Affine(num_inputs=3, bias=(0, -1), rows=(((0, 1), (1, 1)), ((2, -2),)))
-    layer = hand_made(Squashed(activation="clip", update=update), ["p", "q"])
-    assert write_recurrence(layer, ["[a]"], Alphabet(("a",))) == [
+    assert written(Squashed(activation="clip", update=update), ["p", "q"], ["a"]) == [
         "h[p] = clip([a] + h'[p])",
         "h[q] = clip(-2·h'[q] - 1)",
     ]
@@ -125,8 +120,7 @@ def test_an_elman_layer_reads_its_own_state():
 
 def test_gates_of_a_cell_are_named():
     gate = Affine(num_inputs=2, bias=(3,), rows=(((1, -1),),))
-    layer = hand_made(GatedCell(cell="gru", gates=(gate, gate, gate)), ["p"])
-    assert write_recurrence(layer, ["[a]"], Alphabet(("a",)))[1:] == [
+    assert written(GatedCell(cell="gru", gates=(gate, gate, gate)), ["p"], ["a"])[1:] == [
         "reset p = 3 - h'[p]",
         "update p = 3 - h'[p]",
         "candidate p = 3 - h'[p]",
@@ -134,9 +128,8 @@ def test_gates_of_a_cell_are_named():
 
 
 def test_a_shift_that_drops_is_described():
-    recurrence = PermutationDiagonal(images=((1, 0),), diagonals=((1, 0),), writes=((1, 0),))
-    layer = hand_made(recurrence, ["p", "q"])
-    assert write_recurrence(layer, [], Alphabet(("a",))) == ["on a: h[p] → h[q], h[q] dropped + (1, 0)"]
+    recurrence = ByChoice.from_images(images=((1, 0),), diagonals=((1, 0),), writes=((1, 0),))
+    assert written(recurrence, ["p", "q"], []) == ["on a: h[p] → h[q], h[q] dropped + (1, 0)"]
 
 
 def test_the_start_of_a_register_is_shown():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from nerode.core import Cyclotomic, Exact, write_exact
 from nerode.network.affine import Affine, Row
@@ -97,3 +98,53 @@ def _sum(terms: Sequence[str]) -> str:
     for term in terms[1:]:
         text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
     return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateNames:
+    """The names that text and tables of a recurrence use.
+
+    Attributes:
+        state: the coordinates of the state.
+        inputs: what the maps of the recurrence read: directions of the stream, then units.
+        marked_inputs: the same as lines of text name them, such as [x=a].
+        letters: the alphabet.
+    """
+
+    state: Sequence[str]
+    inputs: Sequence[str]
+    marked_inputs: Sequence[str]
+    letters: Sequence[str]
+
+    @property
+    def marked_state(self) -> list[str]:
+        """The coordinates as lines of text name them."""
+        return [f"h[{name}]" for name in self.state]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedMap:
+    """Rows of exact numbers with their names.
+
+    Attributes:
+        title: what it is, such as "gate".
+        rows: the entries.
+        constants: a number that is added to each row; none if nothing is added.
+        outputs: names of the rows.
+        inputs: names of the columns.
+        letter: the letter or choice that it belongs to, empty if it belongs to all.
+        whole: whether columns without entries belong to it.
+    """
+
+    title: str
+    rows: Sequence[Row]
+    constants: Sequence[Exact] = ()
+    outputs: Sequence[str]
+    inputs: Sequence[str]
+    letter: str = ""
+    whole: bool = False
+
+    @classmethod
+    def of(cls, title: str, affine: Affine, outputs: Sequence[str], inputs: Sequence[str]) -> NamedMap:
+        """Returns an affine map with its names."""
+        return cls(title=title, rows=affine.rows, constants=affine.bias, outputs=outputs, inputs=inputs)

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 from nerode.core import root_of_unity
 from nerode.network.affine import Affine
-from nerode.network.written_maps import (
+from nerode.network.writing import (
     MOST_COLUMNS,
     MOST_LINES,
     MOST_TERMS,

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from nerode.languages import END, Alphabet
 from nerode.network.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
 from nerode.network.record import Layer, Network
-from nerode.network.written_maps import shorten, write_map, write_row, write_vector
-from nerode.network.written_recurrences import write_recurrence
+from nerode.network.writing import StateNames, shorten, write_map, write_row, write_vector
 
 _MOST_NAMES = 20
 """Names in one list."""
@@ -66,7 +65,13 @@ def _layer(layer: Layer, alphabet: Alphabet) -> list[str]:
     units = _numbered("u", layer.units.num_outputs)
     lines = [f"start: h = {write_vector(layer.start)}"] if any(v != 0 for v in layer.start) else []
     lines += write_map(layer.units, units, reads, around="relu")
-    lines += write_recurrence(layer, [*reads, *units], alphabet)
+    names = StateNames(
+        state=layer.state,
+        inputs=[*layer.reads, *units],
+        marked_inputs=[*reads, *units],
+        letters=alphabet.symbols,
+    )
+    lines += layer.recurrence.lines(names)
     inside = [*reads, *_state(layer)]
     readout_units = _numbered("v", layer.readout_units.num_outputs)
     lines += write_map(layer.readout_units, readout_units, inside, around="relu")

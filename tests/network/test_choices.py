@@ -3,8 +3,9 @@ from hypothesis import given, strategies as st
 
 from nerode.core import InputError
 from nerode.network.affine import Affine
-from nerode.network.recurrences import Factor, Householder, LetterMatrices, PermutationDiagonal
-from nerode.network.stepping import step_function
+from nerode.network.choices import ByChoice
+from nerode.network.matrices import Factor
+from nerode.network.numbers import ExactNumbers
 
 SWAP_12 = Factor(beta=2, vector=(1, -1, 0))
 SWAP_23 = Factor(beta=2, vector=(0, 1, -1))
@@ -12,11 +13,12 @@ CLEAR_1 = Factor(beta=1, vector=(5, 0, 0))
 
 
 def stepped(recurrence, state, letter=0, seen=()):
-    return step_function(recurrence, lambda v: v)(list(seen), state, letter)
+    step = recurrence.step(ExactNumbers())
+    return tuple(step.advance(step.drive(list(seen), letter), state))
 
 
 def reflections(*choices, selector=None):
-    return Householder(factors=choices, writes=((0, 0, 0),) * len(choices), selector=selector)
+    return ByChoice.from_factors(factors=choices, writes=((0, 0, 0),) * len(choices), selector=selector)
 
 
 def test_the_first_factor_is_applied_first():
@@ -59,6 +61,6 @@ def test_a_selector_of_the_wrong_shape_is_refused():
 def test_a_permutation_with_signs_is_its_matrix(images, signs):
     state = (1, 2, 3, 4)
     matrix = tuple(((images.index(i), signs[images.index(i)]),) for i in range(4))
-    pd = PermutationDiagonal(images=(tuple(images),), diagonals=(tuple(signs),), writes=((0, 0, 0, 1),))
-    dense = LetterMatrices(matrices=(matrix,), writes=((0, 0, 0, 1),))
+    pd = ByChoice.from_images(images=(tuple(images),), diagonals=(tuple(signs),), writes=((0, 0, 0, 1),))
+    dense = ByChoice.from_rows(matrices=(matrix,), writes=((0, 0, 0, 1),))
     assert stepped(pd, state) == stepped(dense, state)

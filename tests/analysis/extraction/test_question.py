@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.analysis.extraction.question import OUTSIDE, UNASKED, bits_text
-from nerode.analysis.extraction.task_questions import question_of
+from nerode.analysis.extraction.question import OUTSIDE, UNASKED, bits_text, question_of
 from nerode.core import InputError
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
