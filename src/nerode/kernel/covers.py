@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.boxes import BoxDomain, NodeDomain, read_noise
+from nerode.kernel.boxes import BoxDomain, NodeDomain, check_rounding, read_noise
 from nerode.kernel.caps import CappedDomain
 from nerode.kernel.claims import (
     DTYPES,
@@ -31,7 +31,6 @@ from nerode.kernel.languages import NgramTable
 from nerode.kernel.meter import METHOD as INTEGERS, ExactnessMeter
 from nerode.kernel.ngrams import worst_windows, wrong_distribution
 from nerode.kernel.reader import check_keys, quoted, read_whole
-from nerode.kernel.rounding import check_rounding
 from nerode.kernel.step import ExactArithmetic, Stepper
 from nerode.kernel.unknowns import MAX_CELLS, UnknownsDomain, read_knowledge
 from nerode.kernel.walk import CheckProblem, Domain, PointDomain, WalkResult, find_failing_word, walk
