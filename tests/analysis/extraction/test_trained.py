@@ -14,7 +14,7 @@ from nerode.analysis.extraction.question import language_question
 from nerode.analysis.extraction.task_questions import question_of
 from nerode.analysis.subject import Subject
 from nerode.core import InputError
-from nerode.languages.equivalence import distinguishing_word
+from nerode.languages.operations import distinguishing_word
 
 from .trained import trained
 
