@@ -5,7 +5,7 @@ For members of a few families that are too large to compute with, the profile is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from nerode.algebra.classes.subject import Subject
@@ -27,7 +27,41 @@ _COMPUTED_STATES = 2_000
 """States above which a family with a theorem is not computed."""
 
 
-def profile(language: Language, budget: Budget | None = None, *, monoid_limit: int = MONOID_LIMIT) -> Profile:
+class ClassesOnDemand(Mapping[str, Membership]):
+    """Memberships by class name, each decided when it is first asked for."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._found: dict[str, Membership] = {}
+
+    def __getitem__(self, name: str) -> Membership:
+        if name not in CLASSES:
+            raise KeyError(name)
+        if name not in self._found:
+            found = CLASSES[name].membership(self._subject)
+            # What one test does not decide may follow from a smaller or a larger class.
+            self._found |= {name: found} if found.holds is not None else _all_classes(self._subject)
+        return self._found[name]
+
+    @property
+    def decided(self) -> frozenset[str]:
+        """The classes that were asked for so far."""
+        return frozenset(self._found)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(CLASSES)
+
+    def __len__(self) -> int:
+        return len(CLASSES)
+
+
+def profile(
+    language: Language,
+    budget: Budget | None = None,
+    *,
+    monoid_limit: int = MONOID_LIMIT,
+    on_demand: bool = False,
+) -> Profile:
     """Returns what the algebra finds out about a language, cheap answers first.
 
     Nothing here fails because something is too large: what did not fit is None, with the reason under
@@ -37,6 +71,8 @@ def profile(language: Language, budget: Budget | None = None, *, monoid_limit: i
         language: any language; one that is not regular gives a profile that says so and nothing else.
         budget: bounds everything; the seconds are shared by all steps.
         monoid_limit: elements up to which the syntactic monoid is enumerated.
+        on_demand: whether classes are decided only when they are asked for; the monoid is then not measured,
+            and `incomplete` says nothing about either.
     """
     if not language.regular:
         return Profile(
@@ -55,29 +91,38 @@ def profile(language: Language, budget: Budget | None = None, *, monoid_limit: i
         return Profile(
             regular=True, num_states=states, groups_complete=False, incomplete={"automaton": str(exceeded)}
         )
-    return profile_automaton(dfa, budget, monoid_limit=monoid_limit)
+    return profile_automaton(dfa, budget, monoid_limit=monoid_limit, on_demand=on_demand)
 
 
-def profile_automaton(dfa: Dfa, budget: Budget | None = None, *, monoid_limit: int = MONOID_LIMIT) -> Profile:
-    """Returns the profile of the language of a minimal automaton."""
+def profile_automaton(
+    dfa: Dfa,
+    budget: Budget | None = None,
+    *,
+    monoid_limit: int = MONOID_LIMIT,
+    on_demand: bool = False,
+) -> Profile:
+    """Returns the profile of the language of a minimal automaton; see `profile`."""
     budget = budget or Budget()
     affordable = _MOST_MONOID_WORK // (dfa.num_states * max(1, dfa.num_letters))
     elements = max(1, min(monoid_limit, budget.elements, affordable))
     modest = replace(budget, elements=elements, bytes=min(budget.bytes, _MOST_MONOID_BYTES))
     subject = Subject(dfa, modest)
-    classes = infer({name: row.membership(subject) for name, row in CLASSES.items()})
-    incomplete = {name: found.explanation for name, found in classes.items() if found.holds is None}
+    classes: Mapping[str, Membership] = ClassesOnDemand(subject) if on_demand else _all_classes(subject)
     star_free = classes["star-free"].holds
     # Star-freeness may follow from a smaller class although the search for groups stopped.
     search = GroupSearch(groups=()) if star_free else subject.groups
+    incomplete: dict[str, str] = {}
+    monoid_size = d_classes = None
+    if not on_demand:
+        incomplete = {name: found.explanation for name, found in classes.items() if found.holds is None}
     if search.stopped_by is not None:
         incomplete["groups"] = str(search.stopped_by)
-    monoid_size = d_classes = None
-    try:
-        monoid_size = len(subject.elements.maps)
-        d_classes = len(set(subject.elements.d_class.tolist()))
-    except BudgetExceeded as exceeded:
-        incomplete["monoid"] = str(exceeded)
+    if not on_demand:
+        try:
+            monoid_size = len(subject.elements.maps)
+            d_classes = len(set(subject.elements.d_class.tolist()))
+        except BudgetExceeded as exceeded:
+            incomplete["monoid"] = str(exceeded)
     return Profile(
         regular=True,
         num_states=dfa.num_states,
@@ -90,6 +135,10 @@ def profile_automaton(dfa: Dfa, budget: Budget | None = None, *, monoid_limit: i
         d_classes=d_classes,
         incomplete=incomplete,
     )
+
+
+def _all_classes(subject: Subject) -> dict[str, Membership]:
+    return infer({name: row.membership(subject) for name, row in CLASSES.items()})
 
 
 _BOUNDED_DYCK = (

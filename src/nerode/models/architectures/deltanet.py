@@ -26,7 +26,7 @@ from nerode.models.registers import Register, registers_of, set_taps
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
-    ReflectionMove,
+    ReflectionPlan,
     StreamForm,
     WeightWriter,
     combine,
@@ -131,7 +131,7 @@ class DeltaWriter(WeightWriter):
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns heads for the coordinates, and as many factors as the letters need."""
         move = None if block.layer is None else block.layer.move
-        if not isinstance(move, ReflectionMove):
+        if not isinstance(move, ReflectionPlan):
             return _PLAIN | {"heads": max(1, len(block.states)), "key_width": 1} | self._factors(1)
         states = len(block.states)
         return (
@@ -143,7 +143,7 @@ class DeltaWriter(WeightWriter):
         assert isinstance(layer, DeltaRule)
         mirrors = None if block.layer is None else block.layer.move
         registers = []
-        if not isinstance(mirrors, ReflectionMove):
+        if not isinstance(mirrors, ReflectionPlan):
             registers = registers_of(block, self.architecture, signs=layer.settings.signed)
         assert layer.convolution is not None
         set_taps(layer.convolution, registers, first=layer.sizes[0] + layer.sizes[1])
@@ -153,7 +153,7 @@ class DeltaWriter(WeightWriter):
             set_rows(layer.gate, [StreamForm({ONE: _SCALE})] * layer.gate.out_features)
         for head, place in enumerate(block.states):
             layer.output.weight[place, head] = 1 if layer.gate is None else 1 / _SCALE
-        if isinstance(mirrors, ReflectionMove):
+        if isinstance(mirrors, ReflectionPlan):
             self._fill_mirrors(layer, block, mirrors)
         else:
             self._fill_registers(layer, registers)
@@ -184,7 +184,7 @@ class DeltaWriter(WeightWriter):
         for head, register in enumerate(registers):
             layer.start[head] = to_float(register.start)
 
-    def _fill_mirrors(self, layer: DeltaRule, block: BlockPlan, move: ReflectionMove) -> None:
+    def _fill_mirrors(self, layer: DeltaRule, block: BlockPlan, move: ReflectionPlan) -> None:
         assert block.layer is not None
         assert layer.start is not None
         n, signed = len(block.states), layer.settings.signed

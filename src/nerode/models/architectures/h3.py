@@ -20,12 +20,18 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
-from nerode.models.transitions import DiagonalTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

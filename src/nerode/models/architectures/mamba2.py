@@ -23,13 +23,19 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu, softplus
 
 from nerode.core import InputError, Reference, to_float
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import registers_of, set_taps, share_of
-from nerode.models.transitions import DiagonalTransition
 from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, combine, set_rows
 
 _EPSILON = 1e-5

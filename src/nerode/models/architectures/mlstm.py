@@ -23,13 +23,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.registers import Register, registers_of, share_of
-from nerode.models.transitions import DiagonalTransition
 from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, combine, set_rows
 
 

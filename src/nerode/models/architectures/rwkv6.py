@@ -16,12 +16,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.parts.linear_attention import AttentionInputs
 from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
-from nerode.models.transitions import DiagonalTransition
 
 MIXTURES = ("decay", "key", "value", "receptance", "gate")
 """What is read from a mixture of its own, in the order of the rows of `mix`."""

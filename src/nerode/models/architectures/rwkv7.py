@@ -19,10 +19,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
-from nerode.models.kernels.erase_scan import erase_scan
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
+from nerode.models.kernels.matrix_scan import erase_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.transitions import DenseTransition
 
 FASTEST = math.exp(-0.5)
 """The rate of the fastest decay: w lies between exp(-0.607) = 0.545 and 1."""

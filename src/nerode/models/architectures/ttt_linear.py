@@ -19,11 +19,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    HouseholderTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.transitions import HouseholderTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

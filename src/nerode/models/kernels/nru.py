@@ -16,16 +16,17 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
-from nerode.models.kernels.members import (
+from nerode.models.kernels.arguments import (
     MemberFunction,
     as_members,
     dense_or_none,
     one_by_one,
     or_none,
+    require_like,
+    require_sequence,
     shifted,
     weight_gradient,
 )
-from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 ORDER = 5

@@ -20,11 +20,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import SequenceLayer, State, Surroundings, require_features
-from nerode.models.kernels.delta_scan import delta_scan
+from nerode.models.base import HouseholderTransition, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.matrix_scan import delta_scan
 from nerode.models.parts.precision import widened
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.transitions import HouseholderTransition
 
 
 class DecayGate(nn.Module):

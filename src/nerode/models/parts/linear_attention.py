@@ -12,10 +12,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.models.base import SequenceLayer, State, require_features
+from nerode.models.base import DiagonalTransition, SequenceLayer, State, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import require_divisible
-from nerode.models.transitions import DiagonalTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ from torch.nn.functional import logsigmoid, normalize
 
 from nerode.models.audit.peer import Pair, PairBuilder, Peer
 from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
-from nerode.models.kernels.delta_scan import delta_scan_reference
-from nerode.models.kernels.matrix_scan import decay_scan_reference
+from nerode.models.kernels.matrix_scan import decay_scan_reference, delta_scan_reference
 
 HEADS, SIZE = 2, 16
 UNMEASURED = "never run by the authors, who have no CUDA device"
