@@ -75,7 +75,5 @@ def test_what_cannot_be_drawn_is_printed_as_text(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("nerode.report.notebook.automaton_figure", fail)
     dfa: Dfa = nr.language("parity").dfa()
-    with pytest.warns(
-        RuntimeWarning, match=r"this Dfa is shown as text.*MemoryError"
-    ):
+    with pytest.warns(RuntimeWarning, match=r"this Dfa is shown as text.*MemoryError"):
         assert dfa._repr_html_() is None
