@@ -29,7 +29,7 @@ from nerode.training import evaluate
 
 @dataclass(frozen=True, kw_only=True)
 class PolishRecord:
-    """What polishing a network found.
+    """The outcome of polishing a network.
 
     Attributes:
         name: of the network.
@@ -42,8 +42,8 @@ class PolishRecord:
         degrees: of the irreducible parts of each block that was kept.
         proved: whether the checker accepts the polished network.
         problem: why it does not; "" if it does.
-        margin: of the right score at the exact points; 0 without a proof.
-        length: the model is right up to here in its floats, proved; 0 without a proof.
+        margin: of the correct score at the exact points; 0 without a proof.
+        length: the model is correct up to here in its floats, proved; 0 without a proof.
         before: how the trained network answers.
         after: how the polished one does; none if there is none.
         polish_cpu_seconds: for everything up to the certificate.
@@ -165,7 +165,7 @@ whose distance from the exact ones is of the size of a rounding. The checker say
 """
 
 ROOM = 1.0
-"""How far a state may drift while the estimate holds."""
+"""Largest drift of a state for which the estimate holds."""
 
 
 def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict[str, Any]:
