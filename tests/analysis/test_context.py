@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from nerode.analysis.context import context, interventions, layer_window
-from nerode.analysis.probes import Probe
+from nerode.analysis.probes import ProbeWords
 from nerode.analysis.spectra import layer_spectrum, spectra
 from nerode.core import InputError
 from tests.analysis.networks import random_probe, ssm_with, subject_of
@@ -51,14 +51,14 @@ def test_windows_of_a_matrix_by_the_three_rules():
 
 
 def test_answers_that_are_not_asked_for_do_not_count():
-    from nerode.analysis.probes import Probe
+    from nerode.analysis.probes import ProbeWords
     from nerode.tasks import Batch
 
     plain = random_probe(count=10, length=6)
     mask = torch.zeros(10, 6, dtype=torch.bool)
     mask[:, 2] = True
     batch = Batch(inputs=plain.inputs, targets=torch.zeros(10, 6, dtype=torch.int64), mask=mask)
-    probe = Probe(inputs=plain.inputs, symbols=plain.symbols, batch=batch)
+    probe = ProbeWords(inputs=plain.inputs, symbols=plain.symbols, batch=batch)
     found = interventions(subject_of(delay_line(2)), probe)
     assert [(c.back, c.answers) for c in found] == [(0, 10), (1, 10), (2, 10)]
     assert found[1].largest > 0.9
@@ -66,7 +66,7 @@ def test_answers_that_are_not_asked_for_do_not_count():
 
 
 def test_one_letter_cannot_be_changed():
-    one = Probe(inputs=torch.zeros(3, 5, dtype=torch.int64), symbols=("a",))
+    one = ProbeWords(inputs=torch.zeros(3, 5, dtype=torch.int64), symbols=("a",))
     assert interventions(subject_of(delay_line(2)), one) == ()
     found = context(subject_of(delay_line(2)), one, ())
     assert (found.changes, found.by_intervention, found.longest) == ((), 0, 0)

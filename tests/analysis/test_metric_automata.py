@@ -8,7 +8,8 @@ import torch
 
 import nerode as nr
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.task_questions import question_of
+from nerode.analysis.extraction.question import question_of
+from nerode.analysis.loops import linear_bound, promised_radius
 from nerode.analysis.metric_automata import (
     MetricSettings,
     count_components,
@@ -16,8 +17,7 @@ from nerode.analysis.metric_automata import (
     pairwise,
     smallest_between,
 )
-from nerode.analysis.robustness import linear_bound, promised_radius
-from nerode.analysis.subject import Subject
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError
 from nerode.models.architectures import Orthogonal
 from nerode.records import TaskConfig
@@ -105,7 +105,7 @@ def test_a_mamba_loses_its_bit_where_its_gates_say() -> None:
         tables={"run": {"steps": 200, "test_lengths": [64], "test_sequences": 8}},
     )
     _, model = train(spec)
-    found = metric(Subject(name="mamba", model=model.eval(), task=build_task(spec.task)), settings=FEW)
+    found = metric(LoadedNetwork(name="mamba", model=model.eval(), task=build_task(spec.task)), settings=FEW)
     lost = [row for row in found.bits if row.measured is not None]
     assert lost
     for row in lost:
@@ -118,7 +118,7 @@ def test_a_mamba_loses_its_bit_where_its_gates_say() -> None:
 def test_what_cannot_be_used_is_refused() -> None:
     model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=0)
     with pytest.raises(InputError, match="has no task"):
-        metric(Subject(name="x", model=model))
+        metric(LoadedNetwork(name="x", model=model))
     with pytest.raises(InputError, match="1 or more"):
         MetricSettings(words=0)
 

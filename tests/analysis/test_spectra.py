@@ -5,8 +5,14 @@ import math
 import pytest
 import torch
 
-from nerode.analysis.spectra import layer_spectrum, nilpotency, spectra
-from nerode.analysis.transition_maps import derivative_maps, linear_maps, step_maps
+from nerode.analysis.spectra import (
+    derivative_maps,
+    layer_spectrum,
+    linear_maps,
+    nilpotency,
+    spectra,
+    step_maps,
+)
 from nerode.models import all_members
 from tests.analysis.networks import model_of, random_probe, ssm_with
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from nerode.algebra.profiling import ClassesOnDemand, profile
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import resolve_language
@@ -29,3 +30,18 @@ def test_what_was_not_decided_is_not_called_false():
     reasons = " | ".join(refusal.value.reasons)
     assert "the language is not star-free" not in reasons
     assert "the language was not decided within the budget to be star-free" in reasons
+
+
+@pytest.mark.parametrize("target", ["mamba", "deltanet", "elman-tanh", "ssm", "pd-ssm"])
+def test_compiling_runs_only_the_class_tests_that_are_asked_for(target):
+    language = resolve_language("tomita-4")
+    found = profile(language, on_demand=True)
+    assert isinstance(found.classes, ClassesOnDemand)
+    compile_language(language, target, facts=collect_facts(language, task=Task.RECOGNISE, profile=found))
+    assert found.classes.decided <= {
+        "star-free",
+        "definite",
+        "locally-testable",
+        "r-trivial",
+        "quasi-aperiodic",
+    }

@@ -12,11 +12,10 @@ import pytest
 from nerode.core import InputError, root_of_unity
 from nerode.languages.bestiary import find_language
 from nerode.network import (
+    ByChoice,
     Factor,
-    Householder,
     Interpreter,
     Network,
-    PermutationDiagonal,
     Squashed,
     network_to_json,
     zero_map,
@@ -38,7 +37,7 @@ def reflecting(selector: bool) -> Network:
         layer,
         state=("a", "b"),
         start=(1, Fraction(1, 3)),
-        recurrence=Householder(
+        recurrence=ByChoice.from_factors(
             factors=factors,
             writes=((0, 0), (1, 0)),
             selector=choice if selector else None,
@@ -53,7 +52,7 @@ def permuting() -> Network:
     language = find_language("z3")
     template = networks.cyclic_network(language, 3)
     layer = template.layers[0]
-    recurrence = PermutationDiagonal(
+    recurrence = ByChoice.from_images(
         images=((0, 1), (1, 0), (1, 1)),
         diagonals=((1, root_of_unity(1, 5)), (root_of_unity(1, 3), 1), (0, 1)),
         writes=((0, 0), (0, 1), (root_of_unity(1, 4), 0)),

@@ -11,8 +11,8 @@ from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import Dfa, Language, Legal, RegularLanguage, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import (
+    ByChoice,
     Gated,
-    LetterMatrices,
     LogitDecoder,
     Network,
     PointDecoder,
@@ -170,9 +170,9 @@ def test_valid_prefixes_only_when_dead_ones_are_wrong() -> None:
     assert {claim.task for claim in certificate.claims} == {VALID_PREFIXES}
 
 
-def _matrices(dfa: Dfa) -> LetterMatrices:
+def _matrices(dfa: Dfa) -> ByChoice:
     wanted = networks.one_hot_network(regular(dfa), dfa).layers[0].recurrence
-    assert isinstance(wanted, LetterMatrices)
+    assert isinstance(wanted, ByChoice)
     return wanted
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from nerode.core import Budget
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
-from nerode.network import Factor, Gated, Householder, network_to_json, zero_map
+from nerode.network import ByChoice, Factor, Gated, network_to_json, zero_map
 from nerode.proofs.certificate import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIXES
 from nerode.proofs.checker_closure import search
 from nerode.proofs.checker_dtypes import Exactness
@@ -105,7 +105,7 @@ def test_reflections_that_swap_are_exact_in_any_order_others_step_by_step() -> N
             layer,
             state=state,
             start=start,
-            recurrence=Householder(
+            recurrence=ByChoice.from_factors(
                 factors=((), (Factor(beta=2, vector=vector),)), writes=((0,) * width, (0,) * width)
             ),
             readout_units=zero_map(2 + width),

@@ -12,10 +12,9 @@ from nerode.core import BudgetExceeded, FormatError
 from nerode.proofs import Unproved
 from nerode.records import RunStore, TaskConfig, read_tables, write_table
 from nerode.reproduce.measuring.compiled import measure_compiled
-from nerode.reproduce.measuring.polished import polished_lines
-from nerode.reproduce.measuring.readings import lengths_to_test, read_value
+from nerode.reproduce.measuring.readings import lengths_to_test, polished_lines, read_value
 from nerode.reproduce.measuring.run import compared, run_table, specs_of
-from nerode.reproduce.records import AxisValue, Cell, Finding, Lengths, Noise
+from nerode.reproduce.records import AxisValue, Finding, LengthRange, Noise, TableCell
 from nerode.tasks import build_task
 from nerode.training import run_key, train
 from tests.reproduce.tiny import RUN, compiled, paper, table, trained
@@ -99,13 +98,13 @@ def test_noise_is_read_from_what_is_proved(eps, value):
     line = compiled(
         compile_to="elman-tanh",
         architecture="elman-tanh",
-        cells=(Cell(column="noise", reading=Noise(eps=eps)),),
+        cells=(TableCell(column="noise", reading=Noise(eps=eps)),),
     )
     assert measure_compiled(line).values == ((value,),)
 
 
 def test_no_noise_is_survived_without_a_proof_of_it():
-    line = compiled(cells=(Cell(column="noise", reading=Noise()),))
+    line = compiled(cells=(TableCell(column="noise", reading=Noise()),))
     assert measure_compiled(line).values == ((0.0,),)
 
 
@@ -129,8 +128,8 @@ def test_what_was_not_proved_is_said(monkeypatch):
 
 def test_lengths_of_training_have_their_own_threshold():
     cells = (
-        Cell(column="offset", reading=Lengths(low=8, high=8), trained=True, threshold=0.995),
-        Cell(column="test", reading=Lengths(low=16, high=16), published=1.0),
+        TableCell(column="offset", reading=LengthRange(low=8, high=8), trained=True, threshold=0.995),
+        TableCell(column="test", reading=LengthRange(low=16, high=16), published=1.0),
     )
     values = [(0.97, 0.98), (0.0, 0.0)]
     assert compared(table(threshold=0.5), cells, values)[1].agreement == "not learned here"
@@ -175,7 +174,7 @@ def test_results_are_kept_and_read_back(done, tmp_path):
 
 def test_lengths_without_words_are_replaced_by_shorter_ones():
     task = build_task(TaskConfig(name="predict-aaaa-star"))
-    found = lengths_to_test(task, [Lengths(low=51, high=101), AxisValue(axis="x", value=1)])
+    found = lengths_to_test(task, [LengthRange(low=51, high=101), AxisValue(axis="x", value=1)])
     assert found
     assert all(n % 4 == 0 and 51 <= n <= 101 for n in found)
 
@@ -183,12 +182,12 @@ def test_lengths_without_words_are_replaced_by_shorter_ones():
 def test_lengths_are_joined_by_their_sequences_and_scaled():
     record, _ = train(specs_of(trained(), [0])[0])
     shares = [score.final for score in record.evaluations if score.length <= 8]
-    found = read_value(Lengths(low=5, high=8, measure="final"), record)
+    found = read_value(LengthRange(low=5, high=8, measure="final"), record)
     assert found == pytest.approx(sum(shares) / len(shares))
-    assert read_value(Lengths(low=5, high=8, measure="final", chance=0.5), record) == pytest.approx(
+    assert read_value(LengthRange(low=5, high=8, measure="final", chance=0.5), record) == pytest.approx(
         2 * found - 1
     )
-    assert read_value(Lengths(low=900, high=901), record) is None
+    assert read_value(LengthRange(low=900, high=901), record) is None
     assert read_value(AxisValue(axis="none", value=1), record) is None
     assert read_value(Finding(name="greedy"), record) is None
 
@@ -196,7 +195,7 @@ def test_lengths_are_joined_by_their_sequences_and_scaled():
 def test_findings_of_counting_and_flip_flops():
     small = {"on": 3, "off": [6, 12], "length": 60}
     spec = {"task": {"name": "counting", "settings": small}, "model": {"layers": "gru"}, "run": RUN}
-    line = trained(cpu=spec, cells=(Cell(column="a", reading=Finding(name="two-isi")),))
+    line = trained(cpu=spec, cells=(TableCell(column="a", reading=Finding(name="two-isi")),))
     record, _ = train(specs_of(line, [0])[0])
     passed = {test["name"]: test["passed"] for test in reversed(record.examination["phase_alignment"])}
     assert read_value(Finding(name="two-isi"), record) == passed["two-isi"]

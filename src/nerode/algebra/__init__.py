@@ -2,14 +2,20 @@
 
 from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter
-from nerode.algebra.eggboxes import EggBox, EggBoxCell, eggbox
-from nerode.algebra.green_relations import Green, green
-from nerode.algebra.j_order import j_levels
+from nerode.algebra.green_relations import EggBox, EggBoxCell, Green, eggbox, green, j_levels
 from nerode.algebra.monoid import transition_monoid
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import cycles
 from nerode.algebra.profiling import profile
-from nerode.algebra.records import COMPUTED, CounterWitness, GroupInside, GroupStructure, Membership, Profile
+from nerode.algebra.records import (
+    COMPUTED,
+    CounterWitness,
+    GroupFactor,
+    GroupInside,
+    GroupStructure,
+    Membership,
+    Profile,
+)
 from nerode.algebra.subgroups import IDENTITY, CosetAction, Members, ProductTable, Subgroup
 
 __all__ = [
@@ -20,6 +26,7 @@ __all__ = [
     "EggBox",
     "EggBoxCell",
     "Green",
+    "GroupFactor",
     "GroupInside",
     "GroupStructure",
     "Members",

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.map_enumeration import enumerate_maps
-from nerode.algebra.map_index import MapIndex, Numbers
-from nerode.algebra.map_rows import Rows
+from nerode.algebra.maps import MapIndex, Numbers, Rows, enumerate_maps
 from nerode.core import Budget, InputError
 from nerode.languages import Dfa, Word
 

@@ -1,23 +1,22 @@
-"""Hidden states by label: do states with the same label lie together, and did they before training, too?"""
+"""Clusters of hidden states by label, after training and before."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
 
-from nerode.analysis.probes import Probe
-from nerode.analysis.subject import Subject
-from nerode.core import InputError, to_mapping
+from nerode.analysis.probes import ProbeWords
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import InputError
 from nerode.languages import Language
 from nerode.models import Model
 from nerode.models.compiled import CompiledModel
+from nerode.records import StateClusters, StateLayout
 
 Points = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -34,56 +33,7 @@ _MOST_SHOWN = 500
 _ROUNDS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clustering:
-    """How the states of one network lie.
-
-    Attributes:
-        silhouette: mean silhouette of the labels, in the whole space, from -1 to 1.
-        silhouette_plane: the same in the plane of the two principal components.
-        purity: share of the states that have the commonest label of their cluster, for as many clusters of
-            k-means as there are labels.
-        neighbours: share of the states whose nearest other state has the same label.
-        explained: share of the variance that each of the two components has.
-        points: the states in that plane, in the order of `Clusters.shown`.
-    """
-
-    silhouette: float
-    silhouette_plane: float
-    purity: float
-    neighbours: float
-    explained: tuple[float, float]
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clusters:
-    """The states of a network by label, next to those of the untrained one.
-
-    Attributes:
-        labelled_by: what the labels are.
-        layer: the layer whose states they are.
-        labels: how many labels there are.
-        states: how many states.
-        shown: the labels of the points.
-        trained: how the states lie.
-        untrained: how they lay before training; None if the network was not trained here.
-    """
-
-    labelled_by: str
-    layer: int
-    labels: int
-    states: int
-    shown: tuple[str, ...]
-    trained: Clustering
-    untrained: Clustering | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the record as plain values."""
-        return to_mapping(self)
-
-
-def ngram_labels(probe: Probe, n: int) -> Labels:
+def ngram_labels(probe: ProbeWords, n: int) -> Labels:
     """Returns for each position of each word its last n letters; None where there are not so many."""
     if not probe.has_letters or n < 1:
         raise InputError(f"labels by {n} last letters need words of letters, and n of 1 or more")
@@ -94,7 +44,7 @@ def ngram_labels(probe: Probe, n: int) -> Labels:
     return found
 
 
-def state_labels(probe: Probe, language: Language) -> Labels:
+def state_labels(probe: ProbeWords, language: Language) -> Labels:
     """Returns for each position of each word the state of the minimal automaton after it."""
     dfa = language.dfa()
     if not probe.has_letters or len(probe.symbols) != len(dfa.alphabet):
@@ -110,7 +60,7 @@ def state_labels(probe: Probe, language: Language) -> Labels:
     return found
 
 
-def target_labels(probe: Probe) -> Labels:
+def target_labels(probe: ProbeWords) -> Labels:
     """Returns for each position of each word the class that is due there; None where nothing is asked."""
     batch = probe.batch
     if batch is None or batch.targets.ndim != 2:
@@ -123,8 +73,8 @@ def target_labels(probe: Probe) -> Labels:
 
 
 def clusters(
-    subject: Subject, words: Sequence[tuple[Probe, Labels]], *, labelled_by: str, layer: int = -1
-) -> Clusters:
+    subject: LoadedNetwork, words: Sequence[tuple[ProbeWords, Labels]], *, labelled_by: str, layer: int = -1
+) -> StateClusters:
     """Returns how the states of a network lie by label, trained and untrained.
 
     Args:
@@ -155,7 +105,7 @@ def clusters(
     if subject.spec is not None and subject.task is not None:
         _, before = hidden_states(subject.untrained(), probes, number)
         untrained = _clustering(before[kept], codes, shown)
-    return Clusters(
+    return StateClusters(
         labelled_by=labelled_by,
         layer=number,
         labels=len(names),
@@ -167,7 +117,7 @@ def clusters(
 
 
 @torch.no_grad()
-def hidden_states(model: nn.Module, probes: Sequence[Probe], layer: int = -1) -> tuple[int, Points]:
+def hidden_states(model: nn.Module, probes: Sequence[ProbeWords], layer: int = -1) -> tuple[int, Points]:
     """Returns the number of a layer and its states (all positions of all words, numbers).
 
     Windows of past inputs that a convolution keeps are left out: they hold letters, not memory of them.
@@ -184,7 +134,7 @@ def hidden_states(model: nn.Module, probes: Sequence[Probe], layer: int = -1) ->
     return layer, np.concatenate(found)
 
 
-def _states(model: Model | CompiledModel, probe: Probe, layer: int) -> tuple[int, Points]:
+def _states(model: Model | CompiledModel, probe: ProbeWords, layer: int) -> tuple[int, Points]:
     kept: dict[int, list[Points]] = {}
     for name, value in model.trace(probe.inputs).states.items():
         place, _, what = name.partition(".")
@@ -239,9 +189,9 @@ def principal_plane(points: Points) -> tuple[Points, tuple[float, float]]:
     return plane, (float(shares[0]), float(shares[1]))
 
 
-def _clustering(points: Points, codes: Numbers, shown: Numbers) -> Clustering:
+def _clustering(points: Points, codes: Numbers, shown: Numbers) -> StateLayout:
     plane, explained = principal_plane(points)
-    return Clustering(
+    return StateLayout(
         silhouette=silhouette(points, codes),
         silhouette_plane=silhouette(plane, codes),
         purity=_purity(points, codes),

@@ -1,4 +1,4 @@
-"""How far back a network looks: by the spectrum, by the norms of products, and by changing letters.
+"""Context windows of networks: by the spectrum, by the norms of products, and by changing letters.
 
 The first two are about the state of a layer and know nothing of what is read from it; the third changes one
 letter and looks at what the whole network answers. They agree only where the readout uses all of the state.
@@ -8,94 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from nerode.analysis.probes import Probe, plain
-from nerode.analysis.spectra import LayerSpectrum
-from nerode.analysis.subject import Subject
-from nerode.core import InputError, stream, to_mapping
+from nerode.analysis.probes import ProbeWords, plain
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import InputError, stream
+from nerode.records import AnswerChange, ContextAnalysis, LayerSpectrum, LayerWindow
 
 EPS = 0.01
-"""What is below this share of the state, or this change of a probability, counts as forgotten."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerWindow:
-    """How many positions one layer remembers.
-
-    Attributes:
-        layer: its number, from 0.
-        rate: the factor of each further position in the long run.
-        by_spectrum: after how many positions rate**n is below eps; None if it never is.
-        by_norm: after how many positions the product of transitions has norm below eps; None if it has not
-            among the products that were computed.
-        by_nilpotency: after how many positions nothing at all is left; None if something always is.
-        computed: the longest product.
-    """
-
-    layer: int
-    rate: float | None
-    by_spectrum: int | None
-    by_norm: int | None
-    by_nilpotency: int | None
-    computed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What happens to an answer when an earlier letter is changed.
-
-    Attributes:
-        back: how far back the letter is; 0 for the one just read.
-        mean: mean change of the answer: half the sum of the changes of all probabilities, the largest change
-            of one where outputs are bits.
-        largest: the largest change that was seen.
-        flips: share of the answers that become others.
-        answers: how many answers were compared.
-    """
-
-    back: int
-    mean: float
-    largest: float
-    flips: float
-    answers: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """The windows side by side.
-
-    Attributes:
-        eps: what counts as forgotten.
-        layers: by spectrum, by norm and by nilpotency.
-        changes: for each distance, what changing a letter there does.
-        by_intervention: how many of the last letters matter: one more than the largest distance at which the
-            mean change is eps or more; 0 if there is none.
-        by_largest: likewise for the largest change.
-        flips: likewise for a change of the answer itself.
-        longest: the largest window that these words can show; one of this size may be larger.
-    """
-
-    eps: float
-    layers: tuple[LayerWindow, ...]
-    changes: tuple[Change, ...]
-    by_intervention: int
-    by_largest: int
-    flips: int
-    longest: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the record as plain values."""
-        return to_mapping(self)
+"""Share of the state, or change of a probability, below which something counts as forgotten."""
 
 
 def context(
-    subject: Subject, probe: Probe, spectra: Sequence[LayerSpectrum], *, eps: float = EPS, seed: int = 0
-) -> Context:
+    subject: LoadedNetwork,
+    probe: ProbeWords,
+    spectra: Sequence[LayerSpectrum],
+    *,
+    eps: float = EPS,
+    seed: int = 0,
+) -> ContextAnalysis:
     """Returns how far back a network looks.
 
     Args:
@@ -108,7 +41,7 @@ def context(
     if not 0 < eps < 1:
         raise InputError(f"eps is {eps}; it is a share between 0 and 1")
     changes = interventions(subject, probe, seed=seed)
-    return Context(
+    return ContextAnalysis(
         eps=eps,
         layers=tuple(layer_window(spectrum, eps=eps) for spectrum in spectra),
         changes=changes,
@@ -142,7 +75,7 @@ def layer_window(spectrum: LayerSpectrum, *, eps: float = EPS) -> LayerWindow:
 
 
 @torch.no_grad()
-def interventions(subject: Subject, probe: Probe, *, seed: int = 0) -> tuple[Change, ...]:
+def interventions(subject: LoadedNetwork, probe: ProbeWords, *, seed: int = 0) -> tuple[AnswerChange, ...]:
     """Returns what changing one letter does to later answers, for each distance at which something is asked.
 
     Every letter of every word is changed in turn. Letters are replaced by others at random, so that most of
@@ -181,8 +114,8 @@ def interventions(subject: Subject, probe: Probe, *, seed: int = 0) -> tuple[Cha
     )
 
 
-def _change(back: int, sizes: Tensor, flips: Tensor) -> Change:
-    return Change(
+def _change(back: int, sizes: Tensor, flips: Tensor) -> AnswerChange:
+    return AnswerChange(
         back=back,
         mean=float(sizes.mean()),
         largest=float(sizes.max()),
@@ -191,7 +124,7 @@ def _change(back: int, sizes: Tensor, flips: Tensor) -> Change:
     )
 
 
-def _answers(subject: Subject, inputs: Tensor, *, bits: bool) -> Tensor:
+def _answers(subject: LoadedNetwork, inputs: Tensor, *, bits: bool) -> Tensor:
     """The probabilities of all answers (batch, time, outputs)."""
     scores = subject.model(inputs, None)[0].double()
     if not scores.isfinite().all():
@@ -205,5 +138,5 @@ def _decided(answers: Tensor, bits: bool) -> Tensor:
     return answers > 0.5 if bits else answers.argmax(-1, keepdim=True)
 
 
-def _window(changes: Sequence[Change], matters: Callable[[Change], bool]) -> int:
+def _window(changes: Sequence[AnswerChange], matters: Callable[[AnswerChange], bool]) -> int:
     return max((c.back + 1 for c in changes if matters(c)), default=0)

@@ -1,15 +1,20 @@
-"""How long a written bit survives: measured after every ignored bit, settled bit for bit, and predicted.
+"""Survival of a written bit in flip-flops: measured after every ignored bit, settled bit for bit, predicted.
 
 streams      a bit is written, then only bits to ignore follow: all opposite, all equal, or random
 fixed points one ignored bit is repeated until the state comes back to itself, bit for bit: the answer
              there is the answer for every larger number of repetitions
 prediction   where the only layer is linear, its gates alone say where the state will be after any number
              of repetitions; the reader is asked there, without running
+
+For the prediction: if the same letters are repeated, each repetition does the same affine map to the state of
+a linear layer once its windows are full, h ↦ G h + c. The state then fades towards the fixed point
+h* = (1 - G)⁻¹ c, and after n more repetitions it is h* + Gⁿ (h - h*).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +22,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.analysis.fading import Fading, predict_fading
 from nerode.analysis.probes import plain
-from nerode.analysis.subject import Subject
-from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
-from nerode.models import Model
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import Budget, BudgetExceeded, InputError, stream
+from nerode.models import DiagonalTransition, Model, part_of
 from nerode.proofs.floats import settle
+from nerode.records import BitFading, FixedPoint, Forgetting, StreamHorizon
 from nerode.tasks import IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 
 EACH = 1_000
@@ -37,82 +42,9 @@ _SHOWN = 200
 State = dict[str, Tensor]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamHorizon:
-    """How long a bit survives one kind of stream.
-
-    Attributes:
-        stream: "opposite", "same" or "random".
-        bit: the written one.
-        fails_at: the least number of ignored bits after which the bit is read wrongly, in the worst stream of
-            this kind; above 1,000, the first checkpoint at which it is. None if it was always read rightly.
-        tested: the largest number of ignored bits.
-        predicted: `fails_at` by the gates alone; None if nothing was predicted, or that it never fails.
-        margins: numbers of ignored bits and the margin of the right answer after them, the worst of its kind.
-        expected: the same by the gates alone; empty if nothing was predicted.
-    """
-
-    stream: str
-    bit: int
-    fails_at: int | None
-    tested: int
-    predicted: int | None
-    margins: tuple[tuple[int, float | None], ...]
-    expected: tuple[tuple[int, float | None], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixedPoint:
-    """Where the state goes when one ignored bit is repeated.
-
-    Attributes:
-        written: the bit that was written.
-        ignored: the bit that is repeated.
-        steps: repetitions until the states go around in a cycle, bit for bit; None if they were not seen to.
-        period: of the cycle; 1 for a fixed point.
-        right: whether the written bit is read rightly everywhere on the cycle; None if there is none.
-        margin: the least margin of the right answer on the cycle.
-        always: whether it is read rightly after every number of repetitions, from none on; None if unknown.
-    """
-
-    written: int
-    ignored: int
-    steps: int | None
-    period: int | None
-    right: bool | None
-    margin: float | None
-    always: bool | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forgetting:
-    """How long a written bit survives.
-
-    Attributes:
-        streams: by kind of stream and bit.
-        fixed_points: by written and ignored bit.
-        latch: whether every constant stream is read rightly at every length, which the fixed points prove for
-            the floats of this machine and the four streams read side by side (sums in other batches may be
-            rounded otherwise); None if some state was not seen to come back to itself.
-        prediction: how the gates let the state fade, by written and ignored bit; empty where no prediction
-            is made.
-        unpredicted: why there is no prediction; empty if there is one.
-    """
-
-    streams: tuple[StreamHorizon, ...]
-    fixed_points: tuple[FixedPoint, ...]
-    latch: bool | None
-    prediction: tuple[Fading, ...]
-    unpredicted: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the record as plain values."""
-        return to_mapping(self)
-
-
 @torch.no_grad()
 def forgetting(
-    subject: Subject,
+    subject: LoadedNetwork,
     *,
     longest: int = 100_000,
     repetitions: int = 20_000,
@@ -163,7 +95,7 @@ def read_pair(model: Model, state: State, instruction: int, bits: Tensor) -> Sta
 
 
 def _is_latch(streams: Sequence[StreamHorizon], points: Sequence[FixedPoint]) -> bool | None:
-    """Whether constant streams are read rightly at every length: one failure is enough for no."""
+    """Whether constant streams are read correctly at every length: one failure is enough for no."""
     if any(s.fails_at is not None for s in streams if s.stream != "random"):
         return False
     if any(p.always is False for p in points):
@@ -253,7 +185,7 @@ def _cycle(model: Model, written: int, ignored: int, most: int, budget: Budget) 
 
 
 def _streams(
-    model: Model, expected: Mapping[tuple[int, int], Fading], longest: int, seed: int
+    model: Model, expected: Mapping[tuple[int, int], BitFading], longest: int, seed: int
 ) -> tuple[StreamHorizon, ...]:
     each = min(EACH, longest)
     near = _each_margin(model, each, stream(seed, "analysis", "ignored bits"))
@@ -314,3 +246,152 @@ def _answer(model: Model) -> Any:
         return scores, after
 
     return answer
+
+
+FILLED = 8
+"""Repetitions after which every convolution of the zoo has nothing else in its window."""
+
+_FARTHEST = 10**9
+"""Repetitions beyond which a failure is not looked for."""
+
+
+@torch.no_grad()
+def predict_fading(model: Model, written: State) -> tuple[tuple[BitFading, ...], str]:
+    """Returns how bits fade, or nothing and the reason why nothing can be said.
+
+    A prediction is made in double precision for a model with one layer whose transition multiplies each
+    coordinate by a gate that depends on the inputs alone.
+
+    Args:
+        model: a model of the flip-flop task.
+        written: the states after a written 0 and a written 1, in a batch.
+    """
+    if len(model.layers) != 1:
+        return (
+            (),
+            f"the model has {len(model.layers)} layers; what the second reads is not the same each time",
+        )
+    layer = model.layers[0]
+    letters = torch.tensor([[IGNORE, ZERO]])
+    transition = layer.transition(model.inputs_of(0, letters))
+    if transition is None:
+        return (), "the state moves nonlinearly; it may be held by an attractor, which the fixed points show"
+    if not isinstance(transition, DiagonalTransition) or transition.gate.is_complex():
+        return (), "the transition mixes coordinates; only gates are followed"
+    name = f"0.{transition.state}"
+    fine = _doubled(model)
+    states = {key: value.double() if value.is_floating_point() else value for key, value in written.items()}
+    found = []
+    for ignored in (0, 1):
+        course = _course(fine, states, name, ignored)
+        if course is None:
+            return (), "what is repeated does not do the same each time; more than the gates moves the state"
+        found += [_fading(fine, course, bit, ignored) for bit in (0, 1)]
+    return tuple(sorted(found, key=lambda f: (f.written, f.ignored))), ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Course:
+    """The course of the states of both bits, from the repetition FILLED on.
+
+    Attributes:
+        state: the states there; the part `name` of it moves.
+        name: the part that the gates are about.
+        gate: of one repetition.
+        push: what one repetition adds.
+    """
+
+    state: State
+    name: str
+    gate: Tensor
+    push: Tensor
+
+    def after(self, repetitions: int) -> State:
+        """Returns the states after some repetitions, counted from the first of all."""
+        n = repetitions - FILLED
+        h = self.state[self.name]
+        # A coordinate whose gate is 1 does not fade: it is pushed by as much each time.
+        holds = self.gate == 1
+        limit = self.push / torch.where(holds, torch.ones_like(self.gate), 1 - self.gate)
+        moved = torch.where(holds, h + n * self.push, limit + self.gate**n * (h - limit))
+        return {**self.state, self.name: moved}
+
+
+def _course(model: Model, written: State, name: str, ignored: int) -> _Course | None:
+    """The course of both bits under one ignored bit, None if repetitions do not all do the same."""
+    pair = torch.tensor([[IGNORE, ZERO + ignored]]).expand(2, 2)
+    state = written
+    for _ in range(FILLED):
+        state = model.run(pair, state)[1]
+    gate = _gate(model, pair, state)
+    later = model.run(pair, state)[1]
+    found = _Course(state=state, name=name, gate=gate, push=later[name] - gate * state[name])
+    for n in range(FILLED + 1, FILLED + 4):
+        state = model.run(pair, state)[1]
+        expected = found.after(n)
+        if any(not torch.allclose(state[key].double(), expected[key].double(), rtol=1e-6) for key in state):
+            return None
+    return found
+
+
+def _fading(model: Model, course: _Course, bit: int, ignored: int) -> BitFading:
+    sign = 1 if bit else -1
+
+    def margin(repetitions: int) -> float:
+        scores = model.step(torch.full((2,), READ), course.after(repetitions))[0]
+        return sign * float(scores[bit, 1] - scores[bit, 0])
+
+    zero, one = course.state[course.name]
+    differs = (zero - one).abs() > 0
+    slowest = float(course.gate[bit].expand_as(zero)[differs].abs().max()) if bool(differs.any()) else 0.0
+    return BitFading(
+        written=bit,
+        ignored=ignored,
+        gate=slowest,
+        half_life=plain(math.log(2) / -math.log(slowest)) if 0 < slowest < 1 else None,
+        fails_at=_first_failure(margin),
+        margins=tuple((n, plain(margin(n))) for n in _shown()),
+    )
+
+
+def _gate(model: Model, pair: Tensor, state: State) -> Tensor:
+    """The product of the gates of one repetition (batch, …)."""
+    layer = model.layers[0]
+    transition = layer.transition(model.inputs_of(0, pair, state), part_of(state, 0))
+    assert isinstance(transition, DiagonalTransition)
+    return transition.gate.prod(dim=1)
+
+
+def _first_failure(margin: Callable[[int], float]) -> int | None:
+    """The least number of repetitions with a margin that is not positive, on a grid and then exactly."""
+    grid = sorted({round(float(n)) for n in np.geomspace(FILLED, _FARTHEST, 200)})
+    if not margin(FILLED) > 0:
+        return FILLED
+    good = FILLED
+    bad: int | None = None
+    for n in grid:
+        if not margin(n) > 0:
+            bad = n
+            break
+        good = n
+    if bad is None:
+        return None
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if margin(middle) > 0:
+            good = middle
+        else:
+            bad = middle
+    return bad
+
+
+def _shown() -> list[int]:
+    return sorted({round(float(n)) for n in np.geomspace(FILLED, 10_000, 100)})
+
+
+def _doubled(model: Model) -> Model:
+    fine = Model(model.config).double()
+    fine.load_state_dict(
+        {k: v.double() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+    )
+    return fine.eval()

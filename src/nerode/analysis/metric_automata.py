@@ -23,14 +23,13 @@ import numpy as np
 import torch
 
 from nerode.analysis.extraction.oracle import Floats, Machine, States
-from nerode.analysis.extraction.question import OUTSIDE
-from nerode.analysis.extraction.task_questions import question_of
+from nerode.analysis.extraction.question import OUTSIDE, question_of
 from nerode.analysis.forgetting import forgetting
-from nerode.analysis.loops import LoopCollapse, holding_loops
+from nerode.analysis.loops import holding_loops, linear_bound, noise_radius, promised_radius
 from nerode.analysis.probes import usual_length
-from nerode.analysis.robustness import linear_bound, noise_radius, promised_radius
-from nerode.analysis.subject import Subject
-from nerode.core import InputError, stream, to_mapping
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import InputError, stream
+from nerode.records import BitCollapse, LetterRates, MetricAutomaton
 from nerode.tasks import FlipFlop
 
 _TINY = 1e-9
@@ -39,7 +38,7 @@ _TINY = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSettings:
-    """How much is sampled.
+    """Sizes of the samples.
 
     Attributes:
         words: words whose states are looked at.
@@ -60,81 +59,6 @@ class MetricSettings:
             raise InputError(f"{self} cannot be used; every number has to be 1 or more")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetterRates:
-    """What a letter does to distances.
-
-    Attributes:
-        letter: its name.
-        within: the largest factor between two states of one place; None if no place has two.
-        within_median: the median of these.
-        between: the smallest factor between two states of different places that it leaves different.
-        between_median: the median of these.
-    """
-
-    letter: str
-    within: float | None
-    within_median: float | None
-    between: float | None
-    between_median: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BitCollapse:
-    """When a written bit is lost, for flip-flops: by the gates alone and by running it.
-
-    Attributes:
-        stream: "same" or "opposite" bits to ignore.
-        bit: the written one.
-        predicted: repetitions by the gates of a linear layer; None for no prediction, or never.
-        measured: repetitions when it was run; None if it was always right.
-    """
-
-    stream: str
-    bit: int
-    predicted: int | None
-    measured: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """How the states of a network lie around those of its automaton.
-
-    Attributes:
-        places: states of the automaton that were reached.
-        states: states of the network that were looked at.
-        diameter: largest distance of two of them.
-        separation: smallest distance of two that stand for different places.
-        components: how many there are.
-        most_components: of one place.
-        rates: of each letter.
-        promised_radius: noise that the rates allow; 0 if some letter does not contract.
-        noise_radius: largest noise on every state under which all answers were still right; None if there
-            were wrong ones without noise.
-        loops: places that a repeated word leaves as they are.
-        bits: for flip-flops, when a bit is lost.
-        linear_bound: repetitions within which a linear recurrence that is robust to `noise_radius` would
-            have merged two places that a letter holds; None if nothing follows.
-    """
-
-    places: int
-    states: int
-    diameter: float
-    separation: float | None
-    components: int
-    most_components: int
-    rates: tuple[LetterRates, ...]
-    promised_radius: float
-    noise_radius: float | None
-    loops: tuple[LoopCollapse, ...]
-    bits: tuple[BitCollapse, ...]
-    linear_bound: int | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns plain values."""
-        return to_mapping(self)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
     """States that words reach.
@@ -149,7 +73,7 @@ class Sample:
 
 
 @torch.no_grad()
-def metric(subject: Subject, *, settings: MetricSettings | None = None) -> Metric:
+def metric(subject: LoadedNetwork, *, settings: MetricSettings | None = None) -> MetricAutomaton:
     """Returns how the states of a network lie around those of the automaton of its task.
 
     References: [Dankowiakowski2025]
@@ -179,7 +103,7 @@ def metric(subject: Subject, *, settings: MetricSettings | None = None) -> Metri
         _rates(machine, sample, labels, letter, diameter, settings) for letter in range(len(machine.alphabet))
     )
     noise = noise_radius(machine, words, diameter, seed=settings.seed)
-    return Metric(
+    return MetricAutomaton(
         places=len(numbers),
         states=len(labels),
         diameter=diameter,
@@ -195,7 +119,7 @@ def metric(subject: Subject, *, settings: MetricSettings | None = None) -> Metri
     )
 
 
-def _words(subject: Subject, settings: MetricSettings) -> np.ndarray[Any, Any]:
+def _words(subject: LoadedNetwork, settings: MetricSettings) -> np.ndarray[Any, Any]:
     assert subject.task is not None
     length = usual_length(subject.task)
     drawn = subject.task.sample(length, settings.words, stream(settings.seed, "metric", "words"))
@@ -289,7 +213,7 @@ def _rates(
     )
 
 
-def _bits(subject: Subject) -> tuple[BitCollapse, ...]:
+def _bits(subject: LoadedNetwork) -> tuple[BitCollapse, ...]:
     if not isinstance(subject.task, FlipFlop):
         return ()
     found = forgetting(subject, longest=1_000)

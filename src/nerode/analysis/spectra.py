@@ -1,4 +1,4 @@
-"""Where the eigenvalues of each layer lie, how fast products of its transitions shrink, how far they stretch.
+"""Spectra of layers: eigenvalues, norms of products of transitions, Lipschitz constants.
 
 A linear layer multiplies its state by the same matrix at each position, by one for each letter, or by one
 that depends on more than the letter; for another layer the derivative of a step takes the matrix's place.
@@ -6,17 +6,24 @@ that depends on more than the letter; for another layer the derivative of a step
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from nerode.analysis.probes import Probe, plain
-from nerode.analysis.transition_maps import StepMaps, step_maps
-from nerode.core import to_mapping
-from nerode.models import Model
+from nerode.analysis.probes import ProbeWords, plain
+from nerode.models import (
+    DenseTransition,
+    DiagonalTransition,
+    HouseholderTransition,
+    Model,
+    SequenceLayer,
+    State,
+)
 from nerode.models.architectures import Elman
+from nerode.records import LayerSpectrum, ProductNorm, Spectrum, Stretch
 
 Source = Literal["one matrix", "one for each letter", "sample"]
 
@@ -32,101 +39,7 @@ _MOST_LETTERS = 24
 _POWERS = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spectrum:
-    """Eigenvalues.
-
-    Attributes:
-        label: the letter, or "all".
-        eigenvalues: real and imaginary parts; at most 400, those of largest absolute value first in a sample.
-        counted: how many there are in all; the next three are about all of them.
-        outside: how many lie outside the unit circle.
-        on: how many lie on it, up to 1e-4.
-        radius: the largest absolute value.
-        norm: the largest norm of a transition.
-    """
-
-    label: str
-    eigenvalues: tuple[tuple[float, float], ...]
-    counted: int
-    outside: int
-    on: int
-    radius: float
-    norm: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProductNorm:
-    """The norm of the product of n transitions in a row, over words.
-
-    Attributes:
-        n: how many.
-        median: over the words.
-        largest: over the words.
-    """
-
-    n: int
-    median: float | None
-    largest: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
-    """How much a layer that is not linear stretches distances.
-
-    Attributes:
-        sampled: the largest norm of a derivative that was seen: the Lipschitz constant is no smaller.
-        bound: a number that it does not exceed; None where none is known.
-        weights: the eigenvalues of U, for an Elman layer f(U h + …); None for others.
-        free: for an Elman layer without inputs, h ↦ f(U h): the norm of its n-th iterate on states of real
-            words over the norm of the state, n = 1, 2, …, the mean over the states; empty for other layers.
-    """
-
-    sampled: float
-    bound: float | None
-    weights: Spectrum | None
-    free: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerSpectrum:
-    """What is known about the transition of one layer.
-
-    Attributes:
-        layer: its number, from 0.
-        linear: whether the state moves linearly; otherwise the matrices are derivatives.
-        source: whether there is one matrix, one for each letter, or one for each position of a sample.
-        spectra: of the one matrix, or of each letter.
-        products: norms of products along words; powers of the one matrix.
-        nilpotent: the least power of the one matrix that is exactly zero; None if there is none.
-        stretch: for a layer that is not linear.
-    """
-
-    layer: int
-    linear: bool
-    source: Source
-    spectra: tuple[Spectrum, ...]
-    products: tuple[ProductNorm, ...]
-    nilpotent: int | None
-    stretch: Stretch | None
-
-    @property
-    def rate(self) -> float:
-        """The factor by which a product shrinks with each further transition, in the long run.
-
-        The spectral radius of the one matrix; otherwise the root of the median norm of the longest product.
-        """
-        if self.source == "one matrix":
-            return max(s.radius for s in self.spectra)
-        last = self.products[-1]
-        return float("inf") if last.median is None else last.median ** (1 / last.n)
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the record as plain values."""
-        return {**to_mapping(self), "rate": plain(self.rate)}
-
-
-def layer_spectrum(model: Model, number: int, probe: Probe) -> LayerSpectrum | None:
+def layer_spectrum(model: Model, number: int, probe: ProbeWords) -> LayerSpectrum | None:
     """Returns the spectrum of one layer of a model, None for a layer without a state of fixed size.
 
     Args:
@@ -150,7 +63,7 @@ def layer_spectrum(model: Model, number: int, probe: Probe) -> LayerSpectrum | N
     )
 
 
-def spectra(model: Model, probe: Probe) -> tuple[LayerSpectrum, ...]:
+def spectra(model: Model, probe: ProbeWords) -> tuple[LayerSpectrum, ...]:
     """Returns the spectra of all layers that have a transition."""
     found = (layer_spectrum(model, number, probe) for number in range(len(model.layers)))
     return tuple(spectrum for spectrum in found if spectrum is not None)
@@ -172,7 +85,7 @@ def nilpotency(matrix: Tensor) -> int | None:
     return None
 
 
-def _source(maps: StepMaps, probe: Probe) -> Source:
+def _source(maps: StepMaps, probe: ProbeWords) -> Source:
     if maps.linear and maps.is_fixed:
         return "one matrix"
     if maps.linear and probe.has_letters and maps.depends_on_letter_only(probe.inputs):
@@ -180,7 +93,7 @@ def _source(maps: StepMaps, probe: Probe) -> Source:
     return "sample"
 
 
-def _spectra(maps: StepMaps, probe: Probe, source: Source) -> tuple[Spectrum, ...]:
+def _spectra(maps: StepMaps, probe: ProbeWords, source: Source) -> tuple[Spectrum, ...]:
     if source == "one matrix":
         return (_spectrum("all", _take(maps, 1)),)
     if not probe.has_letters or len(probe.symbols) > _MOST_LETTERS:
@@ -228,7 +141,7 @@ def _powers(maps: StepMaps) -> tuple[ProductNorm, ...]:
     return _products(StepMaps(form=maps.form, values=repeated, linear=maps.linear))
 
 
-def _stretch(model: Model, number: int, probe: Probe, maps: StepMaps) -> Stretch:
+def _stretch(model: Model, number: int, probe: ProbeWords, maps: StepMaps) -> Stretch:
     layer = model.layers[number]
     if not isinstance(layer, Elman):
         return Stretch(sampled=float(maps.norms().max()), bound=None, weights=None, free=())
@@ -248,3 +161,168 @@ def _stretch(model: Model, number: int, probe: Probe, maps: StepMaps) -> Stretch
     return Stretch(
         sampled=float(maps.norms().max()), bound=bound, weights=_spectrum("U", own), free=tuple(free)
     )
+
+
+MOST_STATES = 512
+"""A derivative has as many rows as the state has numbers; more than this is not computed."""
+
+_SAME = 1e-6
+"""Maps of two positions that differ by less, relative to their size, count as the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepMaps:
+    """The maps by which positions change the state before them.
+
+    Attributes:
+        form: "gates" (batch, time, n) multiply coordinates; "matrices" (batch, time, blocks, n, n) act on
+            blocks of coordinates, each by itself.
+        values: the gates or the matrices, in double precision.
+        linear: whether the layer does just this to its state; otherwise it is the derivative there.
+    """
+
+    form: Literal["gates", "matrices"]
+    values: Tensor
+    linear: bool
+
+    def eigenvalues(self) -> Tensor:
+        """Returns all eigenvalues (batch, time, n), complex."""
+        if self.form == "gates":
+            return self.values.to(torch.complex128)
+        if _constant(self.values):
+            first: Tensor = torch.linalg.eigvals(self.values[:1, :1])
+            return first.flatten(2).expand(*self.values.shape[:2], -1)
+        found: Tensor = torch.linalg.eigvals(self.values)
+        return found.flatten(2)
+
+    def norms(self) -> Tensor:
+        """Returns the operator norm of each position (batch, time)."""
+        if self.form == "gates":
+            return self.values.abs().amax(-1)
+        return _norm(self.values).amax(-1)
+
+    def product_norms(self) -> Tensor:
+        """Returns (batch, time): the norms of the products of the maps of the first 1, 2, … positions."""
+        if self.form == "gates":
+            return self.values.cumprod(dim=1).abs().amax(-1)
+        product = self.values[:, 0]
+        found = [_norm(product).amax(-1)]
+        for t in range(1, self.values.shape[1]):
+            product = self.values[:, t] @ product
+            found.append(_norm(product).amax(-1))
+        return torch.stack(found, dim=1)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all positions of all words do the same."""
+        return _constant(self.values)
+
+    def of_letters(self, letters: Tensor) -> dict[int, Tensor]:
+        """Returns the maps of each letter that occurs: (occurrences, …)."""
+        return {a: self.values[letters == a] for a in sorted(set(letters.flatten().tolist()))}
+
+    def depends_on_letter_only(self, letters: Tensor) -> bool:
+        """Whether every occurrence of a letter does the same."""
+        return all(_alike(found) for found in self.of_letters(letters).values())
+
+
+@torch.no_grad()
+def linear_maps(layer: SequenceLayer, x: Tensor) -> StepMaps | None:
+    """Returns what positions do to the state of a linear layer, None for another.
+
+    Args:
+        layer: the layer.
+        x: what it reads (batch, time, inputs).
+    """
+    transition = layer.transition(x)
+    if transition is None:
+        return None
+    match transition:
+        case DiagonalTransition(gate=gate):
+            return StepMaps(form="gates", values=_wide(gate.flatten(2)), linear=True)
+        case HouseholderTransition():
+            return StepMaps(form="matrices", values=_wide(transition.matrices()), linear=True)
+        case DenseTransition(matrix=matrix):
+            blocks = matrix.flatten(2, -3) if matrix.ndim > 4 else matrix[:, :, None]
+            return StepMaps(form="matrices", values=_wide(blocks), linear=True)
+
+
+def derivative_maps(layer: SequenceLayer, x: Tensor) -> StepMaps | None:
+    """Returns the derivative of each step of a layer with respect to the state before it.
+
+    None if the state grows, has no floating numbers, or more than 512 of them.
+    """
+    if layer.grows:
+        return None
+    names = [name for name, value in layer.initial_state(1).items() if value.is_floating_point()]
+    state = layer.initial_state(len(x))
+    size = sum(state[name][0].numel() for name in names)
+    if not names or size > MOST_STATES:
+        return None
+    found = []
+    for position in x.detach().unbind(1):
+        before = {name: value.detach().clone() for name, value in state.items()}
+        for name in names:
+            before[name].requires_grad_(True)
+        with torch.enable_grad():
+            _, after = layer.step(position, before)
+        found.append(_jacobian(before, after, names))
+        state = {name: value.detach() for name, value in after.items()}
+    return StepMaps(form="matrices", values=_wide(torch.stack(found, dim=1))[:, :, None], linear=False)
+
+
+def step_maps(model: Model, number: int, inputs: Tensor) -> StepMaps | None:
+    """Returns what positions of words do to the state of one layer of a model; None where there is no such.
+
+    Args:
+        model: the model.
+        number: of the layer, from 0.
+        inputs: what the model reads.
+    """
+    with torch.no_grad():
+        x = model.inputs_of(number, inputs)
+    layer = model.layers[number]
+    maps = linear_maps(layer, x)
+    return derivative_maps(layer, x) if maps is None else maps
+
+
+def _jacobian(before: State, after: State, names: list[str]) -> Tensor:
+    """The derivatives (batch, after, before), one row a pass; the words of a batch do not meet."""
+    flat = torch.cat([after[name].reshape(len(after[name]), -1) for name in names], dim=1)
+    rows = []
+    for i in range(flat.shape[1]):
+        parts: Sequence[Tensor | None] = (None,) * len(names)
+        if flat.requires_grad:
+            parts = torch.autograd.grad(
+                flat[:, i].sum(), [before[name] for name in names], retain_graph=True, allow_unused=True
+            )
+        rows.append(
+            torch.cat(
+                [
+                    (torch.zeros_like(before[name]) if part is None else part).reshape(len(flat), -1)
+                    for name, part in zip(names, parts, strict=True)
+                ],
+                dim=1,
+            )
+        )
+    return torch.stack(rows, dim=1)
+
+
+def _wide(values: Tensor) -> Tensor:
+    return values.to(torch.complex128 if values.is_complex() else torch.float64)
+
+
+def _norm(matrices: Tensor) -> Tensor:
+    """Operator norms; those of matrices that are no numbers are infinite."""
+    bad = ~matrices.isfinite().all(-1).all(-1)
+    norms: Tensor = torch.linalg.matrix_norm(torch.nan_to_num(matrices, 0.0, 0.0, 0.0), 2)
+    return norms.masked_fill(bad, torch.inf)
+
+
+def _constant(values: Tensor) -> bool:
+    return _alike(values.flatten(0, 1))
+
+
+def _alike(values: Tensor) -> bool:
+    spread = (values - values[:1]).abs().amax()
+    return bool(spread <= _SAME * values[:1].abs().amax())

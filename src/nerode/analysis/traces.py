@@ -1,64 +1,24 @@
-"""States and gates along a word: a row of numbers for each coordinate, a column for each letter."""
+"""States, gates and attention along a word: one row per coordinate or position, one column per letter."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from nerode.analysis.probes import Probe, plain
-from nerode.analysis.subject import Subject
-from nerode.core import InputError, to_mapping
+from nerode.analysis.probes import ProbeWords, plain
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import InputError
 from nerode.models import DiagonalTransition, HouseholderTransition, Model, SequenceLayer
-from nerode.models.architectures import Gru, Lstm
+from nerode.models.architectures import Attention, Gru, Lstm
 from nerode.models.compiled import CompiledModel
+from nerode.records import AttentionMap, AttentionMaps, TraceStrip, WordTrace
 
 _MOST_ROWS = 64
 """Coordinates that are kept, spread evenly over those that there are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
-    """One quantity along a word.
-
-    Attributes:
-        name: what it is.
-        layer: the layer that it belongs to.
-        kind: "state" or "gate".
-        coordinates: the number of each row.
-        rows: values at each letter; complex ones as absolute values.
-        size: how many coordinates there are in all.
-    """
-
-    name: str
-    layer: int
-    kind: str
-    coordinates: tuple[int, ...]
-    rows: tuple[tuple[float | None, ...], ...]
-    size: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordTrace:
-    """What a network does along one word.
-
-    Attributes:
-        word: its letters.
-        strips: states and gates.
-    """
-
-    word: tuple[str, ...]
-    strips: tuple[Strip, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the record as plain values."""
-        return to_mapping(self)
-
-
 @torch.no_grad()
-def trace_word(subject: Subject, probe: Probe, row: int = 0) -> WordTrace:
+def trace_word(subject: LoadedNetwork, probe: ProbeWords, row: int = 0) -> WordTrace:
     """Returns states and gates of a network along one word of a probe.
 
     Raises:
@@ -114,10 +74,39 @@ def _cell_gates(layer: Lstm | Gru, x: Tensor) -> dict[str, Tensor]:
     return {"reset": reset, "update": update}
 
 
-def _strip(name: str, layer: int, kind: str, values: Tensor) -> Strip:
+def _strip(name: str, layer: int, kind: str, values: Tensor) -> TraceStrip:
     flat = values[0].reshape(values.shape[1], -1)
     flat = (flat.abs() if flat.is_complex() else flat).double()
     size = flat.shape[1]
     chosen = list(range(0, size, max(1, -(-size // _MOST_ROWS))))
     rows = tuple(tuple(plain(v) for v in flat[:, i].tolist()) for i in chosen)
-    return Strip(name=name, layer=layer, kind=kind, coordinates=tuple(chosen), rows=rows, size=size)
+    return TraceStrip(name=name, layer=layer, kind=kind, coordinates=tuple(chosen), rows=rows, size=size)
+
+
+@torch.no_grad()
+def attention_maps(model: Model, probe: ProbeWords, row: int = 0) -> AttentionMaps | None:
+    """Returns where each head looks along one word, None for a model without attention over all positions."""
+    found = []
+    for number, layer in enumerate(model.layers):
+        if isinstance(layer, Attention):
+            weights = layer.weights(model.inputs_of(number, probe.inputs)).double()
+            found += [_map(number, head, weights[:, head], row) for head in range(weights.shape[1])]
+    return AttentionMaps(word=probe.spell(row), heads=tuple(found)) if found else None
+
+
+def _map(layer: int, head: int, weights: Tensor, row: int) -> AttentionMap:
+    """The map of one head, from its weights (batch, time, time)."""
+    time = weights.shape[1]
+    places = torch.arange(time, dtype=weights.dtype)
+    distances = (places[:, None] - places).clamp(min=0)
+    logs = torch.where(weights > 0, weights, 1).log2()
+    one = time > 1
+    return AttentionMap(
+        layer=layer,
+        head=head,
+        weights=tuple(tuple(line) for line in weights[row].tolist()),
+        distance=float((weights * distances).sum(-1).mean()),
+        entropy=float(-(weights * logs).sum(-1).mean()),
+        previous=float(weights.diagonal(-1, dim1=1, dim2=2).mean()) if one else 0.0,
+        first=float(weights[:, 1:, 0].mean()) if one else 0.0,
+    )

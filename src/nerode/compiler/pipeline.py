@@ -2,15 +2,16 @@
 
 1. facts      the language and what the algebra knows about it (`verdict`)
 2. verdict    whether the target can express it at all; if not, a refusal with the theorem and its witness
-3. choice     the first construction of `constructions.table` whose hypotheses language and target meet
+3. choice     the first construction of `table` whose hypotheses language and target meet
 4. build      exact weights (`constructions`)
 """
 
 from __future__ import annotations
 
+from nerode.algebra import profile
 from nerode.compiler.construction import Construction, Options, Request
-from nerode.compiler.constructions.table import CONSTRUCTIONS
-from nerode.core import BudgetExceeded, NotCompilable
+from nerode.compiler.table import CONSTRUCTIONS
+from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Language
 from nerode.network import Network
 from nerode.verdict import Facts, Sense, Status, Task, Verdict, collect_facts, find_architecture, verdict_for
@@ -33,7 +34,7 @@ def compile_language(
     """
     options = options or Options()
     request = Request(
-        facts=facts or collect_facts(language, task=Task.RECOGNISE, budget=options.budget),
+        facts=facts or _facts(language, options.budget),
         target=find_architecture(to),
         options=options,
     )
@@ -48,6 +49,12 @@ def compile_language(
         except BudgetExceeded as stop:
             reasons.append(f"{row.name}: {stop}")
     raise NotCompilable(request.target.name, reasons or ["no construction for this class of architectures"])
+
+
+def _facts(language: Language, budget: Budget) -> Facts:
+    """The facts for recognition; class tests run only where a theorem or a construction asks for them."""
+    found = profile(language, budget, on_demand=True)
+    return collect_facts(language, task=Task.RECOGNISE, profile=found, budget=budget)
 
 
 def _refusals(request: Request) -> list[str]:

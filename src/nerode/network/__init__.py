@@ -1,27 +1,18 @@
 """The neutral record between compiler, models, proofs and pages: exact networks and their step."""
 
-from nerode.network.affine import Affine, AffineBuilder, Row, zero_map
+from nerode.network.affine import Affine, AffineBuilder, Row, constant_map, zero_map
+from nerode.network.cells import CELL_GATES, CELL_STATES, GatedCell, Squashed
+from nerode.network.choices import ByChoice, ColumnTable, FactorTable, RowTable
 from nerode.network.decoders import Decoder, LogitDecoder, LogSum, PointDecoder, ScoreDecoder
-from nerode.network.display import describe_network, network_parts
-from nerode.network.interpreter import Answer, Configuration, Interpreter
+from nerode.network.interpreter import Answer, Interpreter, NetworkState
 from nerode.network.json_form import network_from_json, network_hash, network_text, network_to_json
+from nerode.network.matrices import Factor
+from nerode.network.moves import Fixed, Gated, Recurrence
+from nerode.network.numbers import Numbers, RecurrenceStep, ScalarNumbers, Scalars, relu
 from nerode.network.record import Embedding, Layer, Network, Origin
-from nerode.network.recurrences import (
-    CELL_GATES,
-    CELL_STATES,
-    ByChoice,
-    Factor,
-    Fixed,
-    Gated,
-    GatedCell,
-    Householder,
-    LetterMatrices,
-    PermutationDiagonal,
-    Recurrence,
-    Squashed,
-    Vector,
-)
-from nerode.network.stepping import relu
+from nerode.network.step import LayerStep, NetworkStep, Units, read_positions
+from nerode.network.text import describe_network, network_parts
+from nerode.network.writing import NamedMap, StateNames
 
 __all__ = [
     "CELL_GATES",
@@ -30,34 +21,44 @@ __all__ = [
     "AffineBuilder",
     "Answer",
     "ByChoice",
-    "Configuration",
+    "ColumnTable",
     "Decoder",
     "Embedding",
     "Factor",
+    "FactorTable",
     "Fixed",
     "Gated",
     "GatedCell",
-    "Householder",
     "Interpreter",
     "Layer",
-    "LetterMatrices",
+    "LayerStep",
     "LogSum",
     "LogitDecoder",
+    "NamedMap",
     "Network",
+    "NetworkState",
+    "NetworkStep",
+    "Numbers",
     "Origin",
-    "PermutationDiagonal",
     "PointDecoder",
     "Recurrence",
+    "RecurrenceStep",
     "Row",
+    "RowTable",
+    "ScalarNumbers",
+    "Scalars",
     "ScoreDecoder",
     "Squashed",
-    "Vector",
+    "StateNames",
+    "Units",
+    "constant_map",
     "describe_network",
     "network_from_json",
     "network_hash",
     "network_parts",
     "network_text",
     "network_to_json",
+    "read_positions",
     "relu",
     "zero_map",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import Budget, BudgetExceeded
-from nerode.network import CELL_STATES, GatedCell, Layer, Network
+from nerode.network import Layer, Network
 from nerode.proofs.interval_network import IntervalNetwork
 from nerode.proofs.intervals import Floats, Intervals
 
@@ -53,7 +53,7 @@ def group_choices(network: Network) -> list[Groups]:
 
 
 def _blocks(layer: Layer) -> tuple[int, ...]:
-    blocks = len(CELL_STATES[layer.recurrence.cell]) if isinstance(layer.recurrence, GatedCell) else 1
+    blocks = layer.recurrence.blocks
     return (layer.width // blocks,) * blocks if layer.width else ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nerode.core import Budget
 from nerode.languages import Language
 from nerode.languages.ngrams import NgramLanguage
-from nerode.network import Fixed, Interpreter, LogitDecoder, Network, Squashed
+from nerode.network import Interpreter, LogitDecoder, Network
 from nerode.proofs.boxes import certify_boxes, with_noise
 from nerode.proofs.certificate import Certificate, Refutation, Unproved
 from nerode.proofs.exact import certify_exact
@@ -47,7 +47,7 @@ def certify(
         return certify_boxes(network, language, budget=budget)
     if language.regular and _has_tallies(network):
         return certify_saturating(network, language, budget=budget)
-    if any(isinstance(layer.recurrence, Squashed) for layer in network.layers):
+    if not all(layer.recurrence.linear for layer in network.layers):
         return _certify_relu(network, language, budget or Budget())
     return certify_exact(network, language, budget=budget)
 
@@ -70,4 +70,4 @@ def _certify_relu(
 def _has_tallies(network: Network) -> bool:
     """Whether a time-invariant layer counts events that only matter once."""
     tallied = {layer for layer, _ in find_caps(network)}
-    return any(isinstance(network.layers[n].recurrence, Fixed) for n in tallied)
+    return any(network.layers[n].recurrence.as_fixed() is not None for n in tallied)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nerode.core import Budget, BudgetExceeded, Cyclotomic
 from nerode.languages import Language, Legal, Word
-from nerode.network import Configuration, Interpreter, Network
+from nerode.network import Interpreter, Network, NetworkState
 from nerode.proofs.certificate import RECOGNISE, VALID_PREFIXES, Refutation
 
 
@@ -23,7 +23,7 @@ class JointClosure:
         words: the shortest word that leads to each number.
     """
 
-    network_states: tuple[Configuration, ...]
+    network_states: tuple[NetworkState, ...]
     language_states: tuple[Hashable, ...]
     successors: tuple[tuple[int, ...], ...]
     words: tuple[Word, ...]
@@ -119,7 +119,7 @@ def close_jointly(
     )
 
 
-def _runs_away(states: Configuration) -> bool:
+def _runs_away(states: NetworkState) -> bool:
     for value in (v for state in states for v in state):
         parts = value.numerators if isinstance(value, Cyclotomic) else (value.numerator,)
         if any(n.bit_length() > MAX_BITS for n in (value.denominator, *parts)):

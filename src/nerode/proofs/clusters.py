@@ -13,7 +13,7 @@ from typing import Any
 
 from nerode.core import Exact, write_exact
 from nerode.languages import Language
-from nerode.network import Configuration, Fixed, Gated, Interpreter, Layer, Network
+from nerode.network import Interpreter, Layer, Network, NetworkState
 from nerode.proofs.certificate import VALID_PREFIXES
 
 Json = Any
@@ -64,16 +64,14 @@ def _fading(network: Network) -> list[Place]:
     """The coordinates with a gate that is not a whole number."""
     found = []
     for n, layer in enumerate(network.layers):
-        match layer.recurrence:
-            case Gated(gate=gate):
-                rows = zip(gate.bias, gate.rows, strict=True)
-                found += [
-                    (n, i) for i, (bias, row) in enumerate(rows) if not _whole([bias, *(c for _, c in row)])
-                ]
-            case Fixed(matrix=matrix):
-                found += [(n, i) for i, row in enumerate(matrix) if not _whole([c for _, c in row])]
-            case _:
-                continue
+        fixed, gated = layer.recurrence.as_fixed(), layer.recurrence.as_gated()
+        rows: list[list[Exact]] = []
+        if fixed is not None:
+            rows = [[c for _, c in row] for row in fixed.matrix]
+        elif gated is not None:
+            gates = zip(gated.gate.bias, gated.gate.rows, strict=True)
+            rows = [[bias, *(c for _, c in row)] for bias, row in gates]
+        found += [(n, i) for i, row in enumerate(rows) if not _whole(row)]
     return found
 
 
@@ -109,13 +107,10 @@ def _sampled_steps(
 def _step(layer: Layer, i: int, reads: list[Exact]) -> set[Step]:
     """Gate and write of a coordinate for what the layer reads; none if it reads other coordinates."""
     seen = [*reads, *(v if v > 0 else 0 for v in layer.units(reads))]
-    match layer.recurrence:
-        case Gated(gate=gate, write=write):
-            pair = (gate(seen)[i], write(seen)[i])
-        case Fixed(matrix=matrix, write=write) if all(j == i for j, _ in matrix[i]):
-            pair = (dict(matrix[i]).get(i, 0), write(seen)[i])
-        case _:
-            return set()
+    moved = layer.recurrence.transition(seen, 0)
+    if moved is None or any(j != i for j, _ in moved[0][i]):
+        return set()
+    pair = (dict(moved[0][i]).get(i, 0), moved[1][i])
     if not all(isinstance(v, int | Fraction) for v in pair):
         return set()
     return {(Fraction(pair[0]), Fraction(pair[1]))}  # type: ignore[arg-type]
@@ -134,5 +129,5 @@ def _values(start: Fraction, steps: Iterable[Step]) -> set[Fraction]:
     return values
 
 
-def _rounded(states: Configuration) -> Hashable:
+def _rounded(states: NetworkState) -> Hashable:
     return tuple(tuple(round(v * _ROUNDING) for v in state) for state in states)

@@ -13,7 +13,7 @@ from typing import Any
 
 from nerode.core import Budget, Exact, write_exact
 from nerode.languages import CounterLanguage, Language
-from nerode.network import Fixed, Gated, Layer, LetterMatrices, Network
+from nerode.network import Layer, Network
 
 Json = Any
 
@@ -62,15 +62,10 @@ def _kept_and_added(network: Network, layer: Layer, letter: int) -> tuple[list[b
     stream = dict(zip(network.embedding.directions, network.embedding.vectors[letter], strict=True))
     reads = [stream[name] for name in layer.reads]
     seen = [*reads, *(v if v > 0 else 0 for v in layer.units(reads))]
-    match layer.recurrence:
-        case Gated(gate=gate, write=write):
-            return [g == 1 for g in gate(seen)], write(seen)
-        case Fixed(matrix=matrix, write=write):
-            return [row == ((i, 1),) for i, row in enumerate(matrix)], write(seen)
-        case LetterMatrices(matrices=matrices, writes=writes):
-            return [row == ((i, 1),) for i, row in enumerate(matrices[letter])], writes[letter]
-        case _:
-            return [False] * layer.width, [0] * layer.width
+    moved = layer.recurrence.transition(seen, letter)
+    if moved is None:
+        return [False] * layer.width, [0] * layer.width
+    return [row == ((i, 1),) for i, row in enumerate(moved[0])], moved[1]
 
 
 def counter_evidence(

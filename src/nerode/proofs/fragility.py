@@ -18,7 +18,7 @@ from typing import Any
 
 from nerode.core import Budget, Cyclotomic, Exact
 from nerode.languages import Language, Word
-from nerode.network import Configuration, GatedCell, Interpreter, Network, Squashed
+from nerode.network import Interpreter, Network, NetworkState
 from nerode.proofs.certificate import Claim, expected_readings, fragile_claim
 
 METHOD = "identity-word"
@@ -82,9 +82,9 @@ def find_fragility(network: Network, language: Language, *, budget: Budget | Non
         return None
     reached = _reach(interpreter, language)
     for number, layer in enumerate(network.layers):
-        if isinstance(layer.recurrence, Squashed | GatedCell):
+        if not layer.recurrence.linear:
             continue
-        groups: dict[Hashable, list[tuple[Configuration, Hashable, Word]]] = {}
+        groups: dict[Hashable, list[tuple[NetworkState, Hashable, Word]]] = {}
         for entry in reached:
             groups.setdefault(entry[0][:number], []).append(entry)
         for group in groups.values():
@@ -96,11 +96,11 @@ def find_fragility(network: Network, language: Language, *, budget: Budget | Non
     return None
 
 
-def _reach(interpreter: Interpreter, language: Language) -> list[tuple[Configuration, Hashable, Word]]:
+def _reach(interpreter: Interpreter, language: Language) -> list[tuple[NetworkState, Hashable, Word]]:
     """The first joint configurations, each with its shortest word."""
     first = (interpreter.start(), language.initial())
     known = {first}
-    found: list[tuple[Configuration, Hashable, Word]] = [(*first, ())]
+    found: list[tuple[NetworkState, Hashable, Word]] = [(*first, ())]
     for states, configuration, word in found:
         if len(found) > _CONFIGURATIONS:
             break
@@ -116,8 +116,8 @@ def _examine(
     interpreter: Interpreter,
     language: Language,
     number: int,
-    one: tuple[Configuration, Hashable, Word],
-    other: tuple[Configuration, Hashable, Word],
+    one: tuple[NetworkState, Hashable, Word],
+    other: tuple[NetworkState, Hashable, Word],
 ) -> Fragility | None:
     gap = max((_modulus(a - b) for a, b in zip(one[0][number], other[0][number], strict=True)), default=0)
     if gap == 0 or one[1] == other[1]:
@@ -138,7 +138,7 @@ def _examine(
 
 
 def _identity_word(
-    interpreter: Interpreter, pair: tuple[Configuration, Configuration], number: int
+    interpreter: Interpreter, pair: tuple[NetworkState, NetworkState], number: int
 ) -> Word | None:
     """The shortest power of one or two letters that brings both states back, lower layers included."""
     letters = range(len(interpreter.network.alphabet))

@@ -11,12 +11,10 @@ from nerode.core import Budget
 from nerode.languages import Language, Legal, Word, language_hash
 from nerode.network import (
     Affine,
-    Configuration,
-    Fixed,
-    Gated,
     Interpreter,
     Layer,
     Network,
+    NetworkState,
     network_hash,
 )
 from nerode.proofs.certificate import (
@@ -51,13 +49,11 @@ def find_caps(network: Network) -> Caps:
 
 
 def _is_held(layer: Layer, i: int) -> bool:
-    recurrence = layer.recurrence
-    if isinstance(recurrence, Fixed):
-        others = any(j == i for k, row in enumerate(recurrence.matrix) if k != i for j, _ in row)
-        return recurrence.matrix[i] == ((i, 1),) and not others
-    if isinstance(recurrence, Gated):
-        return recurrence.gate.bias[i] == 1 and not recurrence.gate.rows[i]
-    return False
+    fixed, gated = layer.recurrence.as_fixed(), layer.recurrence.as_gated()
+    if fixed is not None:
+        others = any(j == i for k, row in enumerate(fixed.matrix) if k != i for j, _ in row)
+        return fixed.matrix[i] == ((i, 1),) and not others
+    return gated is not None and gated.gate.bias[i] == 1 and not gated.gate.rows[i]
 
 
 def _cap(layer: Layer, i: int) -> int | None:
@@ -108,7 +104,7 @@ def _certify(
     network: Network, language: Language, task: str, caps: Caps, budget: Budget
 ) -> Certificate | Refutation:
     interpreter = Interpreter(network)
-    first: tuple[Configuration, Hashable] = (interpreter.start(), language.initial())
+    first: tuple[NetworkState, Hashable] = (interpreter.start(), language.initial())
     refutation = _wrong(language, (), interpreter.empty_answer().legal, language.legal(first[1]), task)
     if refutation is not None:
         return refutation
@@ -148,7 +144,7 @@ def _certify(
     )
 
 
-def _clamp(states: Configuration, caps: Caps) -> Configuration:
+def _clamp(states: NetworkState, caps: Caps) -> NetworkState:
     clamped = [list(state) for state in states]
     for (layer, i), cap in caps.items():
         if clamped[layer][i] > cap:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nerode.core import write_exact
 from nerode.languages import Dyck
-from nerode.network import Configuration, Interpreter, Network
+from nerode.network import Interpreter, Network, NetworkState
 
 Json = Any
 
@@ -24,7 +24,7 @@ def slot_evidence(network: Network, language: Dyck) -> dict[str, Json] | None:
     depth, kinds = language.depth, len(language.pairs)
     interpreter = Interpreter(network)
 
-    def after(level: int, kind: int) -> Configuration:
+    def after(level: int, kind: int) -> NetworkState:
         states = interpreter.start()
         for position in range(1, depth + 1):
             states, _ = interpreter.step(states, 2 * kind if position == level else 0)

@@ -7,15 +7,9 @@ from fractions import Fraction
 
 from nerode.core import Budget, Exact, InputError
 from nerode.network import (
-    Affine,
-    Fixed,
-    Gated,
     Layer,
-    LetterMatrices,
     Network,
-    PermutationDiagonal,
     Row,
-    Squashed,
 )
 from nerode.proofs.certificate import Claim, window_claim
 
@@ -73,7 +67,7 @@ def context_window(network: Network) -> ContextWindow | None:
 
 def nilpotency_order(layer: Layer) -> int | None:
     """Returns the number of letters that a layer's state depends on, None for no bound."""
-    sources = _sources(layer)
+    sources = layer.recurrence.sources(layer.width)
     if sources is None:
         return None
     reached = set(range(layer.width))
@@ -86,37 +80,10 @@ def nilpotency_order(layer: Layer) -> int | None:
         reached = following
     else:
         return order
-    if isinstance(layer.recurrence, Fixed) and layer.width <= _MAX_WIDTH:
-        return _vanishing_power(layer.recurrence.matrix)
+    fixed = layer.recurrence.as_fixed()
+    if fixed is not None and layer.width <= _MAX_WIDTH:
+        return _vanishing_power(fixed.matrix)
     return None
-
-
-def _sources(layer: Layer) -> list[set[int]] | None:
-    """For each coordinate, the coordinates that its next value may depend on."""
-    width = layer.width
-    match layer.recurrence:
-        case Gated(gate=gate):
-            return [{i} if _depends(gate, i) else set() for i in range(width)]
-        case Fixed(matrix=matrix):
-            return [{j for j, _ in row} for row in matrix]
-        case LetterMatrices(matrices=matrices):
-            return [{j for matrix in matrices for j, _ in matrix[i]} for i in range(width)]
-        case PermutationDiagonal(images=images, diagonals=diagonals):
-            found: list[set[int]] = [set() for _ in range(width)]
-            for image, diagonal in zip(images, diagonals, strict=True):
-                for j, i in enumerate(image):
-                    if diagonal[j] != 0:
-                        found[i].add(j)
-            return found
-        case Squashed(update=update):
-            first = update.num_inputs - width
-            return [{j - first for j, _ in row if j >= first} for row in update.rows]
-        case _:
-            return None
-
-
-def _depends(gate: Affine, i: int) -> bool:
-    return gate.bias[i] != 0 or bool(gate.rows[i])
 
 
 def _vanishing_power(matrix: tuple[Row, ...]) -> int | None:
@@ -175,24 +142,24 @@ def contraction_window(network: Network, eps: Fraction, *, budget: Budget | None
 
 
 def _contraction(layer: Layer) -> Fraction:
-    match layer.recurrence:
-        case Fixed(matrix=matrix):
-            return max((_absolute([c for _, c in row]) for row in matrix), default=Fraction(0))
-        case Gated(gate=gate) if not any(gate.rows):
-            return max((abs(_rational(b)) for b in gate.bias), default=Fraction(0))
-        case _:
-            raise InputError("the contraction bound needs a transition that does not depend on the letter")
+    fixed, gated = layer.recurrence.as_fixed(), layer.recurrence.as_gated()
+    if fixed is not None:
+        return max((_absolute([c for _, c in row]) for row in fixed.matrix), default=Fraction(0))
+    if gated is not None and not any(gated.gate.rows):
+        return max((abs(_rational(b)) for b in gated.gate.bias), default=Fraction(0))
+    raise InputError("the contraction bound needs a transition that does not depend on the letter")
 
 
 def _radius(network: Network, layer: Layer, norm: Fraction) -> Fraction:
     """A bound of every state coordinate."""
-    assert isinstance(layer.recurrence, Fixed | Gated)
     largest = Fraction(0)
-    for vector in network.embedding.vectors:
+    for letter, vector in enumerate(network.embedding.vectors):
         stream = dict(zip(network.embedding.directions, vector, strict=True))
         reads = [stream[name] for name in layer.reads]
         units = [v if v > 0 else 0 for v in layer.units(reads)]
-        largest = max([largest, *(abs(_rational(w)) for w in layer.recurrence.write([*reads, *units]))])
+        moved = layer.recurrence.transition([*reads, *units], letter)
+        assert moved is not None
+        largest = max([largest, *(abs(_rational(w)) for w in moved[1])])
     return max([largest / (1 - norm), *(abs(_rational(s)) for s in layer.start)])
 
 

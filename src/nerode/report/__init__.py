@@ -15,12 +15,7 @@ from nerode.report.pages.report import report_page
 from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
 from nerode.report.tables.run_report import RunReport, make_report, report_json
 from nerode.report.tables.runs import (
-    LIST_HEADINGS,
-    RESULT_KEYS,
-    list_row,
-    name_run,
     plain_columns,
-    run_item,
     to_csv,
     to_latex,
     to_markdown,
@@ -38,8 +33,6 @@ from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_
 from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
 
 __all__ = [
-    "LIST_HEADINGS",
-    "RESULT_KEYS",
     "AtlasEntry",
     "Bibliography",
     "Diagram",
@@ -64,11 +57,9 @@ __all__ = [
     "group_name",
     "language_line",
     "left_text",
-    "list_row",
     "live_table",
     "make_console",
     "make_report",
-    "name_run",
     "name_table",
     "plain_columns",
     "plural",
@@ -79,7 +70,6 @@ __all__ = [
     "report_page",
     "reproduction_table",
     "results_table",
-    "run_item",
     "save_figure",
     "sense_title",
     "sentence",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 TASKS = {
@@ -47,20 +47,20 @@ def _cpu(task: str, layers: str) -> dict[str, Any]:
     )
 
 
-def _line(task: str, model: str) -> Line:
+def _line(task: str, model: str) -> TableLine:
     name, language, _ = TASKS[task]
     layers, printed = MODELS[model]
     text = printed.split()[list(TASKS).index(task)]
     cells = (
-        Cell(column="≤ 40", reading=Lengths(low=20, high=40, measure="final"), trained=True),
-        Cell(
+        TableCell(column="≤ 40", reading=LengthRange(low=20, high=40, measure="final"), trained=True),
+        TableCell(
             column="40–256",
-            reading=Lengths(low=42, high=256, measure="final"),
+            reading=LengthRange(low=42, high=256, measure="final"),
             published=float(text.split("±")[0]) / 100,
             printed=text,
         ),
     )
-    return Line(
+    return TableLine(
         row=task,
         model=model,
         cells=cells,
@@ -84,7 +84,7 @@ DELETANG = Paper(
     reference=Reference("Walker2025Slice"),
     title="four regular tasks of Delétang et al. (2023), two layers, one protocol (the table of SLiCE)",
     tables=(
-        Table(
+        PaperTable(
             name="regular-tasks",
             title="cycle navigation, even pairs, modular arithmetic, parity",
             where="Table 2",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
@@ -40,13 +40,17 @@ BEST = {
 """The best of the sweep, chosen by the lengths of the test."""
 
 
-def _cells(values: dict[str, tuple[float, float]], model: str, task: int, chance: float) -> tuple[Cell, ...]:
+def _cells(
+    values: dict[str, tuple[float, float]], model: str, task: int, chance: float
+) -> tuple[TableCell, ...]:
     value = values[model][task]
     return (
-        Cell(column="≤ 40", reading=Lengths(low=20, high=40, measure="final", chance=chance), trained=True),
-        Cell(
+        TableCell(
+            column="≤ 40", reading=LengthRange(low=20, high=40, measure="final", chance=chance), trained=True
+        ),
+        TableCell(
             column="40–256",
-            reading=Lengths(low=42, high=256, measure="final", chance=chance),
+            reading=LengthRange(low=42, high=256, measure="final", chance=chance),
             published=value,
             printed=f"{value:.3f} (median; best {BEST[model][task]:.3f})",
         ),
@@ -73,9 +77,9 @@ _GRID = {"optimiser.rate": (1e-2, 1e-3, 5e-4, 1e-4)}
 _STEPS = {"transformer": 400, "mlstm": 400, "mamba": 600}
 
 
-def _parity_line(model: str) -> Line:
+def _parity_line(model: str) -> TableLine:
     layers = MODELS[model]
-    return Line(
+    return TableLine(
         row="Parity",
         model=model,
         cells=_cells(MEDIANS, model, 0, 0.5),
@@ -96,9 +100,9 @@ def _parity_line(model: str) -> Line:
     )
 
 
-def _arithmetic_line(model: str) -> Line:
+def _arithmetic_line(model: str) -> TableLine:
     layers = MODELS[model]
-    return Line(
+    return TableLine(
         row="Arithmetic modulo 5, no brackets",
         model=model,
         cells=_cells(MEDIANS, model, 1, 0.2),
@@ -134,7 +138,7 @@ GRAZZI = Paper(
     reference=Reference("Grazzi2025"),
     title="parity needs negative eigenvalues; arithmetic modulo 5",
     tables=(
-        Table(
+        PaperTable(
             name="parity",
             title="parity",
             where="formal languages, parity",
@@ -148,7 +152,7 @@ GRAZZI = Paper(
                 "seed, after at most 600 steps; the paper trains for 100,000. Longer training was not tried.",
             ),
         ),
-        Table(
+        PaperTable(
             name="arithmetic",
             title="arithmetic modulo 5 without brackets",
             where="formal languages, modular arithmetic",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from nerode.reproduce.printed import TICKS
-from nerode.reproduce.records import AxisValue, Cell, Line, Table
+from nerode.reproduce.records import TICKS, AxisValue, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
@@ -42,7 +41,7 @@ ROWS = (
     ("Denoising S = 10, T ≤ 50", "denoising", "blanks", "✗✓ ✓✓ ✓✓ ✓✓ ✗✗ ✗✗ ✗✓"),
     ("Denoising S ≤ 10, T = 50", "denoising", "patterns", "✗✓ ✓✓ ✓✓ ✓✓ ✗✗ ✗✗ ✗✓"),
 )
-"""What the row is called, its task, what is mixed, and the ticks of one and two layers by model."""
+"""Name of the row, its task, what is mixed, and the ticks of one and two layers by model."""
 
 LEARNED = 0.98
 """Share of pattern letters; the paper stops at 0.99 in validation."""
@@ -79,15 +78,17 @@ def _paper(task: str, mixed: str, model: str, depth: int) -> dict[str, Any]:
     }
 
 
-def _learned(printed: str) -> Cell:
+def _learned(printed: str) -> TableCell:
     reading = AxisValue(axis="blanks", value=12)
-    return Cell(column="learned", reading=reading, published=TICKS[printed], printed=printed, trained=True)
+    return TableCell(
+        column="learned", reading=reading, published=TICKS[printed], printed=printed, trained=True
+    )
 
 
-def _lines(row: str, task: str, mixed: str, printed: str) -> list[Line]:
+def _lines(row: str, task: str, mixed: str, printed: str) -> list[TableLine]:
     ticks = dict(zip(MODELS, printed.split(), strict=True))
     return [
-        Line(
+        TableLine(
             row=row,
             model=f"{model}, {depth} layer{'s' if depth > 1 else ''}",
             cells=(_learned(ticks[model][depth - 1]),),
@@ -103,7 +104,7 @@ def _lines(row: str, task: str, mixed: str, printed: str) -> list[Line]:
 
 
 def _runs(mixed: str, model: str, depth: int) -> bool:
-    """Where patterns are mixed, two layers are run of the models for which the paper says they matter."""
+    """Whether a line runs here: of mixed patterns, two layers of the models for which they matter."""
     return mixed == "blanks" or depth == 1 or model == "Mamba"
 
 
@@ -113,7 +114,7 @@ _SCALE = (
 )
 _CORRECTED = "test patterns never trained on; one rate a model, set beforehand and not by longer sequences"
 
-TABLE_3 = Table(
+TABLE_3 = PaperTable(
     name="table-3",
     title="copying and denoising: what one and two layers learn",
     where="Table 3",
@@ -140,13 +141,13 @@ _MORE_BLANKS = {
 }
 """Copying in figure 1 (a), from the text about it; in (c) nobody has patterns of twice the length."""
 
-_LEARNED = Cell(column="learned", reading=AxisValue(axis="blanks", value=12), trained=True)
+_LEARNED = TableCell(column="learned", reading=AxisValue(axis="blanks", value=12), trained=True)
 
 
-def _more_blanks(line: Line) -> Line:
+def _more_blanks(line: TableLine) -> TableLine:
     printed = _MORE_BLANKS[line.model]
     cells = (
-        Cell(
+        TableCell(
             column=f"T × {times}",
             reading=AxisValue(axis="blanks", value=12 * times),
             published=TICKS[printed],
@@ -157,8 +158,8 @@ def _more_blanks(line: Line) -> Line:
     return replace(line, cells=(_LEARNED, *cells))
 
 
-def _longer_patterns(line: Line) -> Line:
-    longer = Cell(
+def _longer_patterns(line: TableLine) -> TableLine:
+    longer = TableCell(
         column="S × 2",
         reading=AxisValue(axis="pattern", value=8),
         published=TICKS["✗"],
@@ -167,7 +168,7 @@ def _longer_patterns(line: Line) -> Line:
     return replace(line, cells=(_LEARNED, longer))
 
 
-FIGURE_1 = Table(
+FIGURE_1 = PaperTable(
     name="figure-1",
     title="copying: more blanks and longer patterns than in training",
     where="Figure 1 (a) and (c)",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.reproduce.printed import TICKS
-from nerode.reproduce.records import Cell, Finding, Lengths, Line, Table
+from nerode.reproduce.records import TICKS, Finding, LengthRange, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
@@ -79,14 +78,14 @@ def _paper(model: str, size: int, length: int, depth: int = 1) -> dict[str, Any]
 
 
 def _runs(model: str, size: int, length: int) -> bool:
-    """What runs here: the short signal in both sizes, the medium one in the small size."""
+    """Whether a line runs here: the short signal in both sizes, the medium one in the small size."""
     if length == 600:
         return size == 8 and model not in ("TF", "NRU")
     return length == 200 and not (size == 64 and model in ("NRU", "TF"))
 
 
-def _line(model: str, size: int, length: int, cells: tuple[Cell, ...], depth: int = 1) -> Line:
-    return Line(
+def _line(model: str, size: int, length: int, cells: tuple[TableCell, ...], depth: int = 1) -> TableLine:
+    return TableLine(
         row=f"length {length}",
         model=f"{model}, hidden size {size}" + (f", {depth} layers" if depth > 1 else ""),
         cells=cells,
@@ -99,26 +98,26 @@ def _line(model: str, size: int, length: int, cells: tuple[Cell, ...], depth: in
     )
 
 
-def _offset(length: int, printed: str) -> Cell:
-    return Cell(
+def _offset(length: int, printed: str) -> TableCell:
+    return TableCell(
         column="offset",
-        reading=Lengths(low=length, high=length, measure="token"),
+        reading=LengthRange(low=length, high=length, measure="token"),
         published=TICKS.get(printed),
         printed=printed,
         trained=True,
     )
 
 
-_LEARNED_OFFSET = Cell(
+_LEARNED_OFFSET = TableCell(
     column="offset",
-    reading=Lengths(low=200, high=200, measure="token"),
+    reading=LengthRange(low=200, high=200, measure="token"),
     trained=True,
     threshold=LEARNED,
 )
 _CORRECTED = "new test sequences; stopping is decided by validation on the signal of training"
 _SCALE = "at most 40 to 100 epochs at rates of 1e-2 for 1,000 epochs; 16 states (S4D) and 4 (Mamba) for 64"
 
-TABLE_4 = Table(
+TABLE_4 = PaperTable(
     name="table-4",
     title="counting: does a single layer predict when the signal ends",
     where="Table 4",
@@ -142,16 +141,16 @@ TABLE_4 = Table(
 )
 
 
-def _phases(model: str, size: int) -> tuple[Cell, ...]:
+def _phases(model: str, size: int) -> tuple[TableCell, ...]:
     cells = []
     for name, title in (("two-isi", "Two ISI"), ("double-isi", "Double ISI")):
         printed = _tick(_TABLE_5[name], model, size)
         reading = Finding(name="two-isi") if name == "two-isi" else Finding(name="double-isi")
-        cells.append(Cell(column=title, reading=reading, published=TICKS[printed], printed=printed))
+        cells.append(TableCell(column=title, reading=reading, published=TICKS[printed], printed=printed))
     return (_LEARNED_OFFSET, *cells)
 
 
-TABLE_5 = Table(
+TABLE_5 = PaperTable(
     name="table-5",
     title="counting: does the count begin anew (phase alignment)",
     where="Table 5",
@@ -177,7 +176,7 @@ _FIGURE = tuple(
     for model in MODELS
     if model != "TF"
 )
-FIGURE_2 = Table(
+FIGURE_2 = PaperTable(
     name="figure-2",
     title="counting at hidden size 8: all but the transformer predict the offset",
     where="Figure 2",
@@ -191,13 +190,15 @@ FIGURE_2 = Table(
 )
 
 
-def _figure_3(model: str, printed: str) -> Line:
+def _figure_3(model: str, printed: str) -> TableLine:
     depth = 2 if model == "Mamba" else 1
-    cell = Cell(column="Two ISI", reading=Finding(name="two-isi"), published=TICKS[printed], printed=printed)
+    cell = TableCell(
+        column="Two ISI", reading=Finding(name="two-isi"), published=TICKS[printed], printed=printed
+    )
     return _line(model, 8, 200, (_LEARNED_OFFSET, cell), depth=depth)
 
 
-FIGURE_3 = Table(
+FIGURE_3 = PaperTable(
     name="figure-3",
     title="phase alignment with two layers of Mamba",
     where="Figure 3 (a)",

@@ -1,11 +1,16 @@
-"""State tracking in seed 003: table 1 (long sequences) and table 2 (beyond the length of training)."""
+"""The paper "On memory and generalization in the era of linear recurrence" (seed 003): state tracking.
+
+Table 1 has long sequences, table 2 lengths beyond those of training; other tables are in other files.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from nerode.reproduce.printed import tick_cells
-from nerode.reproduce.records import Lengths, Line, Table
+from nerode.core import Reference
+from nerode.reproduce.memory_copying import FIGURE_1, TABLE_3
+from nerode.reproduce.memory_counting import FIGURE_2, FIGURE_3, TABLE_4, TABLE_5
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableLine, tick_cells
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS: dict[str, str] = {
@@ -19,7 +24,7 @@ MODELS: dict[str, str] = {
     "NRU": "nru-one-head",
 }
 ARCHITECTURES = {"transformer-sine": "transformer", "nru-one-head": "nru"}
-"""What theory calls a layer, where the zoo calls it otherwise."""
+"""Names of layers in theory, where those of the zoo differ."""
 
 GROUPS = {"Z60": "Z2", "A4xZ5": "S3", "A5": "A5"}
 """The groups of the paper and those at CPU scale: cyclic, solvable and not commutative, not solvable."""
@@ -100,18 +105,18 @@ def published_spec(model: str, group: str, length: int, depth: int = 1) -> dict[
     }
 
 
-def _readings(group: str) -> list[Lengths]:
+def _readings(group: str) -> list[LengthRange]:
     # By generators, one time the length of training is 20; 64 is then between three times and four.
     base = 20 if group == "A5" else 8
     lengths = [k * base for k in range(1, 6)] + [64, 128, 256, 512]
-    return [Lengths(low=n, high=n) for n in lengths]
+    return [LengthRange(low=n, high=n) for n in lengths]
 
 
-def _line(model: str, number: int) -> Line:
+def _line(model: str, number: int) -> TableLine:
     published, here = list(GROUPS.items())[number]
     layers = MODELS[model]
     linear = model not in _RECURRENT
-    return Line(
+    return TableLine(
         row=published if published == here else f"{published} (here {here})",
         model=model,
         cells=tick_cells(COLUMNS, _readings(here), MARKS[model][number]),
@@ -128,7 +133,7 @@ def _line(model: str, number: int) -> Line:
     )
 
 
-TABLE_2 = Table(
+TABLE_2 = PaperTable(
     name="table-2",
     title="state tracking: trained on length 8, tested on longer sequences",
     where="Table 2",
@@ -167,14 +172,16 @@ _PRINTED_LONG = {
 }
 
 
-def _long_line(group: str, model: str, column: int) -> Line:
+def _long_line(group: str, model: str, column: int) -> TableLine:
     length, here = int(_LONG[column]), int(_LONG[column]) // 4
-    cells = tick_cells((_LONG[column],), [Lengths(low=here, high=here)], _PRINTED_LONG[group][model][column])
+    cells = tick_cells(
+        (_LONG[column],), [LengthRange(low=here, high=here)], _PRINTED_LONG[group][model][column]
+    )
     runs = group == "A4xZ5" and column < 2
     task = {"monoid": "S3", "shortest": 4, "longest": here, "pairs": 0.0}
     own = small_model(MODELS[model], **_SETTINGS[model])
     curriculum = {"start": 8, "step": 8, "threshold": 0.9}
-    return Line(
+    return TableLine(
         row=f"{group} (here S3, length {here})" if runs else group,
         model=model,
         cells=tuple(cells),
@@ -200,7 +207,7 @@ def _long_line(group: str, model: str, column: int) -> Line:
     )
 
 
-TABLE_1 = Table(
+TABLE_1 = PaperTable(
     name="table-1",
     title="state tracking: how long can sequences be that a single layer learns",
     where="Table 1",
@@ -216,4 +223,12 @@ TABLE_1 = Table(
         for column in range(3)
         for model in _RECURRENT
     ),
+)
+
+MEMORY = Paper(
+    name="memory",
+    reference=Reference("MemoryGeneralization"),
+    title="state tracking, copying, denoising and counting: what is learned, and what goes on beyond "
+    "training",
+    tables=(TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, FIGURE_1, FIGURE_2, FIGURE_3),
 )

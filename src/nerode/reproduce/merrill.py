@@ -6,8 +6,7 @@ from typing import Any
 
 from nerode.core import Reference
 from nerode.reproduce.memory_tracking import ARCHITECTURES
-from nerode.reproduce.printed import TICKS
-from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
+from nerode.reproduce.records import TICKS, LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -45,7 +44,7 @@ def _model(model: str) -> dict[str, Any]:
     return small_model(layers, **settings)
 
 
-def _line(group: str, model: str) -> Line:
+def _line(group: str, model: str) -> TableLine:
     layers, _ = MODELS[model]
     printed = _printed(group, model)
     here, length = GROUPS[group], _LENGTHS[group]
@@ -53,18 +52,18 @@ def _line(group: str, model: str) -> Line:
     if here == "A5":
         task["letters"] = "generators"
     paper_name = {"IDS4 by rotations": "ids4", "S4": "s4"}.get(model, model.lower())
-    return Line(
+    return TableLine(
         row=f"{group} (here {here}, length {length})",
         model=f"{model}, 1 layer",
         cells=(
-            Cell(
+            TableCell(
                 column="k = 20",
-                reading=Lengths(low=length, high=length),
+                reading=LengthRange(low=length, high=length),
                 published=TICKS.get(printed),
                 printed=printed,
                 trained=True,
             ),
-            Cell(column="2 × k", reading=Lengths(low=2 * length, high=2 * length)),
+            TableCell(column="2 × k", reading=LengthRange(low=2 * length, high=2 * length)),
         ),
         language="A5-generators" if here == "A5" else here,
         architecture="ids4" if layers == "orthogonal" else ARCHITECTURES.get(layers, layers),
@@ -104,7 +103,7 @@ MERRILL = Paper(
     title="one layer of an RNN or of an input-dependent dense recurrence solves word problems, others need "
     "depth",
     tables=(
-        Table(
+        PaperTable(
             name="word-problems",
             title="word problems of groups with one layer",
             where="figure of the depth by length (a plot without numbers)",

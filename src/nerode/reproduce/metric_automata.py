@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.records import AxisValue, Cell, Finding, Lengths, Line, Noise, Paper, Table
+from nerode.reproduce.records import (
+    AxisValue,
+    Finding,
+    LengthRange,
+    Noise,
+    Paper,
+    PaperTable,
+    TableCell,
+    TableLine,
+)
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {"Mamba": "mamba", "Mamba [-1,1]": "mamba-signed", "sLSTM": "slstm", "LSTM": "lstm"}
@@ -26,28 +35,28 @@ def _cpu(layers: str) -> dict[str, Any]:
     )
 
 
-def _line(model: str) -> Line:
+def _line(model: str) -> TableLine:
     layers = MODELS[model]
     claim = model == "Mamba"
     cells = (
-        Cell(
+        TableCell(
             column="validation",
-            reading=Lengths(low=64, high=64),
+            reading=LengthRange(low=64, high=64),
             published=1.0 if claim else None,
             printed="1" if claim else "",
             trained=True,
         ),
-        Cell(column="512, 98 % ignored", reading=AxisValue(axis="ignored-percent", value=98)),
-        Cell(column="survives 100", reading=Finding(name="survives", at=100)),
-        Cell(
+        TableCell(column="512, 98 % ignored", reading=AxisValue(axis="ignored-percent", value=98)),
+        TableCell(column="survives 100", reading=Finding(name="survives", at=100)),
+        TableCell(
             column="survives 2,000",
             reading=Finding(name="survives", at=2000),
             published=0.0 if claim else None,
             printed="wrong after ≈ 1,000" if claim else "",
         ),
-        Cell(column="survives 10,000", reading=Finding(name="survives", at=STREAMS)),
+        TableCell(column="survives 10,000", reading=Finding(name="survives", at=STREAMS)),
     )
-    return Line(
+    return TableLine(
         row="Flip-flop",
         model=model,
         cells=cells,
@@ -68,14 +77,14 @@ def _line(model: str) -> Line:
     )
 
 
-def _compiled(language: str, target: str, printed: str = "", eps: float = 0.0) -> Line:
+def _compiled(language: str, target: str, printed: str = "", eps: float = 0.0) -> TableLine:
     """A compiled network, and what the paper prints about the robustness of its own."""
-    return Line(
+    return TableLine(
         row=f"{language}, compiled",
         model=f"{target}, compiled (ours)",
         cells=(
-            Cell(column="64–512", reading=Lengths(low=64, high=512)),
-            Cell(
+            TableCell(column="64–512", reading=LengthRange(low=64, high=512)),
+            TableCell(
                 column="right at every length under noise",
                 reading=Noise(eps=eps),
                 published=1.0 if printed else None,
@@ -93,7 +102,7 @@ METRIC_AUTOMATA = Paper(
     reference=Reference("Dankowiakowski2025"),
     title="linear recurrences forget a bit after about a thousand ignored ones; gated cells can be robust",
     tables=(
-        Table(
+        PaperTable(
             name="flip-flop",
             title="one written bit, then bits to ignore",
             where="experiments of the paper; flip-flop collapse",
@@ -105,7 +114,7 @@ METRIC_AUTOMATA = Paper(
             scale="width 16, lengths up to 64 in training, streams of 10,000 bits",
             lines=tuple(map(_line, MODELS)),
         ),
-        Table(
+        PaperTable(
             name="constructions",
             title="robust constructions: right at every length under noise",
             where="constructions of the paper",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.records import Cell, Finding, Line, Paper, Table
+from nerode.reproduce.records import Finding, Paper, PaperTable, TableCell, TableLine
 
 _SGD = {"name": "sgd", "rate": 1e-3, "decay": 0.0}
 _ADAM = {"name": "adam", "rate": 1e-3, "decay": 0.0}
@@ -29,18 +29,18 @@ def _spec(configuration: str, optimiser: dict[str, Any], batch: int) -> dict[str
     }
 
 
-def _line(model: str, tables: dict[str, Any], architecture: str, note: str) -> Line:
-    return Line(
+def _line(model: str, tables: dict[str, Any], architecture: str, note: str) -> TableLine:
+    return TableLine(
         row="Completion from six words",
         model=model,
         cells=(
-            Cell(
+            TableCell(
                 column="greedy",
                 reading=Finding(name="greedy"),
                 published=NEAR_PERFECT,
                 printed="near-perfect",
             ),
-            Cell(column="sampled", reading=Finding(name="sampled")),
+            TableCell(column="sampled", reading=Finding(name="sampled")),
         ),
         language="ngram-seed",
         architecture=architecture,
@@ -55,7 +55,7 @@ NGRAM_SSM = Paper(
     reference=Reference("Nandakumar2024"),
     title="n-gram rules in state space models: completion of unseen sentences",
     tables=(
-        Table(
+        PaperTable(
             name="completion",
             title="40 sentences, 25 epochs: unseen beginnings are completed",
             where="section 5.1",

@@ -6,8 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.printed import percent_cells
-from nerode.reproduce.records import AxisValue, Cell, Lengths, Line, Paper, Reading, Table
+from nerode.reproduce.records import (
+    AxisValue,
+    LengthRange,
+    Paper,
+    PaperTable,
+    Reading,
+    TableCell,
+    TableLine,
+    percent_cells,
+)
 from nerode.reproduce.small_models import small_model, spec
 
 TRANSFORMER = "Transformer (Bhattamishra et al. 2020)"
@@ -85,19 +93,21 @@ def _paper_spec(language: str, depth: int, *, counter: bool) -> dict[str, Any]:
     }
 
 
-def _lines(rows: Mapping[str, tuple[str, ...]], bins: int, *, counter: bool = False) -> list[Line]:
+def _lines(rows: Mapping[str, tuple[str, ...]], bins: int, *, counter: bool = False) -> list[TableLine]:
     columns = tuple(f"{low}–{high}" for low, high in BINS[:bins])
-    readings = [Lengths(low=low, high=high) for low, high in BINS[:bins]]
+    readings = [LengthRange(low=low, high=high) for low, high in BINS[:bins]]
     lines = []
     for title, (language, transformer, *mambas) in rows.items():
         cells = percent_cells(columns, readings, transformer)
         lines.append(
-            Line(row=title, model=TRANSFORMER, cells=cells, language=language, architecture="transformer")
+            TableLine(
+                row=title, model=TRANSFORMER, cells=cells, language=language, architecture="transformer"
+            )
         )
         for number, printed in enumerate(mambas):
             depth = number + 1
             lines.append(
-                Line(
+                TableLine(
                     row=title,
                     model=f"Mamba, {depth} layer{'s' if depth > 1 else ''}",
                     cells=percent_cells(columns, readings, printed),
@@ -118,15 +128,15 @@ def _lines(rows: Mapping[str, tuple[str, ...]], bins: int, *, counter: bool = Fa
 
 
 def _compiled(
-    title: str, language: str, columns: Sequence[str], readings: Sequence[Lengths], target: str
-) -> Line:
+    title: str, language: str, columns: Sequence[str], readings: Sequence[LengthRange], target: str
+) -> TableLine:
     """A network of the compiler: of Mamba where its class allows it, of the next class where it does not."""
     if title in STAR_FREE:
         target = "mamba"
     elif title in ("(aaaa)*", "Tomita-6"):
         target = "complex-diagonal"
-    cells = tuple(Cell(column=c, reading=r) for c, r in zip(columns, readings, strict=True))
-    return Line(
+    cells = tuple(TableCell(column=c, reading=r) for c, r in zip(columns, readings, strict=True))
+    return TableLine(
         row=title,
         model=f"{target}, compiled (ours)",
         cells=cells,
@@ -159,19 +169,19 @@ _FLIP_FLOP = spec(
 )
 
 
-def _flip_flop_line() -> Line:
-    return Line(
+def _flip_flop_line() -> TableLine:
+    return TableLine(
         row="Flip-flop",
         model="Mamba, 1 layer",
         cells=(
-            Cell(column="≤ 64", reading=Lengths(low=64, high=64), trained=True),
-            Cell(
+            TableCell(column="≤ 64", reading=LengthRange(low=64, high=64), trained=True),
+            TableCell(
                 column="FFL(0.8)",
                 reading=AxisValue(axis="ignored-percent", value=80, measure="token"),
                 published=1.0,
                 printed="100",
             ),
-            Cell(
+            TableCell(
                 column="FFL(0.98)",
                 reading=AxisValue(axis="ignored-percent", value=98, measure="token"),
                 published=1.0,
@@ -202,22 +212,24 @@ _DYCK = {
 """By layers and width: close accuracy at lengths 1 to 700, 701 to 1,400, and with depth 15 for 10."""
 
 
-def _dyck_line(depth: int, width: int) -> Line:
+def _dyck_line(depth: int, width: int) -> TableLine:
     runs = width == 20
     values = _DYCK[depth, width]
     readings: tuple[Reading, ...] = (
-        Lengths(low=20, high=50, measure="token"),
-        Lengths(low=100, high=100, measure="token"),
+        LengthRange(low=20, high=50, measure="token"),
+        LengthRange(low=100, high=100, measure="token"),
         AxisValue(axis="depth", value=4, measure="token"),
     )
     cells = tuple(
-        Cell(column=column, reading=reading, published=value / 100, printed=f"{value:g}", trained=number == 0)
+        TableCell(
+            column=column, reading=reading, published=value / 100, printed=f"{value:g}", trained=number == 0
+        )
         for number, (column, reading, value) in enumerate(
             zip(("1–700", "701–1400", "deeper"), readings, values, strict=True)
         )
     )
     small = {"kinds": 2, "depth": 3, "longest": 50}
-    return Line(
+    return TableLine(
         row="Dyck(8,10) (here Dyck(2,3))",
         model=f"Mamba, {depth} layer{'s' if depth > 1 else ''}, width {width}",
         cells=cells,
@@ -254,7 +266,7 @@ SARROF = Paper(
     title="star-free languages are learned at every length, others are not; counters are not; flip-flop, "
     "bounded Dyck",
     tables=(
-        Table(
+        PaperTable(
             name="star-free",
             title="11 star-free languages",
             where="accuracies on 27 languages",
@@ -264,7 +276,7 @@ SARROF = Paper(
             scale=_SCALE,
             lines=tuple(_lines(STAR_FREE, 2)),
         ),
-        Table(
+        PaperTable(
             name="not-star-free",
             title="7 regular languages that are not star-free",
             where="accuracies on 27 languages",
@@ -274,7 +286,7 @@ SARROF = Paper(
             scale=_SCALE,
             lines=tuple(_lines(NOT_STAR_FREE, 2)),
         ),
-        Table(
+        PaperTable(
             name="counters",
             title="9 counter languages",
             where="accuracies on 27 languages",
@@ -284,7 +296,7 @@ SARROF = Paper(
             scale=_SCALE,
             lines=tuple(_lines(COUNTERS, 3, counter=True)),
         ),
-        Table(
+        PaperTable(
             name="flip-flop",
             title="flip-flop language modelling",
             where="flip-flops",
@@ -301,7 +313,7 @@ SARROF = Paper(
                 "(metric-automata:flip-flop); full length was not tried.",
             ),
         ),
-        Table(
+        PaperTable(
             name="bounded-dyck",
             title="bounded Dyck: how often the right bracket is closed",
             where="close accuracy on Dyck(8,10)",

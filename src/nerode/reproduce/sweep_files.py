@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nerode.core import InputError
-from nerode.reproduce.records import Line, Paper, Table
+from nerode.reproduce.records import Paper, PaperTable, TableLine
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
-def sweep_text(paper: Paper, table: Table, *, seeds: int | None = None) -> str:
+def sweep_text(paper: Paper, table: PaperTable, *, seeds: int | None = None) -> str:
     """Returns the sweep file of a table as published: every line, every value of its search, every seed.
 
     Args:
@@ -41,7 +41,7 @@ def sweep_text(paper: Paper, table: Table, *, seeds: int | None = None) -> str:
     return "\n".join(head) + "\n" + "".join(f"\n[[list]]\n{row}" for row in rows)
 
 
-def _rows(line: Line) -> Iterator[str]:
+def _rows(line: TableLine) -> Iterator[str]:
     if line.paper is None:
         return
     plain = dict(_leaves(line.paper))

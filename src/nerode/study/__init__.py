@@ -4,13 +4,13 @@ Atlas, explain, explorer, reproduce and benchmarks call this stage; `report` dra
 """
 
 from nerode.study.atlas import StudyCache, for_all_languages, study_named
-from nerode.study.check import check_object
 from nerode.study.eggboxes import Box, EggCell, ElementPlaces
 from nerode.study.language import (
     LanguageProfile,
     LanguageVerdicts,
     Study,
     check_language,
+    check_object,
     profile_language,
     study_language,
 )
@@ -23,6 +23,7 @@ from nerode.study.networks import (
     study_networks,
     summarise,
 )
+from nerode.study.run_lists import LIST_HEADINGS, RESULT_KEYS, list_row, name_run, run_item
 from nerode.study.runs import (
     MEASURES,
     LeftOut,
@@ -32,7 +33,6 @@ from nerode.study.runs import (
     group_runs,
     labelled_groups,
     read_run_files,
-    seed_of,
     task_title,
 )
 from nerode.study.theory import TheoryOfRuns, architectures_of, summarise_verdict, works_of
@@ -53,7 +53,9 @@ from nerode.study.words import (
 )
 
 __all__ = [
+    "LIST_HEADINGS",
     "MEASURES",
+    "RESULT_KEYS",
     "TARGETS",
     "Box",
     "Disagreement",
@@ -82,13 +84,15 @@ __all__ = [
     "for_all_languages",
     "group_runs",
     "labelled_groups",
+    "list_row",
+    "name_run",
     "profile_language",
     "prove_network",
     "random_word",
     "read_experiments",
     "read_run_files",
     "read_runs",
-    "seed_of",
+    "run_item",
     "shorten",
     "study_language",
     "study_named",

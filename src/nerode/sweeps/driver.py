@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nerode.core import Emit, FormatError, InputError, LostJob, WorkerPool
 from nerode.records import RunStore, list_runs, locked, read_result
-from nerode.sweeps.runner import Executor, OnOutcome, RunJob, RunOutcome, execute, load_runner
+from nerode.sweeps.runner import Executor, OnOutcome, RunJob, RunOutcome, execute, load_run_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class LocalExecutor:
 
 
 def _execute_in_worker(root: Path, runner: str, job: RunJob, emit: Emit) -> RunOutcome:
-    return execute(RunStore(root), load_runner(runner), job)
+    return execute(RunStore(root), load_run_kind(runner), job)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from nerode.core import InputError
 from nerode.records import RunFailure, RunOutput, RunStore
 
 
-class Runner(Protocol):
+class RunKind(Protocol):
     """A kind of run. A run is a pure function of its spec."""
 
     def key(self, spec: dict[str, Any]) -> str:
@@ -78,7 +78,7 @@ class Executor(Protocol):
         ...
 
 
-def load_runner(name: str) -> Runner:
+def load_run_kind(name: str) -> RunKind:
     """Returns the kind of run that "module:name" says. Only for names from this program, never from files.
 
     Raises:
@@ -86,7 +86,7 @@ def load_runner(name: str) -> Runner:
     """
     module_name, _, attribute = name.partition(":")
     try:
-        runner: Runner = getattr(importlib.import_module(module_name), attribute)
+        runner: RunKind = getattr(importlib.import_module(module_name), attribute)
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
         raise InputError(f"there is no kind of run {name!r}: {error}") from None
     return runner
@@ -96,8 +96,8 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """Errors that the next run would meet as well."""
 
 
-def execute(store: RunStore, runner: Runner, job: RunJob) -> RunOutcome:
-    """Carries out a run unless it is done, and returns how it ended. No error of the run leaves it."""
+def execute(store: RunStore, runner: RunKind, job: RunJob) -> RunOutcome:
+    """Carries out a run unless it is done, and returns its outcome. No error of the run leaves it."""
     begun = time.monotonic()
 
     def ended(status: str, message: str = "") -> RunOutcome:

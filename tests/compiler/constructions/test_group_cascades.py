@@ -13,7 +13,7 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable, cosine, root_of_unity, sine
 from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.groups import word_problem
-from nerode.network import Gated, Householder
+from nerode.network import ByChoice, Gated
 from nerode.network.interpreter import Interpreter
 from nerode.verdict import solvable
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
@@ -203,7 +203,7 @@ NAMES = ["t3", "tomita-3", "abab-star", "cycle-navigation-announced", "cyclic-mo
 
 def most_factors(network):
     return max(
-        (x.recurrence.most_factors for x in network.layers if isinstance(x.recurrence, Householder)),
+        (x.recurrence.most_factors for x in network.layers if isinstance(x.recurrence, ByChoice)),
         default=1,
     )
 
@@ -223,7 +223,7 @@ def test_one_factor_is_enough_for_solvable_groups(name):
     assert_does(network, name, short=4, long=2_000)
     assert most_factors(network) == 1
     for layer in network.layers:
-        if isinstance(layer.recurrence, Householder):
+        if isinstance(layer.recurrence, ByChoice):
             assert all(e == 0 for write in layer.recurrence.writes for e in write)
 
 
@@ -266,13 +266,14 @@ def test_random_automata_by_householder_factors_with_one_factor(dfa):
 @pytest.mark.parametrize(("construction", "target"), [("householder-cascade", "householder")])
 def test_a_changed_factor_is_seen(construction, target):
     network = build(construction, "t3", target)
-    number = next(i for i, x in enumerate(network.layers) if isinstance(x.recurrence, Householder))
+    number = next(i for i, x in enumerate(network.layers) if isinstance(x.recurrence, ByChoice))
     layer = network.layers[number]
-    factors = layer.recurrence.factors
+    factors = layer.recurrence.table.factors
     moving = next(i for i, f in enumerate(factors) if f and f[0].beta == 2)
-    wrong = replace(
-        layer.recurrence, factors=(*factors[:moving], factors[moving][:-1], *factors[moving + 1 :])
+    table = replace(
+        layer.recurrence.table, factors=(*factors[:moving], factors[moving][:-1], *factors[moving + 1 :])
     )
+    wrong = replace(layer.recurrence, table=table)
     layers = list(network.layers)
     layers[number] = replace(layer, recurrence=wrong)
     assert first_disagreement(replace(network, layers=tuple(layers)), named("t3"), long=200) is not None
@@ -281,7 +282,7 @@ def test_a_changed_factor_is_seen(construction, target):
 def test_the_choices_of_a_selector_exclude_each_other():
     """Exactly one choice is 1 at every step; the interpreter refuses anything else."""
     network = build("householder-cascade", "t3", "householder")
-    layer = next(x for x in network.layers if isinstance(x.recurrence, Householder))
+    layer = next(x for x in network.layers if isinstance(x.recurrence, ByChoice))
     twice = replace(layer.recurrence.selector, bias=(1,) * layer.recurrence.selector.num_outputs)
     wrong = replace(layer, recurrence=replace(layer.recurrence, selector=twice))
     layers = tuple(wrong if x is layer else x for x in network.layers)

@@ -213,7 +213,7 @@ def test_one_reflection_is_enough_for_signs(name, target):
 
 
 def test_a_target_with_too_few_factors_is_told_how_many_are_needed():
-    with pytest.raises(NotCompilable, match="2 reflections a letter, the target has 1"):
+    with pytest.raises(NotCompilable, match="2 reflections per letter, the target has 1"):
         build("single-reflection", "s4", "deltanet-signed")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nerode.algebra.classes.subject import Subject
+from nerode.algebra.components import distinguishing_word, run
 from nerode.algebra.identities import evaluate, parse_identity
-from nerode.algebra.paths import distinguishing_word, run
 from nerode.languages import Word
 
 AUTOMATON = "automaton"

@@ -9,7 +9,7 @@ import torch
 
 from nerode.analysis.polish.averaging import Averaged
 from nerode.analysis.polish.exact_parts import ExactPart, NoExactForm, exact_parts
-from nerode.analysis.polish.learned import Floats, Learned, LetteredGroup
+from nerode.analysis.polish.learned import Floats, LearnedTable, LetteredGroup
 from nerode.models import LayerConfig, Model, ModelConfig
 from nerode.models.architectures import Orthogonal
 
@@ -45,7 +45,7 @@ class PolishedNetwork:
         return np.asarray(right - scores.max(axis=1))
 
 
-def polished_network(learned: Learned, averaged: Averaged) -> PolishedNetwork:
+def polished_network(learned: LearnedTable, averaged: Averaged) -> PolishedNetwork:
     """Returns the network of the blocks that are representations.
 
     The state begins at I, so what it began at moves into the readout. A junk block is left out; the mean of

@@ -1,10 +1,8 @@
 """Compiled networks as torch modules; only `load` and this folder know the compiler."""
 
 from nerode.models.compiled.layer import CompiledLayer
-from nerode.models.compiled.linear import DiagonalRecurrence, FixedMatrix
 from nerode.models.compiled.load import load_architecture, load_model
 from nerode.models.compiled.model import CompiledModel
-from nerode.models.compiled.nonlinear import ElmanRecurrence, GatedRecurrence
 from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
 from nerode.models.compiled.streaming import Stream, TextReader
 
@@ -12,11 +10,7 @@ __all__ = [
     "CompiledLayer",
     "CompiledModel",
     "CompiledRecurrence",
-    "DiagonalRecurrence",
     "Drive",
-    "ElmanRecurrence",
-    "FixedMatrix",
-    "GatedRecurrence",
     "Stream",
     "TextReader",
     "load_architecture",

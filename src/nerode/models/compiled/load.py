@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import torch
 
 from nerode.compiler import Options, compile_language
@@ -13,7 +14,6 @@ from nerode.languages import Language
 from nerode.models.compiled.carrying import carry, remembers
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
-from nerode.models.compiled.trial import first_error
 from nerode.models.model import Model
 from nerode.network import LogitDecoder, Network
 from nerode.verdict import Facts
@@ -91,3 +91,35 @@ def _ways(architecture: str, dtype: torch.dtype) -> list[Options]:
     digits = Fraction(1, 2 ** _DIGITS.get(dtype, 2))
     ways = [Options(exclusive_scan=False, retention=digits), Options(exclusive_scan=False)]
     return [Options(), Options(sign_resets=False), *ways] if remembers(architecture) else ways
+
+
+_WORDS, _LENGTH = 4, 256
+
+
+@torch.no_grad()
+def first_error(model: Model, language: Language, *, seed: int = 0) -> int | None:
+    """Returns the position of a wrong answer on a few random prefixes of words, or None if all are right.
+
+    Args:
+        model: its scores are above 1/2 where a symbol, or the end as the last one, may follow.
+        language: what it should do.
+        seed: of the letters.
+    """
+    letters = range(len(language.alphabet))
+    for number in range(_WORDS):
+        random = np.random.default_rng([seed, number])
+        word: list[int] = []
+        expected: list[list[bool]] = []
+        configuration = language.initial()
+        while len(word) < _LENGTH and (choices := sorted(language.legal(configuration).symbols)):
+            word.append(int(random.choice(choices)))
+            configuration = language.advance(configuration, word[-1])
+            legal = language.legal(configuration)
+            expected.append([*(a in legal.symbols for a in letters), legal.end])
+        if not word:
+            return None
+        scores, _ = model(torch.tensor([word]))
+        wrong = ((scores[0] > 0.5) != torch.tensor(expected)).any(-1).nonzero()
+        if len(wrong):
+            return int(wrong[0]) + 1
+    return None

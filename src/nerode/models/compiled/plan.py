@@ -21,31 +21,32 @@ from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
     CellGate,
-    CellMove,
-    FixedMove,
-    GatedMove,
+    CellPlan,
+    FixedPlan,
+    GatedPlan,
     LayerPlan,
-    MatrixMove,
-    Move,
-    PermutationMove,
-    ReflectionMove,
+    MatrixPlan,
+    MovePlan,
+    PermutationPlan,
+    ReflectionPlan,
     StreamForm,
     at,
     combine,
 )
 from nerode.network import (
     Affine,
-    Configuration,
+    ByChoice,
+    ColumnTable,
+    FactorTable,
     Fixed,
     Gated,
     GatedCell,
-    Householder,
     Interpreter,
     Layer,
-    LetterMatrices,
     Network,
-    PermutationDiagonal,
+    NetworkState,
     Recurrence,
+    RowTable,
     Squashed,
     relu,
 )
@@ -146,7 +147,7 @@ class _Planner:
             move=move,
         )
         block = BlockPlan(layer=planned, letters=self.letters)
-        if self.sources and isinstance(move, GatedMove | FixedMove):
+        if self.sources and isinstance(move, GatedPlan | FixedPlan):
             block.sources = [self._sources(form) for _ in range(copies) for form in move.writes]
         block.states = [self._place() for _ in range(copies * layer.width)]
         self.blocks.append(block)
@@ -204,7 +205,7 @@ def plan_move(
     seen: Sequence[StreamForm],
     letters: Sequence[int],
     updates: Sequence[set[tuple[Exact, Exact]]],
-) -> Move:
+) -> MovePlan:
     """Returns a recurrence with its maps as forms over the stream.
 
     Args:
@@ -216,7 +217,7 @@ def plan_move(
     kind = recurrence.kind
     match recurrence:
         case Gated(gate=gate, write=write):
-            return GatedMove(
+            return GatedPlan(
                 gates=compose(gate, seen),
                 writes=compose(write, seen),
                 steps=[[c for _, c in row] for row in gate.rows],
@@ -224,13 +225,13 @@ def plan_move(
                 kind=kind,
             )
         case Fixed(matrix=matrix, write=write):
-            return FixedMove(matrix=matrix, writes=compose(write, seen), kind=kind)
-        case LetterMatrices(matrices=matrices, writes=writes):
-            return MatrixMove(matrices=matrices, writes=writes, kind=kind)
-        case PermutationDiagonal(images=images, diagonals=diagonals, writes=writes):
-            return PermutationMove(images=images, diagonals=diagonals, writes=writes, kind=kind)
-        case Householder(factors=factors, writes=writes, selector=selector):
-            return ReflectionMove(
+            return FixedPlan(matrix=matrix, writes=compose(write, seen), kind=kind)
+        case ByChoice(table=RowTable(matrices=matrices), writes=writes):
+            return MatrixPlan(matrices=matrices, writes=writes, kind=kind)
+        case ByChoice(table=ColumnTable(images=images, diagonals=diagonals), writes=writes):
+            return PermutationPlan(images=images, diagonals=diagonals, writes=writes, kind=kind)
+        case ByChoice(table=FactorTable(factors=factors), writes=writes, selector=selector):
+            return ReflectionPlan(
                 chosen=[at(p) for p in letters] if selector is None else compose(selector, seen),
                 factors=[[(factor.beta, factor.vector) for factor in choice] for choice in factors],
                 writes=writes,
@@ -238,14 +239,14 @@ def plan_move(
             )
         case Squashed(activation=activation, update=update):
             gates = [_cell_gate(update, seen)]
-            return CellMove(cell="elman", gates=gates, activation=activation, kind=kind)
+            return CellPlan(cell="elman", gates=gates, activation=activation, kind=kind)
         case GatedCell(cell=cell, gates=maps, cap=cap):
-            return CellMove(cell=cell, gates=[_cell_gate(gate, seen) for gate in maps], cap=cap, kind=kind)
+            return CellPlan(cell=cell, gates=[_cell_gate(gate, seen) for gate in maps], cap=cap, kind=kind)
     raise AssertionError(f"the recurrence {kind} has no plan")
 
 
 def _cell_gate(update: Affine, seen: Sequence[StreamForm]) -> CellGate:
-    """What the inputs add to each row, and the matrix of the state."""
+    """The part of each row that reads the inputs, and the matrix of the state."""
     width, first = update.num_outputs, len(seen)
     recurrent = torch.zeros(width, width, dtype=torch.float64)
     for i, row in enumerate(update.rows):
@@ -337,7 +338,7 @@ class _Finder:
             configuration, answer = self.interpreter.step(configuration, letter)
             legal = answer.legal.symbols
 
-    def _look(self, configuration: Configuration, letter: int) -> None:
+    def _look(self, configuration: NetworkState, letter: int) -> None:
         stream = self.interpreter.stream(configuration, letter)
         for layer, found in zip(self.network.layers, self.found, strict=True):
             if isinstance(layer.recurrence, Gated):

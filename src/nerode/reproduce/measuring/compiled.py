@@ -14,7 +14,7 @@ from nerode.languages import resolve_language
 from nerode.models.compiled import CompiledModel, load_model
 from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.reproduce.measuring.readings import lengths_to_test
-from nerode.reproduce.records import Lengths, Line, Noise, Reading
+from nerode.reproduce.records import LengthRange, Noise, Reading, TableLine
 from nerode.study import NetworkStudy, study_network
 from nerode.tasks import Prediction, Task
 from nerode.tasks.formal import LanguageSettings
@@ -29,7 +29,7 @@ _SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What a compiled network does.
+    """Measurements of a compiled network.
 
     Attributes:
         values: a share for each cell of the line; empty if there is no network.
@@ -46,8 +46,8 @@ class Measured:
     cpu_seconds: float = 0.0
 
 
-def measure_compiled(line: Line) -> Measured:
-    """Returns how the compiled network of a line answers in float32, and what is proved about it."""
+def measure_compiled(line: TableLine) -> Measured:
+    """Returns the accuracies of the compiled network of a line in float32, and the claims proved of it."""
     begun = time.process_time()
     language = resolve_language(line.language)
     study = study_network(language, line.compile_to, budget=Budget(seconds=_SECONDS))
@@ -80,7 +80,7 @@ def _problems(study: NetworkStudy) -> tuple[str, ...]:
 
 def _value(model: CompiledModel, task: Task, claims: Sequence[Claim], reading: Reading) -> tuple[float, ...]:
     match reading:
-        case Lengths():
+        case LengthRange():
             return _share(model, task, reading)
         case Noise():
             proved = [claim.eps for claim in claims if claim.scope == UNDER_NOISE and claim.eps]
@@ -94,8 +94,8 @@ def _plain_claim(claim: Claim) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def _share(model: CompiledModel, task: Task, reading: Lengths) -> tuple[float, ...]:
-    """The share of words that are right throughout, at all lengths of a reading together."""
+def _share(model: CompiledModel, task: Task, reading: LengthRange) -> tuple[float, ...]:
+    """The share of words that are correct throughout, at all lengths of a reading together."""
     right = words = 0
     for length in lengths_to_test(task, [reading]):
         for batch in draw_tests(task, length, _WORDS):
