@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nerode.core import Reference
-from nerode.reproduce.records import LengthRange, Paper, Table, TableCell, TableLine
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
 
 RUN = {"steps": 3, "batch": 8, "evaluate_every": 3, "validation": 16, "test_sequences": 8}
 
@@ -55,7 +55,7 @@ def table(*lines, **changes):
         "scale": "tiny",
         "lines": lines or (trained(), compiled()),
     }
-    return Table(**{**given, **changes})
+    return PaperTable(**{**given, **changes})
 
 
 def paper(*tables):

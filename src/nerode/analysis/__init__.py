@@ -1,4 +1,4 @@
-"""What is inside a network: its spectrum, its memory, its states, the automaton it learned, proofs of it."""
+"""Analyses of networks: spectrum, memory, states, the automaton that was learned, proofs, repair."""
 
 from nerode.analysis.examination import AnalysisOptions, analyse
 from nerode.analysis.metric_automata import metric

@@ -15,10 +15,10 @@ from torch import Tensor
 from nerode.analysis.probes import ProbeWords, plain
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
-from nerode.records import AnswerChange, ContextWindow, LayerSpectrum, LayerWindow
+from nerode.records import AnswerChange, ContextAnalysis, LayerSpectrum, LayerWindow
 
 EPS = 0.01
-"""What is below this share of the state, or this change of a probability, counts as forgotten."""
+"""Share of the state, or change of a probability, below which something counts as forgotten."""
 
 
 def context(
@@ -28,7 +28,7 @@ def context(
     *,
     eps: float = EPS,
     seed: int = 0,
-) -> ContextWindow:
+) -> ContextAnalysis:
     """Returns how far back a network looks.
 
     Args:
@@ -41,7 +41,7 @@ def context(
     if not 0 < eps < 1:
         raise InputError(f"eps is {eps}; it is a share between 0 and 1")
     changes = interventions(subject, probe, seed=seed)
-    return ContextWindow(
+    return ContextAnalysis(
         eps=eps,
         layers=tuple(layer_window(spectrum, eps=eps) for spectrum in spectra),
         changes=changes,

@@ -95,7 +95,7 @@ def read_pair(model: Model, state: State, instruction: int, bits: Tensor) -> Sta
 
 
 def _is_latch(streams: Sequence[StreamHorizon], points: Sequence[FixedPoint]) -> bool | None:
-    """Whether constant streams are read rightly at every length: one failure is enough for no."""
+    """Whether constant streams are read correctly at every length: one failure is enough for no."""
     if any(s.fails_at is not None for s in streams if s.stream != "random"):
         return False
     if any(p.always is False for p in points):
@@ -292,7 +292,7 @@ def predict_fading(model: Model, written: State) -> tuple[tuple[BitFading, ...],
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Course:
-    """Where the states of both bits go, from the repetition FILLED on.
+    """The course of the states of both bits, from the repetition FILLED on.
 
     Attributes:
         state: the states there; the part `name` of it moves.

@@ -123,7 +123,7 @@ def distinguishing_suffix(machine: Machine, left: Any, right: Any) -> tuple[int,
 
 
 def _right(machine: Machine, states: States, pair: tuple[Any, Any], suffix: tuple[int, ...]) -> bool:
-    """Whether both states answer rightly after the suffix."""
+    """Whether both states answer correctly after the suffix."""
     target = machine.question.target
     places: list[Any] = list(pair)
     for letter in suffix:

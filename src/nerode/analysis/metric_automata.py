@@ -38,7 +38,7 @@ _TINY = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSettings:
-    """How much is sampled.
+    """Sizes of the samples.
 
     Attributes:
         words: words whose states are looked at.

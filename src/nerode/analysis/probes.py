@@ -133,7 +133,7 @@ def _dtype(model: nn.Module) -> torch.dtype:
 
 @torch.no_grad()
 def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed: int = 0) -> Margins:
-    """Returns the margin of the right answer at the lengths that the task is tested at.
+    """Returns the margin of the correct answer at the lengths that the task is tested at.
 
     Args:
         subject: the network.
@@ -154,7 +154,7 @@ def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed
         assert probe.batch is not None
         scores = subject.model(probe.inputs, None)[0].double()
         sizes = margin(task, scores, probe.batch)[probe.batch.mask]
-        right = task.right(scores, probe.batch)[probe.batch.mask]
+        right = task.correct(scores, probe.batch)[probe.batch.mask]
         found.append(
             LengthMargin(
                 length=length,
@@ -168,7 +168,7 @@ def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed
 
 
 def margin(task: Task, scores: Tensor, batch: Batch) -> Tensor:
-    """Returns at each position how much the right answer is ahead (batch, time).
+    """Returns the lead of the correct answer at each position (batch, time).
 
     For bits, of the bit that is least sure; for classes, of the right class before the best other one; where
     several symbols may come next, of the best of them before the best of the others.

@@ -172,7 +172,7 @@ _SAME = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepMaps:
-    """What positions do to the state before them.
+    """The maps by which positions change the state before them.
 
     Attributes:
         form: "gates" (batch, time, n) multiply coordinates; "matrices" (batch, time, blocks, n, n) act on

@@ -73,7 +73,7 @@ def compare_standing(
     architectures: Iterable[str] = (),
     budget: Budget | None = None,
 ) -> tuple[Language, list[Standing]]:
-    """Returns the language that a name stands for and a row an architecture, disagreements first.
+    """Returns the language that a name stands for and one row per architecture, disagreements first.
 
     Args:
         name: a language or a task.
@@ -152,12 +152,12 @@ def judge(row: Standing) -> Standing:
 
 
 POLISHED = "ids4"
-"""Where polished networks stand: a linear recurrence with a dense matrix for each letter."""
+"""The architecture of polished networks: a linear recurrence with a dense matrix for each letter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trained:
-    """What one run found.
+    """The outcome of one run.
 
     Attributes:
         folder: of the run.
@@ -198,7 +198,7 @@ class Certified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderContent:
-    """What one folder holds.
+    """The content of one folder.
 
     Attributes:
         architecture: its name in the table of theory.
@@ -238,7 +238,7 @@ def _holds_network(folder: Path) -> bool:
 
 
 def read_folder(folder: Path, name: str, language: Language, budget: Budget) -> FolderContent:
-    """Returns what a folder holds about a language, its certificates checked again.
+    """Returns the content of a folder about a language, its certificates checked again.
 
     Args:
         folder: a run, or a compiled or polished network.

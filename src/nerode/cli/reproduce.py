@@ -12,7 +12,7 @@ import click
 from nerode.core import InputError, write_atomically
 
 if TYPE_CHECKING:
-    from nerode.reproduce import Paper, Table
+    from nerode.reproduce import Paper, PaperTable
 
 EXPERIMENTS = Path("experiments")
 
@@ -85,7 +85,7 @@ def reproduce(
         _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json)
 
 
-def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
+def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, PaperTable]]:
     from nerode.reproduce import PAPERS, find_tables
 
     if everything == bool(asked):
@@ -96,7 +96,7 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
 
 
 def _run(
-    paper: Paper, table: Table, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
+    paper: Paper, table: PaperTable, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
 ) -> None:
     from nerode.records import write_table
     from nerode.report import left_text, make_console, reproduction_table, table_markdown
@@ -129,7 +129,9 @@ def _run(
     console.print(result.rule, style="dim", markup=False)
 
 
-def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out: Path, as_json: bool) -> None:
+def _write_sweeps(
+    tables: Sequence[tuple[Paper, PaperTable]], seeds: int | None, out: Path, as_json: bool
+) -> None:
     from nerode.reproduce import sweep_text
 
     for paper, table in tables:
@@ -143,7 +145,7 @@ def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out:
             click.echo(f"{path}: nerode sweep {path} --executor slurm (or ray, or local)")
 
 
-def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: bool) -> None:
+def _show_claims(folder: Path, tables: Sequence[tuple[Paper, PaperTable]], as_json: bool) -> None:
     from nerode.records import read_tables
     from nerode.report import claims_page
 
@@ -185,7 +187,7 @@ def papers(as_json: bool) -> None:
     make_console().print(name_table(("name", "what it shows", "lines that run here", "source"), cells))
 
 
-def _item(paper: Paper, table: Table) -> dict[str, Any]:
+def _item(paper: Paper, table: PaperTable) -> dict[str, Any]:
     return {
         "name": f"{paper.name}:{table.name}",
         "paper": paper.name,

@@ -5,6 +5,22 @@ networks and languages, its own exact numbers, its own intervals and its own ste
 
     check, check_folder      re-check a certificate
     prove, seal              for finders: walk a cover, and the claims that follow
+
+In the order in which to read it:
+
+    work        the budget, and the three ways in which a check ends early
+    reader      JSON values that nobody vouches for
+    numbers     exact numbers, and signs that are proved
+    languages   automata, counter machines, brackets, n-gram models
+    network     seven recurrences of the file as five moves
+    forms       affine forms over unknowns          spans     intervals, rounded outward
+    step        one step of a network, over exact numbers and forms, or over spans
+    meter       where float arithmetic makes no error
+    walk        all cells of a cover, and PointDomain: cells that are single states
+    caps, unknowns, boxes, ngrams                   the other kinds of cells
+    windows     evidence that is no cover
+    covers      from the evidence of a method to its cells and claims
+    claims      claims and certificates             check     the whole check
 """
 
 from nerode.kernel.check import (

@@ -58,7 +58,7 @@ class ProductNorm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """How much a layer that is not linear stretches distances.
+    """Lipschitz constants of a layer that is not linear.
 
     Attributes:
         sampled: the largest norm of a derivative that was seen: the Lipschitz constant is no smaller.
@@ -76,7 +76,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerSpectrum:
-    """What is known about the transition of one layer.
+    """The transition of one layer: spectra, norms of products, stretch.
 
     Attributes:
         layer: its number, from 0.
@@ -114,7 +114,7 @@ class LayerSpectrum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerWindow:
-    """How many positions one layer remembers.
+    """The memory of one layer, in positions.
 
     Attributes:
         layer: its number, from 0.
@@ -136,7 +136,7 @@ class LayerWindow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerChange:
-    """What happens to an answer when an earlier letter is changed.
+    """The change of answers when an earlier letter is changed.
 
     Attributes:
         back: how far back the letter is; 0 for the one just read.
@@ -155,7 +155,7 @@ class AnswerChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextWindow:
+class ContextAnalysis:
     """The windows side by side.
 
     Attributes:
@@ -180,7 +180,7 @@ class ContextWindow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateLayout:
-    """How the states of one network lie.
+    """The layout of the states of one network.
 
     Attributes:
         silhouette: mean silhouette of the labels, in the whole space, from -1 to 1.
@@ -246,7 +246,7 @@ class TraceStrip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordTrace:
-    """What a network does along one word.
+    """States and gates along one word.
 
     Attributes:
         word: its letters.
@@ -295,7 +295,7 @@ class AttentionMaps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthMargin:
-    """The margin of the right answer at one length.
+    """The margin of the correct answer at one length.
 
     Attributes:
         length: of the words.
@@ -346,7 +346,7 @@ class Analysis:
     name: str
     about: dict[str, Any]
     spectra: tuple[LayerSpectrum, ...] = ()
-    context: ContextWindow | None = None
+    context: ContextAnalysis | None = None
     clusters: tuple[StateClusters, ...] = ()
     trace: WordTrace | None = None
     attention: AttentionMaps | None = None

@@ -20,7 +20,7 @@ from nerode.records.store import DAMAGED, RESULT, SPEC, WORK, RunStore, read_res
 INDEX = ".index.jsonl"
 
 _LONG = ("history", "spec", "complete", "environment", "key")
-"""What an outline leaves out."""
+"""Keys that an outline leaves out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def list_runs(store: RunStore) -> list[RunOutline]:
 
 
 def _signature(folder: str) -> str:
-    """What changes when one of the files does."""
+    """A text that changes when one of the files does."""
     parts = []
     for name in (RESULT, SPEC):
         try:

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamHorizon:
-    """How long a bit survives one kind of stream.
+    """Survival of a bit in one kind of stream.
 
     Attributes:
         stream: "opposite", "same" or "random".
         bit: the written one.
-        fails_at: the least number of ignored bits after which the bit is read wrongly, in the worst stream of
-            this kind; above 1,000, the first checkpoint at which it is. None if it was always read rightly.
+        fails_at: the least number of ignored bits after which the bit is read incorrectly, in the worst
+            stream of this kind; above 1,000, the first checkpoint at which it is. None if it was always read
+            correctly.
         tested: the largest number of ignored bits.
         predicted: `fails_at` by the gates alone; None if nothing was predicted, or that it never fails.
-        margins: numbers of ignored bits and the margin of the right answer after them, the worst of its kind.
+        margins: numbers of ignored bits and the margin of the correct answer after them, the worst of its
+            kind.
         expected: the same by the gates alone; empty if nothing was predicted.
     """
 
@@ -31,16 +33,16 @@ class StreamHorizon:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedPoint:
-    """Where the state goes when one ignored bit is repeated.
+    """The cycle that the state ends in when one ignored bit is repeated.
 
     Attributes:
         written: the bit that was written.
         ignored: the bit that is repeated.
         steps: repetitions until the states go around in a cycle, bit for bit; None if they were not seen to.
         period: of the cycle; 1 for a fixed point.
-        right: whether the written bit is read rightly everywhere on the cycle; None if there is none.
-        margin: the least margin of the right answer on the cycle.
-        always: whether it is read rightly after every number of repetitions, from none on; None if unknown.
+        right: whether the written bit is read correctly everywhere on the cycle; None if there is none.
+        margin: the least margin of the correct answer on the cycle.
+        always: whether it is read correctly after every number of repetitions, from none on; None if unknown.
     """
 
     written: int
@@ -54,7 +56,7 @@ class FixedPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitFading:
-    """How a written bit fades under one ignored bit, by the gates alone.
+    """The fading of a written bit under one ignored bit, by the gates alone.
 
     Attributes:
         written: the bit that was written.
@@ -62,8 +64,9 @@ class BitFading:
         gate: the largest product of gates of one repetition, among the coordinates in which the states of a
             written 0 and a written 1 differ: what is left of the difference after each.
         half_life: repetitions in which the slowest part of the difference is halved.
-        fails_at: the least number of repetitions after which the bit should be read wrongly; None for never.
-        margins: numbers of repetitions and the margin that the right answer should have after them.
+        fails_at: the least number of repetitions after which the bit should be read incorrectly; None for
+            never.
+        margins: numbers of repetitions and the margin that the correct answer should have after them.
     """
 
     written: int
@@ -76,14 +79,14 @@ class BitFading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgetting:
-    """How long a written bit survives.
+    """Survival of a written bit.
 
     Attributes:
         streams: by kind of stream and bit.
         fixed_points: by written and ignored bit.
-        latch: whether every constant stream is read rightly at every length, which the fixed points prove for
-            the floats of this machine and the four streams read side by side (sums in other batches may be
-            rounded otherwise); None if some state was not seen to come back to itself.
+        latch: whether every constant stream is read correctly at every length, which the fixed points prove
+            for the floats of this machine and the four streams read side by side (sums in other batches may
+            be rounded otherwise); None if some state was not seen to come back to itself.
         prediction: how the gates let the state fade, by written and ignored bit; empty where no prediction
             is made.
         unpredicted: why there is no prediction; empty if there is one.
@@ -107,7 +110,8 @@ class LoopCollapse:
         rate: what is left of it after each repetition, measured early; None if nothing is left.
         merged_at: repetitions until the two states are equal, bit for bit; None if they were not.
         suffix: a shortest word that tells the two places apart.
-        fails_at: repetitions after which the suffix is answered wrongly in one of them; None if it is not.
+        fails_at: repetitions after which the suffix is answered incorrectly in one of them; None if it is
+            not.
     """
 
     word: tuple[str, ...]
@@ -121,7 +125,7 @@ class LoopCollapse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterRates:
-    """What a letter does to distances.
+    """Factors by which a letter changes distances.
 
     Attributes:
         letter: its name.
@@ -140,13 +144,13 @@ class LetterRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitCollapse:
-    """When a written bit is lost, for flip-flops: by the gates alone and by running it.
+    """The loss of a written bit in flip-flops, by the gates alone and by running it.
 
     Attributes:
         stream: "same" or "opposite" bits to ignore.
         bit: the written one.
         predicted: repetitions by the gates of a linear layer; None for no prediction, or never.
-        measured: repetitions when it was run; None if it was always right.
+        measured: repetitions when it was run; None if it was always correct.
     """
 
     stream: str
@@ -157,7 +161,7 @@ class BitCollapse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricAutomaton:
-    """How the states of a network lie around those of its automaton.
+    """The layout of the states of a network around those of its automaton.
 
     Attributes:
         places: states of the automaton that were reached.
@@ -168,7 +172,7 @@ class MetricAutomaton:
         most_components: of one place.
         rates: of each letter.
         promised_radius: noise that the rates allow; 0 if some letter does not contract.
-        noise_radius: largest noise on every state under which all answers were still right; None if there
+        noise_radius: largest noise on every state under which all answers were still correct; None if there
             were wrong ones without noise.
         loops: places that a repeated word leaves as they are.
         bits: for flip-flops, when a bit is lost.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.records import LengthRange, Paper, Table, TableCell, TableLine
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 TASKS = {
@@ -84,7 +84,7 @@ DELETANG = Paper(
     reference=Reference("Walker2025Slice"),
     title="four regular tasks of Delétang et al. (2023), two layers, one protocol (the table of SLiCE)",
     tables=(
-        Table(
+        PaperTable(
             name="regular-tasks",
             title="cycle navigation, even pairs, modular arithmetic, parity",
             where="Table 2",

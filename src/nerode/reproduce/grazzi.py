@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.records import LengthRange, Paper, Table, TableCell, TableLine
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
@@ -138,7 +138,7 @@ GRAZZI = Paper(
     reference=Reference("Grazzi2025"),
     title="parity needs negative eigenvalues; arithmetic modulo 5",
     tables=(
-        Table(
+        PaperTable(
             name="parity",
             title="parity",
             where="formal languages, parity",
@@ -152,7 +152,7 @@ GRAZZI = Paper(
                 "seed, after at most 600 steps; the paper trains for 100,000. Longer training was not tried.",
             ),
         ),
-        Table(
+        PaperTable(
             name="arithmetic",
             title="arithmetic modulo 5 without brackets",
             where="formal languages, modular arithmetic",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from nerode.reproduce.records import TICKS, AxisValue, Table, TableCell, TableLine
+from nerode.reproduce.records import TICKS, AxisValue, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
@@ -41,7 +41,7 @@ ROWS = (
     ("Denoising S = 10, T ≤ 50", "denoising", "blanks", "✗✓ ✓✓ ✓✓ ✓✓ ✗✗ ✗✗ ✗✓"),
     ("Denoising S ≤ 10, T = 50", "denoising", "patterns", "✗✓ ✓✓ ✓✓ ✓✓ ✗✗ ✗✗ ✗✓"),
 )
-"""What the row is called, its task, what is mixed, and the ticks of one and two layers by model."""
+"""Name of the row, its task, what is mixed, and the ticks of one and two layers by model."""
 
 LEARNED = 0.98
 """Share of pattern letters; the paper stops at 0.99 in validation."""
@@ -104,7 +104,7 @@ def _lines(row: str, task: str, mixed: str, printed: str) -> list[TableLine]:
 
 
 def _runs(mixed: str, model: str, depth: int) -> bool:
-    """Where patterns are mixed, two layers are run of the models for which the paper says they matter."""
+    """Whether a line runs here: of mixed patterns, two layers of the models for which they matter."""
     return mixed == "blanks" or depth == 1 or model == "Mamba"
 
 
@@ -114,7 +114,7 @@ _SCALE = (
 )
 _CORRECTED = "test patterns never trained on; one rate a model, set beforehand and not by longer sequences"
 
-TABLE_3 = Table(
+TABLE_3 = PaperTable(
     name="table-3",
     title="copying and denoising: what one and two layers learn",
     where="Table 3",
@@ -168,7 +168,7 @@ def _longer_patterns(line: TableLine) -> TableLine:
     return replace(line, cells=(_LEARNED, longer))
 
 
-FIGURE_1 = Table(
+FIGURE_1 = PaperTable(
     name="figure-1",
     title="copying: more blanks and longer patterns than in training",
     where="Figure 1 (a) and (c)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.reproduce.records import TICKS, Finding, LengthRange, Table, TableCell, TableLine
+from nerode.reproduce.records import TICKS, Finding, LengthRange, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
@@ -78,7 +78,7 @@ def _paper(model: str, size: int, length: int, depth: int = 1) -> dict[str, Any]
 
 
 def _runs(model: str, size: int, length: int) -> bool:
-    """What runs here: the short signal in both sizes, the medium one in the small size."""
+    """Whether a line runs here: the short signal in both sizes, the medium one in the small size."""
     if length == 600:
         return size == 8 and model not in ("TF", "NRU")
     return length == 200 and not (size == 64 and model in ("NRU", "TF"))
@@ -117,7 +117,7 @@ _LEARNED_OFFSET = TableCell(
 _CORRECTED = "new test sequences; stopping is decided by validation on the signal of training"
 _SCALE = "at most 40 to 100 epochs at rates of 1e-2 for 1,000 epochs; 16 states (S4D) and 4 (Mamba) for 64"
 
-TABLE_4 = Table(
+TABLE_4 = PaperTable(
     name="table-4",
     title="counting: does a single layer predict when the signal ends",
     where="Table 4",
@@ -150,7 +150,7 @@ def _phases(model: str, size: int) -> tuple[TableCell, ...]:
     return (_LEARNED_OFFSET, *cells)
 
 
-TABLE_5 = Table(
+TABLE_5 = PaperTable(
     name="table-5",
     title="counting: does the count begin anew (phase alignment)",
     where="Table 5",
@@ -176,7 +176,7 @@ _FIGURE = tuple(
     for model in MODELS
     if model != "TF"
 )
-FIGURE_2 = Table(
+FIGURE_2 = PaperTable(
     name="figure-2",
     title="counting at hidden size 8: all but the transformer predict the offset",
     where="Figure 2",
@@ -198,7 +198,7 @@ def _figure_3(model: str, printed: str) -> TableLine:
     return _line(model, 8, 200, (_LEARNED_OFFSET, cell), depth=depth)
 
 
-FIGURE_3 = Table(
+FIGURE_3 = PaperTable(
     name="figure-3",
     title="phase alignment with two layers of Mamba",
     where="Figure 3 (a)",

@@ -10,7 +10,7 @@ from typing import Any
 from nerode.core import Reference
 from nerode.reproduce.memory_copying import FIGURE_1, TABLE_3
 from nerode.reproduce.memory_counting import FIGURE_2, FIGURE_3, TABLE_4, TABLE_5
-from nerode.reproduce.records import LengthRange, Paper, Table, TableLine, tick_cells
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableLine, tick_cells
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS: dict[str, str] = {
@@ -24,7 +24,7 @@ MODELS: dict[str, str] = {
     "NRU": "nru-one-head",
 }
 ARCHITECTURES = {"transformer-sine": "transformer", "nru-one-head": "nru"}
-"""What theory calls a layer, where the zoo calls it otherwise."""
+"""Names of layers in theory, where those of the zoo differ."""
 
 GROUPS = {"Z60": "Z2", "A4xZ5": "S3", "A5": "A5"}
 """The groups of the paper and those at CPU scale: cyclic, solvable and not commutative, not solvable."""
@@ -133,7 +133,7 @@ def _line(model: str, number: int) -> TableLine:
     )
 
 
-TABLE_2 = Table(
+TABLE_2 = PaperTable(
     name="table-2",
     title="state tracking: trained on length 8, tested on longer sequences",
     where="Table 2",
@@ -207,7 +207,7 @@ def _long_line(group: str, model: str, column: int) -> TableLine:
     )
 
 
-TABLE_1 = Table(
+TABLE_1 = PaperTable(
     name="table-1",
     title="state tracking: how long can sequences be that a single layer learns",
     where="Table 1",

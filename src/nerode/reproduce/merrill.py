@@ -6,7 +6,7 @@ from typing import Any
 
 from nerode.core import Reference
 from nerode.reproduce.memory_tracking import ARCHITECTURES
-from nerode.reproduce.records import TICKS, LengthRange, Paper, Table, TableCell, TableLine
+from nerode.reproduce.records import TICKS, LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.reproduce.small_models import small_model, spec
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -103,7 +103,7 @@ MERRILL = Paper(
     title="one layer of an RNN or of an input-dependent dense recurrence solves word problems, others need "
     "depth",
     tables=(
-        Table(
+        PaperTable(
             name="word-problems",
             title="word problems of groups with one layer",
             where="figure of the depth by length (a plot without numbers)",

@@ -11,7 +11,7 @@ from nerode.reproduce.records import (
     LengthRange,
     Noise,
     Paper,
-    Table,
+    PaperTable,
     TableCell,
     TableLine,
 )
@@ -102,7 +102,7 @@ METRIC_AUTOMATA = Paper(
     reference=Reference("Dankowiakowski2025"),
     title="linear recurrences forget a bit after about a thousand ignored ones; gated cells can be robust",
     tables=(
-        Table(
+        PaperTable(
             name="flip-flop",
             title="one written bit, then bits to ignore",
             where="experiments of the paper; flip-flop collapse",
@@ -114,7 +114,7 @@ METRIC_AUTOMATA = Paper(
             scale="width 16, lengths up to 64 in training, streams of 10,000 bits",
             lines=tuple(map(_line, MODELS)),
         ),
-        Table(
+        PaperTable(
             name="constructions",
             title="robust constructions: right at every length under noise",
             where="constructions of the paper",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.records import Finding, Paper, Table, TableCell, TableLine
+from nerode.reproduce.records import Finding, Paper, PaperTable, TableCell, TableLine
 
 _SGD = {"name": "sgd", "rate": 1e-3, "decay": 0.0}
 _ADAM = {"name": "adam", "rate": 1e-3, "decay": 0.0}
@@ -55,7 +55,7 @@ NGRAM_SSM = Paper(
     reference=Reference("Nandakumar2024"),
     title="n-gram rules in state space models: completion of unseen sentences",
     tables=(
-        Table(
+        PaperTable(
             name="completion",
             title="40 sentences, 25 epochs: unseen beginnings are completed",
             where="section 5.1",

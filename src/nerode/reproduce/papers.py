@@ -9,7 +9,7 @@ from nerode.reproduce.memory_tracking import MEMORY
 from nerode.reproduce.merrill import MERRILL
 from nerode.reproduce.metric_automata import METRIC_AUTOMATA
 from nerode.reproduce.ngram_ssm import NGRAM_SSM
-from nerode.reproduce.records import Paper, Table
+from nerode.reproduce.records import Paper, PaperTable
 from nerode.reproduce.sarrof import SARROF
 
 PAPERS: Registry[Paper] = Registry("paper", hint="`nerode papers` lists them.")
@@ -17,7 +17,7 @@ for _paper in (NGRAM_SSM, SARROF, METRIC_AUTOMATA, MEMORY, GRAZZI, MERRILL, DELE
     PAPERS.add(_paper.name, _paper)
 
 
-def find_tables(asked: str) -> list[tuple[Paper, Table]]:
+def find_tables(asked: str) -> list[tuple[Paper, PaperTable]]:
     """Returns the tables that PAPER or PAPER:TABLE stands for.
 
     Raises:

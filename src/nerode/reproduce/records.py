@@ -56,7 +56,7 @@ class Finding:
     Attributes:
         name: "greedy", "sampled" (completions), "two-isi" (with the shorter of the two gaps), "double-isi"
             (phase alignment) or "survives".
-        at: for "survives", the number of ignored bits after which the written bit is read right, in every
+        at: for "survives", the number of ignored bits after which the written bit is read correctly, in every
             kind of stream.
     """
 
@@ -66,7 +66,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Whether a compiled network is proved right at every length under noise at every step.
+    """Whether a compiled network is proved correct at every length under noise at every step.
 
     Attributes:
         eps: how much noise, at least.
@@ -76,7 +76,7 @@ class Noise:
 
 
 Reading = LengthRange | AxisValue | Finding | Noise
-"""How a cell is read from the record of a run."""
+"""Ways to read a cell from the record of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ class TableLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PaperTable:
     """A table or figure of a paper.
 
     Attributes:
@@ -210,7 +210,7 @@ class Paper:
     name: str
     reference: Reference
     title: str
-    tables: tuple[Table, ...]
+    tables: tuple[PaperTable, ...]
 
     def __post_init__(self) -> None:
         names = [table.name for table in self.tables]

@@ -10,8 +10,8 @@ from nerode.reproduce.records import (
     AxisValue,
     LengthRange,
     Paper,
+    PaperTable,
     Reading,
-    Table,
     TableCell,
     TableLine,
     percent_cells,
@@ -266,7 +266,7 @@ SARROF = Paper(
     title="star-free languages are learned at every length, others are not; counters are not; flip-flop, "
     "bounded Dyck",
     tables=(
-        Table(
+        PaperTable(
             name="star-free",
             title="11 star-free languages",
             where="accuracies on 27 languages",
@@ -276,7 +276,7 @@ SARROF = Paper(
             scale=_SCALE,
             lines=tuple(_lines(STAR_FREE, 2)),
         ),
-        Table(
+        PaperTable(
             name="not-star-free",
             title="7 regular languages that are not star-free",
             where="accuracies on 27 languages",
@@ -286,7 +286,7 @@ SARROF = Paper(
             scale=_SCALE,
             lines=tuple(_lines(NOT_STAR_FREE, 2)),
         ),
-        Table(
+        PaperTable(
             name="counters",
             title="9 counter languages",
             where="accuracies on 27 languages",
@@ -296,7 +296,7 @@ SARROF = Paper(
             scale=_SCALE,
             lines=tuple(_lines(COUNTERS, 3, counter=True)),
         ),
-        Table(
+        PaperTable(
             name="flip-flop",
             title="flip-flop language modelling",
             where="flip-flops",
@@ -313,7 +313,7 @@ SARROF = Paper(
                 "(metric-automata:flip-flop); full length was not tried.",
             ),
         ),
-        Table(
+        PaperTable(
             name="bounded-dyck",
             title="bounded Dyck: how often the right bracket is closed",
             where="close accuracy on Dyck(8,10)",

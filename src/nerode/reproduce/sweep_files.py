@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nerode.core import InputError
-from nerode.reproduce.records import Paper, Table, TableLine
+from nerode.reproduce.records import Paper, PaperTable, TableLine
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
-def sweep_text(paper: Paper, table: Table, *, seeds: int | None = None) -> str:
+def sweep_text(paper: Paper, table: PaperTable, *, seeds: int | None = None) -> str:
     """Returns the sweep file of a table as published: every line, every value of its search, every seed.
 
     Args:

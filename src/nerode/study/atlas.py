@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nerode.core import Budget, Emit, LostJob, NerodeError, WorkerPool, write_atomically
+from nerode.core import Budget, Emit, InputError, LostJob, WorkerPool, write_atomically
 from nerode.languages.bestiary import find_language
 from nerode.study.language import Study, study_language
 
@@ -42,22 +42,23 @@ def for_all_languages(
         names: of languages.
         work: what to do with each; it must be picklable if there are several jobs.
         jobs: how many processes.
+
+    Raises:
+        InputError: if a process died, for want of memory perhaps.
     """
     if jobs == 1 or len(names) <= 1:
         for name in names:
             yield name, work(name)
         return
     order = sorted(names, key=lambda name: -_cost(name))
-    pool: WorkerPool[str, T] = WorkerPool(
-        functools.partial(_work_in_process, work), processes=min(jobs, len(names))
-    )
+    pool: WorkerPool[str, T] = WorkerPool(functools.partial(_carry_out, work), processes=jobs)
     for number, found in pool.run(order):
         if isinstance(found, LostJob):
-            raise NerodeError(f"the study of {order[number]} ended without a result: {found.message}")
+            raise InputError(f"{order[number]} was not studied: {found.message}; try fewer --jobs")
         yield order[number], found
 
 
-def _work_in_process(work: Callable[[str], T], name: str, emit: Emit) -> T:
+def _carry_out(work: Callable[[str], T], name: str, _: Emit) -> T:
     return work(name)
 
 

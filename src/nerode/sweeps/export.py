@@ -38,7 +38,7 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def to_json_lines(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns rows as JSON, one object a line."""
+    """Returns rows as JSON, one object per line."""
     return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
 
 

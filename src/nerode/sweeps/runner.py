@@ -97,7 +97,7 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 def execute(store: RunStore, runner: RunKind, job: RunJob) -> RunOutcome:
-    """Carries out a run unless it is done, and returns how it ended. No error of the run leaves it."""
+    """Carries out a run unless it is done, and returns its outcome. No error of the run leaves it."""
     begun = time.monotonic()
 
     def ended(status: str, message: str = "") -> RunOutcome:

@@ -39,7 +39,7 @@ MAX_RUNS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What a sweep file says.
+    """The content of a sweep file.
 
     Attributes:
         base: the spec that all runs share.
@@ -65,7 +65,7 @@ class Sweep:
 
     @property
     def size(self) -> int:
-        """How many combinations there are; two may be the same run."""
+        """The number of combinations; two may be the same run."""
         size = len(self.rows)
         for values in self.grid.values():
             size *= len(values)

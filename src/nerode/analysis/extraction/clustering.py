@@ -30,7 +30,7 @@ _CHUNK = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """How clusters are found.
+    """Settings of the search for clusters.
 
     Attributes:
         walks: random words whose states are points at the beginning.

@@ -1,4 +1,4 @@
-"""What was extracted beside what it should be, and beside what theory says the architecture can hold."""
+"""An extracted automaton beside its target, and beside the verdict of theory on the architecture."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _word_to(pair: Any, reached: dict[Any, Any]) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theory:
-    """What theory says about the automaton that was extracted.
+    """The verdict of theory on the automaton that was extracted.
 
     Attributes:
         states: of the minimal automaton of its language.

@@ -1,4 +1,4 @@
-"""From a folder or a model to the automaton inside it, by any method, with all that is known about it."""
+"""Extraction of the automaton inside a network, by any method; exactly, for a compiled one."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def extract(
 
 
 def question_about(subject: LoadedNetwork, target: Language | None, kind: Kind | None) -> NetworkQuestion:
-    """Returns what a network is asked: what it was made for, or else a language that is named.
+    """Returns the question for a network: that of its task or language, or else of a language that is named.
 
     Raises:
         InputError: if neither is known.

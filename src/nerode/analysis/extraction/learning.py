@@ -1,4 +1,7 @@
-"""Active learning of the automaton of a network, with AALpy as the engine."""
+"""Active learning of the automaton of a network, with AALpy as the engine.
+
+Hypotheses are tested by words, or by the network's states beside those of the hypothesis.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ MOST_STATES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedAutomaton:
-    """What was learned by queries.
+    """An automaton that was learned by queries.
 
     Attributes:
         machine: the automaton, minimal.
@@ -176,7 +179,7 @@ def _test(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductSettings:
-    """How finely states are told apart.
+    """Settings of the search in the product of network and hypothesis.
 
     Attributes:
         radii: distances below which two states count as near, in standard deviations of a coordinate, one
@@ -247,7 +250,7 @@ class _Search:
     def _sift(
         self, states: States, words: list[Word], places: list[int]
     ) -> tuple[States, list[Word], list[int], Word | None]:
-        """The states to go on from, and a counterexample if a suspicion turns out right."""
+        """The states to go on from, and a counterexample if a suspicion is confirmed."""
         kept: list[int] = []
         spread = self._known[: len(self._places)].std(axis=0)
         self._scale = np.where(spread > 0, spread, 1.0)

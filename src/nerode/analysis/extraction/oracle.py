@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """What was asked of a network.
+    """Counts of the queries to a network.
 
     Attributes:
         words: different words whose outputs were asked for.
@@ -108,7 +108,7 @@ class Machine:
 
     @property
     def queries(self) -> Queries:
-        """What was asked so far."""
+        """The queries so far."""
         return Queries(words=self._words, letters=self._letters, states=self._states)
 
     def initial(self) -> States:

@@ -1,4 +1,4 @@
-"""Words that tell a hypothesis from a network, if one of them does."""
+"""Tests of a hypothesis by words: systematic ones, then random ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_SYSTEMATIC = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HypothesisTest:
-    """How hard a hypothesis is tested.
+    """Settings of the test of a hypothesis by words.
 
     Attributes:
         words: random words.

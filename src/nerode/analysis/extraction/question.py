@@ -1,4 +1,4 @@
-"""What a network is asked, how its scores are read, and what it should answer: for every task with letters.
+"""Questions to a network: how its scores are read, and the correct answers, for every task with letters.
 
 Outputs are texts, the same for networks, machines and targets:
 
@@ -51,7 +51,7 @@ UNASKED = "unasked"
 
 
 class Target(ABC):
-    """What should be answered, by configurations that letters lead through; there may be infinitely many.
+    """The correct answers, by configurations that letters lead through; there may be infinitely many.
 
     Attributes:
         name: for reports.
@@ -114,7 +114,7 @@ class MooreTarget(Target):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkQuestion:
-    """What a network is asked.
+    """The question that a network answers.
 
     Attributes:
         kind: how its scores are read.
@@ -147,7 +147,7 @@ class NetworkQuestion:
 
     @property
     def num_scores(self) -> int | None:
-        """How many scores a network must give; None if that is not known."""
+        """The number of scores that a network must give; None if that is not known."""
         return {"prediction": len(self.alphabet) + 1, "acceptance": 2}.get(self.kind)
 
 

@@ -31,7 +31,7 @@ Averaging may still turn it into one, but the readout was not trained with that:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockDefect:
-    """How far one block is from a representation, before and after averaging.
+    """The distance of one block from a representation, before and after averaging.
 
     Distances are Frobenius norms.
 

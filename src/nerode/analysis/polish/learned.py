@@ -1,4 +1,4 @@
-"""What a linear recurrence with one matrix a letter has learned: its table of matrices and its readout.
+"""Learned linear recurrences with one matrix per letter: the table of matrices and the readout.
 
     H_t = M(x_t) H_{t-1},  H_0 = S,  scores = C vec(H_t) + c
 
@@ -93,7 +93,7 @@ class LetteredGroup:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearnedTable:
-    """A linear recurrence with one matrix a letter, in float64.
+    """A linear recurrence with one matrix per letter, in float64.
 
     Attributes:
         lettered: the group, and what each letter is.

@@ -20,7 +20,7 @@ from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.network import PolishedNetwork, polished_network, to_model
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, to_complex, to_mapping, write_atomically, write_exact
-from nerode.models import DTYPES, WEIGHTS_FILE, Model, save_model
+from nerode.models import TORCH_DTYPES, WEIGHTS_FILE, Model, save_model
 from nerode.models.architectures import Orthogonal
 from nerode.proofs import POLISH_CLAIM, POLISH_FILE, POLISH_FORMAT, POLISH_VERSION, check_polished
 from nerode.records import LengthScore
@@ -29,7 +29,7 @@ from nerode.training import evaluate
 
 @dataclass(frozen=True, kw_only=True)
 class PolishRecord:
-    """What polishing a network found.
+    """The outcome of polishing a network.
 
     Attributes:
         name: of the network.
@@ -42,8 +42,8 @@ class PolishRecord:
         degrees: of the irreducible parts of each block that was kept.
         proved: whether the checker accepts the polished network.
         problem: why it does not; "" if it does.
-        margin: of the right score at the exact points; 0 without a proof.
-        length: the model is right up to here in its floats, proved; 0 without a proof.
+        margin: of the correct score at the exact points; 0 without a proof.
+        length: the model is correct up to here in its floats, proved; 0 without a proof.
         before: how the trained network answers.
         after: how the polished one does; none if there is none.
         polish_cpu_seconds: for everything up to the certificate.
@@ -102,7 +102,7 @@ def polish(
     """
     begun = time.process_time()
     learned = read_learned(subject)
-    chosen = learned.dtype if dtype is None else DTYPES[dtype]
+    chosen = learned.dtype if dtype is None else TORCH_DTYPES[dtype]
     averaged = average(learned, budget=budget)
     network, problem = None, ""
     try:
@@ -165,7 +165,7 @@ whose distance from the exact ones is of the size of a rounding. The checker say
 """
 
 ROOM = 1.0
-"""How far a state may drift while the estimate holds."""
+"""Largest drift of a state for which the estimate holds."""
 
 
 def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict[str, Any]:

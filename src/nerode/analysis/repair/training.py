@@ -1,7 +1,7 @@
 """Training that goes on with the words that a network gets wrong.
 
 Each round searches a failing word, adds it to the ones before, and makes some updates on batches of the task
-together with words that begin with the failing ones. What the task says is right is the only teacher.
+together with words that begin with the failing ones. The answers of the task are the only teacher.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CONTINUATION = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings:
-    """How to go on.
+    """Settings of a repair.
 
     Attributes:
         rounds: failing words to learn from, at most.
@@ -70,7 +70,7 @@ class RepairRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairRecord:
-    """What going on with failing words did.
+    """The outcome of a repair.
 
     Attributes:
         rounds: in order.
@@ -171,7 +171,7 @@ def continue_words(
 
 
 def batch_of(question: NetworkQuestion, words: Sequence[Word], *, bits: bool) -> Batch:
-    """Returns words of one length with what the question says is right; positions not asked do not count."""
+    """Returns words of one length with the correct answers; positions not asked do not count."""
     targets: list[list[Any]] = []
     mask: list[list[bool]] = []
     names = [*question.alphabet.symbols, END]

@@ -8,7 +8,7 @@ from typing import Any
 
 from nerode.core import Reference
 from nerode.report.figures.length_figure import Published
-from nerode.reproduce import PAPERS, LengthRange, Paper, Table, TableCell, TableLine
+from nerode.reproduce import PAPERS, LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.study import ModelGroup, TaskGroup, architectures_of
 
 
@@ -59,7 +59,7 @@ def reference_points(values: Iterable[PublishedValue], measure: str) -> tuple[Pu
     )
 
 
-def _lines(papers: Iterable[Paper]) -> Iterator[tuple[Paper, Table, TableLine]]:
+def _lines(papers: Iterable[Paper]) -> Iterator[tuple[Paper, PaperTable, TableLine]]:
     for paper in papers:
         for table in paper.tables:
             # Ticks and crosses are no accuracies.
@@ -89,7 +89,7 @@ def _is_shown(cell: TableCell) -> bool:
     return cell.published is not None and isinstance(cell.reading, LengthRange)
 
 
-def _value(model: ModelGroup, paper: Paper, table: Table, cell: TableCell) -> PublishedValue:
+def _value(model: ModelGroup, paper: Paper, table: PaperTable, cell: TableCell) -> PublishedValue:
     assert cell.published is not None
     assert isinstance(cell.reading, LengthRange)
     return PublishedValue(

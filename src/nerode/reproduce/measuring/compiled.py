@@ -29,7 +29,7 @@ _SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What a compiled network does.
+    """Measurements of a compiled network.
 
     Attributes:
         values: a share for each cell of the line; empty if there is no network.
@@ -47,7 +47,7 @@ class Measured:
 
 
 def measure_compiled(line: TableLine) -> Measured:
-    """Returns how the compiled network of a line answers in float32, and what is proved about it."""
+    """Returns the accuracies of the compiled network of a line in float32, and the claims proved of it."""
     begun = time.process_time()
     language = resolve_language(line.language)
     study = study_network(language, line.compile_to, budget=Budget(seconds=_SECONDS))
@@ -95,7 +95,7 @@ def _plain_claim(claim: Claim) -> dict[str, Any]:
 
 @torch.no_grad()
 def _share(model: CompiledModel, task: Task, reading: LengthRange) -> tuple[float, ...]:
-    """The share of words that are right throughout, at all lengths of a reading together."""
+    """The share of words that are correct throughout, at all lengths of a reading together."""
     right = words = 0
     for length in lengths_to_test(task, [reading]):
         for batch in draw_tests(task, length, _WORDS):

@@ -94,7 +94,7 @@ def _finding(reading: Finding, examination: dict[str, Any]) -> float | None:
 
 
 def readings_of(line: TableLine) -> list[Reading]:
-    """Returns how the cells of a line are read."""
+    """Returns the readings of the cells of a line."""
     return [cell.reading for cell in line.cells]
 
 
@@ -102,7 +102,7 @@ FORMAT = "nerode-polish-record"
 DTYPE = "float32"
 
 _COLUMNS = {8: "1X", 16: "2X", 24: "3X", 32: "4X", 40: "5X"}
-"""What the table calls multiples of the length of training."""
+"""Columns of the table for multiples of the length of training."""
 
 
 def polished_lines(folder: Path) -> list[LineResult]:

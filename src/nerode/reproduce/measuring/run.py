@@ -1,4 +1,4 @@
-"""From a table to its numbers: specs, runs (or those that are there), cells."""
+"""The measurement of a table: specs, runs (or those that are there), cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nerode.records import CellResult, LineResult, RunRecord, RunStore, TableRes
 from nerode.reproduce.agreement import RULE, compare
 from nerode.reproduce.measuring.compiled import measure_compiled
 from nerode.reproduce.measuring.readings import lengths_to_test, polished_lines, read_value, readings_of
-from nerode.reproduce.records import Finding, LengthRange, Paper, Table, TableCell, TableLine
+from nerode.reproduce.records import Finding, LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.study import summarise_verdict
 from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
 from nerode.tasks import build_task
@@ -35,7 +35,7 @@ def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
 
 def run_table(
     paper: Paper,
-    table: Table,
+    table: PaperTable,
     *,
     out: Path,
     seeds: int | None = None,
@@ -43,7 +43,7 @@ def run_table(
     on_line: OnLine | None = None,
     polished: Path | None = None,
 ) -> TableResult:
-    """Returns a table with what the runs at CPU scale found; runs that are in `out` are not made again.
+    """Returns a table with the results of the runs at CPU scale; runs that are in `out` are not made again.
 
     Args:
         paper: the paper.
@@ -94,7 +94,7 @@ def _is_measured(line: LineResult) -> bool:
     return bool(line.failed) or any(cell.values for cell in line.cells)
 
 
-def _command(paper: Paper, table: Table, seeds: int | None, out: Path) -> str:
+def _command(paper: Paper, table: PaperTable, seeds: int | None, out: Path) -> str:
     words = ["nerode", "reproduce", f"{paper.name}:{table.name}", "--scale", "cpu", "--out", str(out)]
     return shlex.join(words + ([] if seeds is None else ["--seeds", str(seeds)]))
 
@@ -136,7 +136,7 @@ def _run_all(
 
 
 def _trained_line(
-    table: Table,
+    table: PaperTable,
     line: TableLine,
     specs: Sequence[TrainSpec],
     records: Mapping[str, RunRecord],
@@ -176,7 +176,7 @@ def _language_by_length(line: TableLine) -> str:
     return line.language if by_length else ""
 
 
-def _compiled_line(table: Table, line: TableLine) -> LineResult:
+def _compiled_line(table: PaperTable, line: TableLine) -> LineResult:
     measured = measure_compiled(line)
     return LineResult(
         row=line.row,
@@ -195,9 +195,9 @@ def _compiled_line(table: Table, line: TableLine) -> LineResult:
 
 
 def compared(
-    table: Table, cells: Sequence[TableCell], values: Sequence[tuple[float, ...]]
+    table: PaperTable, cells: Sequence[TableCell], values: Sequence[tuple[float, ...]]
 ) -> tuple[CellResult, ...]:
-    """Returns the cells of a line with what was found."""
+    """Returns the cells of a line with their values and how they agree."""
     thresholds = [table.threshold if cell.threshold is None else cell.threshold for cell in cells]
     learned = all(
         median(own) >= threshold

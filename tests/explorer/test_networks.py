@@ -6,7 +6,7 @@ import pytest
 
 from nerode.compiler import compile_language
 from nerode.core import Exact, read_exact
-from nerode.explorer.matrices import Matrix, layer_matrices
+from nerode.explorer.networks import Matrix, layer_matrices
 from nerode.languages import Alphabet, resolve_language
 from nerode.network import Interpreter, Layer
 
