@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
+from nerode.algebra.group_structure import describe_group
+from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.records import GroupFactor
 from nerode.compiler.group_representations import fewest_reflections
 from nerode.languages import resolve_language
 from nerode.verdict.decision import decide
-from nerode.verdict.group_sizes import reflection_room
+from nerode.verdict.theorems.reflections import reflection_room
 
 
 @pytest.mark.parametrize(
@@ -24,15 +30,21 @@ from nerode.verdict.group_sizes import reflection_room
         # The longest even permutations of 6 points have two cycles.
         ("A6", (6, 4)),
         ("A7", (7, 6)),
-        ("A4xZ5", (6, 4)),
+        ("A4 Z5", (6, 4)),
         ("Q8", None),
-        ("A4xQ8", None),
-        ("group of order 48", None),
-        ("PSL(2,7)", None),
+        ("A4 Q8", None),
+        ("F20", None),
+        ("PSL7", None),
+        ("", None),
     ],
 )
 def test_rooms_of_known_groups(name, room):
-    assert reflection_room(name) == room
+    factors = [re.fullmatch("([A-Z]+)([0-9]+)", part).groups() for part in name.split()]
+    group = replace(
+        describe_group(PermutationGroup([], 1)),
+        direct_factors=tuple(GroupFactor(family=family, number=int(n)) for family, n in factors),
+    )
+    assert reflection_room(group) == room
 
 
 @pytest.mark.parametrize("name", ["Z2", "Z7", "D5", "S3", "A4", "S4", "A5", "S5", "A4xZ5", "Z2xZ4"])
