@@ -154,7 +154,7 @@ def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed
         assert probe.batch is not None
         scores = subject.model(probe.inputs, None)[0].double()
         sizes = margin(task, scores, probe.batch)[probe.batch.mask]
-        right = task.right(scores, probe.batch)[probe.batch.mask]
+        right = task.correct(scores, probe.batch)[probe.batch.mask]
         found.append(
             LengthMargin(
                 length=length,

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nerode.core import BudgetExceeded, InputError, to_mapping
-from nerode.explorer.exact_traces import exact_steps
 from nerode.explorer.networks import make_network
 from nerode.explorer.orders import LONGEST_WORD, TraceOrder, read_language, request_budget
-from nerode.explorer.steps import Step
+from nerode.explorer.steps import Step, exact_steps
 from nerode.languages import Counters, Language, Legal, Word
 from nerode.network import Network
 from nerode.report import visible

@@ -12,8 +12,8 @@ from nerode.models.base import (
 from nerode.models.configurations import configuration, model_config
 from nerode.models.ensembles import Ensemble
 from nerode.models.folder import (
-    DTYPES,
     MAX_WEIGHTS_BYTES,
+    TORCH_DTYPES,
     WEIGHTS_FILE,
     fill_weights,
     read_bytes,
@@ -25,8 +25,8 @@ from nerode.models.model import Model, ModelConfig, build_model, part_of
 from nerode.models.zoo import LayerConfig, all_members, find_member
 
 __all__ = [
-    "DTYPES",
     "MAX_WEIGHTS_BYTES",
+    "TORCH_DTYPES",
     "WEIGHTS_FILE",
     "DenseTransition",
     "DiagonalTransition",

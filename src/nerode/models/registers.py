@@ -134,7 +134,7 @@ def _require_tied(registers: Sequence[Register], architecture: str) -> None:
 def _gate(
     move: GatedPlan | FixedPlan, i: int, where: str, architecture: str
 ) -> tuple[StreamForm | None, Exact]:
-    """When coordinate i moves, and by which gate: the gate is 1 - (1 - value) · moves."""
+    """The signal that moves coordinate i, and its gate then: the gate is 1 - (1 - value) · moves."""
     if isinstance(move, FixedPlan):
         row = move.matrix[i]
         if any(j != i for j, _ in row):

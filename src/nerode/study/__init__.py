@@ -4,13 +4,13 @@ Atlas, explain, explorer, reproduce and benchmarks call this stage; `report` dra
 """
 
 from nerode.study.atlas import StudyCache, for_all_languages, study_named
-from nerode.study.check import check_object
 from nerode.study.eggboxes import Box, EggCell, ElementPlaces
 from nerode.study.language import (
     LanguageProfile,
     LanguageVerdicts,
     Study,
     check_language,
+    check_object,
     profile_language,
     study_language,
 )

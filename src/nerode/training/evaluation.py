@@ -183,7 +183,7 @@ class Tally:
             return
         # A score that is no number answers nothing, though it may compare like an answer.
         answered = torch.isfinite(scores).all(-1)
-        right = self.task.right(scores, part) & (answered | ~part.mask)
+        right = self.task.correct(scores, part) & (answered | ~part.mask)
         self.positions += int(counted)
         self.right_positions += int((right & part.mask).sum())
         self.loss += self.task.loss(scores, part).item() * counted

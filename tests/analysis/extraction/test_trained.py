@@ -13,7 +13,7 @@ from nerode.analysis.extraction.probing import HypothesisTest
 from nerode.analysis.extraction.question import language_question, question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError
-from nerode.languages.equivalence import distinguishing_word
+from nerode.languages.operations import distinguishing_word
 
 from .trained import trained
 

@@ -19,7 +19,7 @@ from nerode.analysis.polish.exact_parts import ExactPart, NoExactForm, exact_par
 from nerode.analysis.polish.learned import Floats, LearnedTable, LetteredGroup, read_learned
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, to_complex, to_mapping, write_atomically, write_exact
-from nerode.models import DTYPES, WEIGHTS_FILE, LayerConfig, Model, ModelConfig, save_model
+from nerode.models import TORCH_DTYPES, WEIGHTS_FILE, LayerConfig, Model, ModelConfig, save_model
 from nerode.models.architectures import Orthogonal
 from nerode.proofs import POLISH_CLAIM, POLISH_FILE, POLISH_FORMAT, POLISH_VERSION, check_polished
 from nerode.records import LengthScore
@@ -101,7 +101,7 @@ def polish(
     """
     begun = time.process_time()
     learned = read_learned(subject)
-    chosen = learned.dtype if dtype is None else DTYPES[dtype]
+    chosen = learned.dtype if dtype is None else TORCH_DTYPES[dtype]
     averaged = average(learned, budget=budget)
     network, problem = None, ""
     try:

@@ -27,7 +27,6 @@ from nerode.verdict import (
     group_language,
     has_minus_one,
     householder,
-    is_dihedral,
     linear,
     many_factors,
     one_factor,
@@ -255,7 +254,7 @@ def _unit(k: int, n: int) -> tuple[Exact, Exact]:
     return cosine(k, n), sine(k, n)
 
 
-dihedral_group = with_group("a dihedral group language", lambda group: is_dihedral(group.name))
+dihedral_group = with_group("a dihedral group language", lambda group: group.is_dihedral)
 
 PLANE_REFLECTIONS = Construction(
     name="plane-reflections",

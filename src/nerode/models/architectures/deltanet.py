@@ -40,7 +40,7 @@ class DeltaNetSettings(DeltaSettings):
 
 
 class DeltaNet(DeltaRule):
-    """A DeltaNet layer: one key a token, no decay.
+    """A DeltaNet layer: one key per token, no decay.
 
     Implements: [YangDeltaNet2024]
     """
@@ -61,7 +61,7 @@ class GatedDeltaNetSettings(DeltaSettings):
 
 
 class GatedDeltaNet(DeltaRule):
-    """A Gated DeltaNet layer: one key a token, and the decay of Mamba-2.
+    """A Gated DeltaNet layer: one key per token, and the decay of Mamba-2.
 
     Implements: [YangGatedDeltaNet2025]
     """
@@ -75,7 +75,7 @@ class DeltaProductSettings(DeltaSettings):
     """Settings of a DeltaProduct layer: those of the delta rule, and two of its own.
 
     Attributes:
-        factors: number of keys, values and β a token.
+        factors: number of keys, values and β per token.
         gated: whether the state fades before them, by the decay of Mamba-2.
     """
 
@@ -226,7 +226,7 @@ class DeltaWriter(WeightWriter):
 
 
 def _value(register: Register) -> StreamForm:
-    """What a register is pulled towards: β v is what is written."""
+    """The value v that a register is pulled towards: β v is written."""
     return StreamForm() if register.gate == 1 else register.write.scaled(Fraction(1) / (1 - register.gate))
 
 
@@ -284,7 +284,7 @@ DELTAPRODUCT = LayerKind(
     title="DeltaProduct",
     settings=DeltaProductSettings,
     build=DeltaProduct,
-    equation="S = ∏(I - β k kᵀ) S + …, several k, v, β a token",
+    equation="S = ∏(I - β k kᵀ) S + …, several k, v, β per token",
     reference=Reference("Siems2025"),
     surroundings=AROUND,
     variants={

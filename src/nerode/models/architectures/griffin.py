@@ -268,7 +268,7 @@ class GriffinWriter(WeightWriter):
 
 
 def _undo(gate: Exact) -> Exact:
-    """What makes up for the factor √(1 - a²); where that is 0 nothing is written."""
+    """The inverse of the factor √(1 - a²); where that is 0 nothing is written."""
     value = to_float(gate)
     return 0 if abs(value) >= 1 else Fraction(1 / math.sqrt(1 - value * value))
 

@@ -146,7 +146,7 @@ class H3(SequenceLayer):
         return DiagonalTransition(state="h", gate=gate.expand(*x.shape[:2], -1, -1, -1, -1))
 
     def _shift_kernel(self) -> Float[Tensor, "inputs shifts"]:
-        """What the shift register makes of an input j positions later, for each j."""
+        """The kernel of the shift register: its answer to an input j positions later, for each j."""
         read, write = widened(self.shift_read), widened(self.shift_write)
         later = pad(read, (0, read.shape[1] - 1)).unfold(1, read.shape[1], 1)
         return (later * write[:, None]).sum(-1)

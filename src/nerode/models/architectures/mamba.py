@@ -162,7 +162,7 @@ class Mamba(SequenceLayer):
         return DiagonalTransition(state="h", gate=self._gates(self._select(u)[0]))
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
-        """What enters the recurrence, what gates its outputs, and the window after the sequence."""
+        """The inputs of the recurrence, the gate of its outputs, and the window after the sequence."""
         require_features(self, x)
         u, z = self._branches(x)
         after = {}

@@ -2,8 +2,8 @@
 
     z, (u, B, C), r = in_proj x
     u, B, C = SiLU(convolution of (u, B, C))
-    Δ       = softplus(r + dt_bias)                one number a head
-    S_t     = exp(Δ A) S_{t-1} + Bᵀ (Δ u)          A = -exp(A_log), one number a head
+    Δ       = softplus(r + dt_bias)                one number per head
+    S_t     = exp(Δ A) S_{t-1} + Bᵀ (Δ u)          A = -exp(A_log), one number per head
     y       = C S_t + D u
     output  = out_proj norm(y ∘ SiLU(z))
 
@@ -89,7 +89,7 @@ class Mamba2Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """What the recurrence of a position, or of each position of a sequence, reads."""
+    """The inputs of the recurrence at a position, or at each position of a sequence."""
 
     u: Tensor
     B: Tensor

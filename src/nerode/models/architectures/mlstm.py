@@ -41,7 +41,7 @@ from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlstmInputs:
-    """What positions read and write; the leading axes are (batch) or (batch, time).
+    """Queries, keys, values and gates of positions; the leading axes are (batch) or (batch, time).
 
     Attributes:
         q: what is read, (…, heads, keys).

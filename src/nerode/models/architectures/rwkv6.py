@@ -138,7 +138,7 @@ class Rwkv6(SequenceLayer):
         return DiagonalTransition(state="S", gate=a.decay[..., None])
 
     def _attend(self, x: Tensor, last: Tensor) -> tuple[AttentionInputs, Tensor]:
-        """What positions with these features, after these, read and write, and their output gate."""
+        """Queries, keys, values and decays of positions with these features, and their output gate."""
         change = last - x
         down = torch.einsum("...i,inr->...nr", x + change * self.mix_base, self.mix_down)
         mix = self.mix + torch.einsum("...nr,nri->...ni", torch.tanh(down), self.mix_up)

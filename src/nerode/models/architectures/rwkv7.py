@@ -98,7 +98,7 @@ class LowRank(nn.Module):
 
 
 class Rwkv7Inputs(NamedTuple):
-    """What the scan reads, each (…, heads, width of a head), in the order of its arguments."""
+    """The arguments of the scan in order, each (…, heads, width of a head)."""
 
     r: Tensor
     k: Tensor
@@ -209,7 +209,7 @@ class Rwkv7(SequenceLayer):
         return self._signals(x, before)
 
     def _signals(self, x: Tensor, before: Tensor | None) -> tuple[Rwkv7Inputs, Tensor | None]:
-        """What the state is told, and the gate of the output."""
+        """The arguments of the scan, and the gate of the output."""
         x_r, x_w, x_k, x_v, x_a, x_g = [x] * 6
         if self.mix is not None and before is not None:
             mixed = x[..., None, :] + (before - x)[..., None, :] * self.mix

@@ -153,7 +153,7 @@ def _joined(row: Tensor, h: Tensor) -> Tensor:
 
 
 def _as_row(row: Complex[Tensor, "inputs half"]) -> Float[Tensor, "inputs states"]:
-    """What the real and imaginary parts of h are multiplied by in `_joined`."""
+    """The factors of the real and imaginary parts of h in `_joined`."""
     return torch.view_as_real(2 * row.conj().resolve_conj()).flatten(1)
 
 

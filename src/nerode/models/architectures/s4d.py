@@ -146,7 +146,7 @@ class S4dWriter(WeightWriter):
     sources = True
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
-        """Returns one complex state a channel and a linear map after them."""
+        """Returns one complex state per channel and a linear map after them."""
         return {
             "states": 2,
             "activation": False,

@@ -124,7 +124,7 @@ class Ssm(SequenceLayer):
                 return self.A
 
     def _allowed(self) -> Bool[Tensor, "states states"]:
-        """Where a nilpotent A may differ from zero: from a block to those after it."""
+        """The mask of the entries of a nilpotent A that may differ from zero: from a block to later ones."""
         states = len(self.A)
         blocks = min(self.settings.window or states, states)
         block = torch.arange(states, device=self.A.device) * blocks // states

@@ -64,7 +64,7 @@ class TttSettings:
 
 
 class TttInputs(NamedTuple):
-    """What the inner models read: (batch, heads, time, …), queries and keys with a last entry 1."""
+    """The inputs of the inner models: (batch, heads, time, …), queries and keys with a last entry 1."""
 
     q: Tensor
     k: Tensor

@@ -246,7 +246,7 @@ def plan_move(
 
 
 def _cell_gate(update: Affine, seen: Sequence[StreamForm]) -> CellGate:
-    """What the inputs add to each row, and the matrix of the state."""
+    """The part of each row that reads the inputs, and the matrix of the state."""
     width, first = update.num_outputs, len(seen)
     recurrent = torch.zeros(width, width, dtype=torch.float64)
     for i, row in enumerate(update.rows):

@@ -72,7 +72,7 @@ def empty_states(inputs: Tensor, weight: Tensor) -> Tensor:
 
 
 def empty_gates(states: Tensor, count: int, *, keep: bool) -> Tensor:
-    """Returns room for so many numbers a unit; an empty tensor where nothing is to be kept."""
+    """Returns room for so many numbers per unit; an empty tensor where nothing is to be kept."""
     members, batch, time, hidden = states.shape
     return states.new_empty(members, batch, time, count * hidden) if keep else states.new_empty(members, 0)
 

@@ -36,7 +36,7 @@ def decay_scan(
         q: what is read.
         k: where it is written.
         v: what is written.
-        decay: one number a head, (batch, time, heads), or one for each row of S, (batch, time, heads, keys).
+        decay: one number per head, (batch, time, heads), or one per row of S, (batch, time, heads, keys).
         initial: S_0; zero when not given.
 
     Raises:
@@ -63,7 +63,7 @@ def decay_scan(
 
 
 def steps_between_borders(time: int, state_bytes: int) -> int:
-    """How many states the backward pass recomputes at once: few enough for the second cache.
+    """The number of states that the backward pass recomputes at once, few enough for the second cache.
 
     Large states would then keep a border at nearly every step; a share of √T bounds that memory.
     """
@@ -120,7 +120,7 @@ def decay_scan_reference(
         q: (batch, time, heads, keys).
         k: (batch, time, heads, keys).
         v: (batch, time, heads, values).
-        decay: (batch, time, heads) for one number a head, (batch, time, heads, keys) for one a row of S.
+        decay: (batch, time, heads) for one number per head, (batch, time, heads, keys) for one per row of S.
         initial: (batch, heads, keys, values).
     """
     rows = decay[..., None, None] if decay.ndim == 3 else decay[..., None]

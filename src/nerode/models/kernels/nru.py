@@ -38,7 +38,7 @@ LEAST = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heads:
-    """How the heads of an NRU are laid out.
+    """The layout of the heads of an NRU.
 
     Attributes:
         count: how many write, and how many erase.
@@ -65,12 +65,12 @@ class Heads:
 
     @property
     def span(self) -> int:
-        """How many numbers describe the directions of all heads that write."""
+        """The size of the directions of all heads that write."""
         return 2 * self.side if self.factored else self.count * self.memory
 
     @property
     def width(self) -> int:
-        """How many numbers all heads need: strengths to write and to erase, then directions of both."""
+        """The size of all heads: strengths to write and to erase, then directions of both."""
         return 2 * (self.count + self.span)
 
 

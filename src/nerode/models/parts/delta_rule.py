@@ -110,7 +110,7 @@ class DeltaSettings:
 
 
 class DeltaInputs(NamedTuple):
-    """What a token tells the state; an axis of time may stand before the axes named here."""
+    """Keys, values, strengths and decay of a token; an axis of time may stand before the axes named here."""
 
     q: Float[Tensor, "*batch heads keys"]
     k: Float[Tensor, "*batch factors heads keys"]
@@ -120,7 +120,7 @@ class DeltaInputs(NamedTuple):
 
 
 class DeltaRule(SequenceLayer):
-    """A layer with the delta rule; `factors` keys a token, and a decay of the state if asked for.
+    """A layer with the delta rule; `factors` keys per token, and a decay of the state if asked for.
 
     Weights are drawn from N(0, 0.8/n), n the number of inputs of the map: that is the published deviation of
     0.02 at the published width of 2,048, and gives features of the same size at any other. Convolutions are

@@ -19,7 +19,7 @@ from nerode.models.parts.heads import require_divisible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionInputs:
-    """What each position asks for and writes; the leading axes are those of the features it comes from.
+    """Queries, keys, values and decays of positions; the leading axes are those of their features.
 
     Attributes:
         q: what is read, (…, heads, keys).

@@ -80,7 +80,7 @@ def pair_delta_rule(*, dtype: torch.dtype, length: int) -> Pair:
 
 
 def _rule(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """q, unit keys, v, and one β a head."""
+    """q, unit keys, v, and one β per head."""
     q, k, v, logits = _heads(x)
     return q, normalize(k, dim=-1), v, torch.sigmoid(logits[..., 0])
 
