@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     "--dtype",
     "dtypes",
     metavar="D,D",
-    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it right bit "
-    "for bit, or say up to which length.",
+    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it "
+    "correct bit for bit, or say up to which length.",
 )
 @click.option(
     "--renew",
