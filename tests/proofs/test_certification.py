@@ -8,6 +8,17 @@ import pytest
 from hypothesis import given, settings
 
 from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.kernel import (
+    ANY_ORDER,
+    EXACT,
+    PREDICT,
+    RECOGNISE,
+    VALID_PREFIXES,
+    Certificate,
+    Refutation,
+    certificate_to_json,
+    content_hash,
+)
 from nerode.languages import Dfa, Language, Legal, RegularLanguage, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import (
@@ -20,21 +31,8 @@ from nerode.network import (
     network_to_json,
     zero_map,
 )
-from nerode.proofs.certificate import (
-    ANY_ORDER,
-    EXACT,
-    PREDICT,
-    RECOGNISE,
-    VALID_PREFIXES,
-    Certificate,
-    Refutation,
-    Unproved,
-    certificate_to_json,
-    content_hash,
-)
-from nerode.proofs.checker import CheckResult, check
-from nerode.proofs.closure import JointClosure, close_jointly
-from nerode.proofs.exact import certify_exact
+from nerode.proofs import CheckResult, Unproved, check
+from nerode.proofs.certification import certify_exact
 from tests.proofs import networks
 from tests.proofs.brute_force import first_failure
 from tests.strategies import dfas
@@ -78,7 +76,7 @@ def test_parity_by_a_sign() -> None:
     certificate = certified(networks.parity_network(language), language)
     assert certificate.claims[0].scope == EXACT
     assert certificate.claims[0].task == PREDICT
-    assert certificate.evidence["joint-closure"]["configurations"] == 2
+    assert certificate.evidence["joint-closure"]["cells"] == 2
     exact_in = {claim.dtype for claim in certificate.claims if claim.scope == ANY_ORDER}
     assert exact_in == {"float64", "float32", "bfloat16", "float16"}
     assert len(json.dumps(certificate_to_json(certificate))) < 4_000
@@ -88,7 +86,7 @@ def test_parity_by_a_sign() -> None:
 def test_cyclic_groups_by_roots_of_unity(name: str, order: int) -> None:
     language = find_language(name)
     certificate = certified(networks.cyclic_network(language, order), language)
-    assert certificate.evidence["joint-closure"]["configurations"] == order
+    assert certificate.evidence["joint-closure"]["cells"] == order
     assert all(claim.dtype is None for claim in certificate.claims)
 
 
@@ -105,7 +103,7 @@ def test_one_hot_networks_of_random_automata(dfa: Dfa) -> None:
     language = regular(dfa)
     network = networks.one_hot_network(language, language.automaton)
     certificate = certified(network, language)
-    assert certificate.evidence["joint-closure"]["configurations"] == len(language.automaton.breadth_first)
+    assert certificate.evidence["joint-closure"]["cells"] == len(language.automaton.breadth_first)
 
 
 @given(dfas(max_states=4, max_letters=2), dfas(max_states=4, max_letters=2))
@@ -233,17 +231,6 @@ def test_too_many_configurations_are_a_budget_error() -> None:
     network = networks.one_hot_network(language, language.dfa())
     with pytest.raises(BudgetExceeded, match="elements"):
         certify_exact(network, language, budget=Budget(elements=3))
-
-
-def test_the_closure_is_numbered_by_shortest_words() -> None:
-    language = find_language("tomita-3")
-    closure = close_jointly(networks.one_hot_network(language, language.dfa()), language, task=PREDICT)
-    assert isinstance(closure, JointClosure)
-    lengths = [len(word) for word in closure.words]
-    assert lengths == sorted(lengths)
-    assert [language.dfa().run(word) for word in closure.words] == list(closure.language_states)
-    for row, q in zip(closure.successors, closure.language_states, strict=True):
-        assert [closure.language_states[t] for t in row] == language.dfa().transitions[q].tolist()
 
 
 @pytest.mark.parametrize("overwrite", [0, Fraction(1, 4), Fraction(27, 100)])

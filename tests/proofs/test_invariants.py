@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from nerode.core import Budget
-from nerode.languages import Alphabet, CounterLanguage, CounterMachine, CounterRule, Language
+from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate, Failure, Unreadable, covers, prove, unknowns
+from nerode.languages import (
+    Alphabet,
+    CounterLanguage,
+    CounterMachine,
+    CounterRule,
+    Language,
+    describe_language,
+)
 from nerode.languages.bestiary import find_language
 from nerode.languages.brackets import dyck
 from nerode.network import Embedding, Gated, Layer, Network, ScoreDecoder, network_to_json, zero_map
-from nerode.proofs import checker_cells, checker_closure
-from nerode.proofs.certificate import PREDICT, VALID_PREFIXES, Certificate
-from nerode.proofs.checker_cells import search_cells
-from nerode.proofs.checker_network import read_network
-from nerode.proofs.checker_problem import Failure, Problem
-from nerode.proofs.exact import certify_exact
+from nerode.proofs.certification import certify_exact
 from tests.proofs import networks
 from tests.proofs.brute_force import first_failure
 from tests.proofs.test_counters import counter_language, with_layer
@@ -27,18 +29,18 @@ from tests.proofs.test_stacks import with_write
 
 @pytest.fixture(autouse=True)
 def _no_search_for_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker_cells, "_FIRST_LOOK", 1)
-    monkeypatch.setattr(checker_closure, "_PATIENCE", 1)
+    monkeypatch.setattr(covers, "find_failing_word", lambda *_, **__: None)
 
 
 def proof(network: Network, language: Language, evidence: Any, task: str = PREDICT) -> Failure | None:
-    problem = Problem(
-        network=read_network(network_to_json(network)),
-        language=language,
-        evidence={"counter-invariant": evidence},
-        budget=Budget(),
-    )
-    return search_cells(problem, evidence, task, "counter-invariant")[0]
+    cover = {key: value for key, value in evidence.items() if key not in ("cells", "digest")}
+    method = "stack-invariant" if "slots" in cover else "counter-invariant"
+    try:
+        return prove(
+            network_to_json(network), describe_language(language), method, {**cover, "task": task}
+        ).failure
+    except Unreadable as error:
+        return Failure(what=str(error))
 
 
 def evidence_of(network: Network, language: Language) -> Any:
@@ -125,7 +127,7 @@ def test_an_error_after_a_closing_bracket_deep_down_is_not_proved() -> None:
     for task in (PREDICT, VALID_PREFIXES):
         failure = proof(wrong, language, evidence, task)
         assert failure is not None
-        assert "after )" in failure.what
+        assert "after ()" in failure.what
 
 
 def test_a_counter_that_starts_elsewhere_is_not_proved() -> None:
@@ -156,9 +158,9 @@ def test_a_coordinate_that_depends_on_a_counter_must_be_described() -> None:
     network = replace(network, layers=(counting, flag, copying))
     failure = proof(network, language, evidence)
     assert failure is not None
-    assert "3:copy takes values that depend on a counter" in failure.what
+    assert "3:copy depends on a counter" in failure.what
     described = {"1:c0": [0, [1]], "3:copy": [0, [1]]}
-    assert proof(network, language, {**evidence, "coordinates": described}) is None
+    assert proof(network, language, {**evidence, "affine": described}) is None
 
 
 def test_a_flag_that_misses_one_violation_is_not_proved() -> None:
@@ -194,13 +196,13 @@ def test_many_counters_of_dead_prefixes_are_not_told_apart_unless_they_must(
     network = networks.counter_network(language)
     evidence = evidence_of(network, language)
     for many in (1, 10**6):
-        monkeypatch.setattr(checker_cells, "_MANY_CLASSES", many)
+        monkeypatch.setattr(unknowns, "_MANY_CLASSES", many)
         assert proof(network, language, evidence) is None
         # The second kind is forgotten by the flag: ( [ ) ] … must be found with and without classes.
         layer = network.layers[1]
         deaf = replace(layer.units, bias=(0, -1))
         assert proof(with_layer(network, 1, units=deaf), language, evidence) is not None
-    monkeypatch.setattr(checker_cells, "_MANY_CLASSES", 1)
+    monkeypatch.setattr(unknowns, "_MANY_CLASSES", 1)
     bounded = find_language("d-4")
     depth = networks.bounded_dyck_network(bounded)  # type: ignore[arg-type]
     assert proof(depth, bounded, evidence_of(depth, bounded)) is None
@@ -252,7 +254,7 @@ def test_an_error_only_after_closing_onto_one_kind_is_not_proved() -> None:
     for task in (PREDICT, VALID_PREFIXES):
         failure = proof(wrong, STACKS, evidence, task)
         assert failure is not None
-        assert "after ]" in failure.what
+        assert "after ([]" in failure.what
 
 
 def test_a_register_that_drifts_leaves_its_intervals() -> None:
@@ -270,7 +272,7 @@ def test_a_register_that_drifts_leaves_its_intervals() -> None:
 
 
 def test_intervals_must_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker_cells, "_MAX_CELLS", 200)
+    monkeypatch.setattr(covers, "MAX_CELLS", 200)
     language = find_language("set-reset")
     network = networks.set_reset_network(language, overwrite=Fraction(1, 4))
     evidence = evidence_of(network, language)
@@ -357,7 +359,7 @@ def test_counters_are_told_apart_where_no_rule_holds(points: list[int]) -> None:
     """A prefix that nothing continues is not dead for every value of the counter: one at 0 goes on."""
     language = few_bs()
     counter = {"start": 2, "increments": [0, -1], "points": points}
-    evidence = {"counters": [counter], "coordinates": {"1:c": [0, [1]]}}
+    evidence = {"counters": [counter], "affine": {"1:c": [0, [1]]}}
     assert proof(silent_once(language, revives=False), language, evidence) is None
     wrong = silent_once(language, revives=True)
     found = first_failure(wrong, language, 4)
