@@ -160,6 +160,11 @@ class NodeDomain:
         """Returns nothing: the boxes are given."""
         return ()
 
+    def require_as_many_boxes(self, nodes: int) -> None:
+        """Raises Undecided unless every listed box belongs to a node."""
+        if len(self.boxes) != nodes:
+            raise Undecided(f"there are {len(self.boxes)} boxes for {nodes} nodes")
+
     def _node(self, node: Any, states: States) -> WalkCell:
         number = self._number.setdefault(node, len(self._number))
         if number >= len(self.boxes):

@@ -120,6 +120,8 @@ class CoverWalk:
             else:
                 self.domain = CappedDomain(problem, cover["caps"])
             self.result = walk(problem, self.domain, self.task, limit=limit)
+            if isinstance(self.domain, NodeDomain) and self.result.closed:
+                self.domain.require_as_many_boxes(self.result.cells)
 
     def _walk_unknowns(self, cover: Mapping[str, Json], valid_first: bool) -> WalkResult:
         known = read_knowledge(cover, self._problem.network)
