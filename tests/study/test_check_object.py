@@ -10,7 +10,7 @@ import pytest
 
 from nerode.algebra import Profile, profile
 from nerode.languages.bestiary import find_language
-from nerode.study.language import algebra_object, check_object, language_object
+from nerode.study.check import algebra_object, check_object, language_object
 from nerode.verdict import Sense, Task, VerdictTable, decide
 from tests.report.cases import PARITY, PARITY_PROFILE, parity_verdicts
 

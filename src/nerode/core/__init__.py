@@ -4,6 +4,7 @@ from nerode.core.budget import Budget
 from nerode.core.config import from_mapping, to_mapping
 from nerode.core.cosines import cosine_bounds
 from nerode.core.display import Displays, Shown, register_displays
+from nerode.core.doors import lazy_door
 from nerode.core.errors import (
     BudgetExceeded,
     FormatError,
@@ -71,6 +72,7 @@ __all__ = [
     "imaginary_part",
     "inverse",
     "is_rational",
+    "lazy_door",
     "parse_json",
     "read_bytes",
     "read_exact",

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError, UnknownName
-from nerode.sweeps.runner import RunJob, RunKind
+from nerode.sweeps.running import RunJob, RunKind
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
 """Adds to the settings of a run what they leave open."""

@@ -1,17 +1,11 @@
-"""The paper "On memory and generalization in the era of linear recurrence" (seed 003): state tracking.
-
-Table 1 has long sequences, table 2 lengths beyond those of training; other tables are in other files.
-"""
+"""State tracking in seed 003: table 1 (long sequences) and table 2 (beyond the length of training)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from nerode.core import Reference
-from nerode.reproduce.memory_copying import FIGURE_1, TABLE_3
-from nerode.reproduce.memory_counting import FIGURE_2, FIGURE_3, TABLE_4, TABLE_5
-from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableLine, tick_cells
-from nerode.reproduce.small_models import small_model, spec
+from nerode.reproduce.published.small_models import small_model, spec
+from nerode.reproduce.records import LengthRange, PaperTable, TableLine, tick_cells
 
 MODELS: dict[str, str] = {
     "Mamba": "mamba",
@@ -223,12 +217,4 @@ TABLE_1 = PaperTable(
         for column in range(3)
         for model in _RECURRENT
     ),
-)
-
-MEMORY = Paper(
-    name="memory",
-    reference=Reference("MemoryGeneralization"),
-    title="state tracking, copying, denoising and counting: what is learned, and what goes on beyond "
-    "training",
-    tables=(TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, FIGURE_1, FIGURE_2, FIGURE_3),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from nerode.reproduce.published.small_models import small_model, spec
 from nerode.reproduce.records import TICKS, AxisValue, PaperTable, TableCell, TableLine
-from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
     "RNN": "elman-tanh",

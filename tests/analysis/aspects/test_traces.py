@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nerode.analysis.traces import attention_maps, gates, trace_word
+from nerode.analysis.aspects.traces import attention_maps, gates, trace_word
 from nerode.core import InputError
 from tests.analysis.networks import model_of, random_probe, ssm_with, subject_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
+from nerode.reproduce.published.small_models import small_model, spec
 from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
-from nerode.reproduce.small_models import small_model, spec
 
 TASKS = {
     "Cycle navigation": ("cycle-navigation", "cycle-navigation", 0.2),

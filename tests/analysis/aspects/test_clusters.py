@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from nerode.analysis.clusters import (
+from nerode.analysis.aspects.clusters import (
     clusters,
     hidden_states,
     ngram_labels,

@@ -7,16 +7,16 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import question_of
-from nerode.analysis.loops import linear_bound, promised_radius
-from nerode.analysis.metric_automata import (
+from nerode.analysis.aspects.loops import linear_bound, promised_radius
+from nerode.analysis.aspects.metric_automata import (
     MetricSettings,
     count_components,
     metric,
     pairwise,
     smallest_between,
 )
+from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.extraction.question import question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError
 from nerode.models.architectures import Orthogonal

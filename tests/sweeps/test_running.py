@@ -10,7 +10,7 @@ import pytest
 
 from nerode.core import InputError
 from nerode.records import RunStore, list_runs, locked
-from nerode.sweeps.driver import LocalExecutor, run_sweep
+from nerode.sweeps.running import LocalExecutor, run_sweep
 from tests.sweeps.toy import NAME, assert_right, contents, job
 
 
@@ -100,7 +100,7 @@ def test_numbers_that_make_no_sense_are_refused(arguments):
 
 def test_workers_die_with_the_driver(tmp_path):
     jobs = "[job(seed, steps=1000, pause=0.1) for seed in range(2)]"
-    code = f"from tests.sweeps.test_driver import *; sweep(Path({str(tmp_path)!r}), {jobs})"
+    code = f"from tests.sweeps.test_running import *; sweep(Path({str(tmp_path)!r}), {jobs})"
     driver = subprocess.Popen([sys.executable, "-c", code])
     deadline = time.monotonic() + 60
     while len(list((tmp_path / ".work").glob("*/scratch/checkpoint.json"))) < 2:

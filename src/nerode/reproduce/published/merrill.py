@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
-from nerode.reproduce.memory_tracking import ARCHITECTURES
+from nerode.reproduce.published.memory_tracking import ARCHITECTURES
+from nerode.reproduce.published.small_models import small_model, spec
 from nerode.reproduce.records import TICKS, LengthRange, Paper, PaperTable, TableCell, TableLine
-from nerode.reproduce.small_models import small_model, spec
 
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "RNN": ("elman-tanh", {"width": 16, "rate": 2e-3, "hidden": 64}),

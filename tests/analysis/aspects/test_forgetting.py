@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from nerode.analysis.forgetting import fixed_points, forgetting, predict_fading, written_states
+from nerode.analysis.aspects.forgetting import fixed_points, forgetting, predict_fading, written_states
 from nerode.analysis.subject import load_subject
 from nerode.core import Budget, InputError
 from nerode.records import run_name

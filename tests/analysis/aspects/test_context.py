@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from nerode.analysis.context import context, interventions, layer_window
+from nerode.analysis.aspects.context import context, interventions, layer_window
+from nerode.analysis.aspects.spectra import layer_spectrum, spectra
 from nerode.analysis.probes import ProbeWords
-from nerode.analysis.spectra import layer_spectrum, spectra
 from nerode.core import InputError
 from tests.analysis.networks import random_probe, ssm_with, subject_of
 

@@ -11,9 +11,8 @@ import pytest
 from nerode.core import BudgetExceeded, FormatError
 from nerode.proofs import Unproved
 from nerode.records import RunStore, TaskConfig, read_tables, write_table
-from nerode.reproduce.measuring.compiled import measure_compiled
 from nerode.reproduce.measuring.readings import lengths_to_test, polished_lines, read_value
-from nerode.reproduce.measuring.run import compared, run_table, specs_of
+from nerode.reproduce.measuring.run import compared, measure_compiled, run_table, specs_of
 from nerode.reproduce.records import AxisValue, Finding, LengthRange, Noise, TableCell
 from nerode.tasks import build_task
 from nerode.training import run_key, train

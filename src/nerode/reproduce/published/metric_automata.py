@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.core import Reference
+from nerode.reproduce.published.small_models import small_model, spec
 from nerode.reproduce.records import (
     AxisValue,
     Finding,
@@ -15,7 +16,6 @@ from nerode.reproduce.records import (
     TableCell,
     TableLine,
 )
-from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {"Mamba": "mamba", "Mamba [-1,1]": "mamba-signed", "sLSTM": "slstm", "LSTM": "lstm"}
 STREAMS = 10_000

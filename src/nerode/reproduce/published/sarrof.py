@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nerode.core import Reference
+from nerode.reproduce.published.small_models import small_model, spec
 from nerode.reproduce.records import (
     AxisValue,
     LengthRange,
@@ -16,7 +17,6 @@ from nerode.reproduce.records import (
     TableLine,
     percent_cells,
 )
-from nerode.reproduce.small_models import small_model, spec
 
 TRANSFORMER = "Transformer (Bhattamishra et al. 2020)"
 STAR_FREE = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nerode.reproduce.published.small_models import small_model, spec
 from nerode.reproduce.records import TICKS, Finding, LengthRange, PaperTable, TableCell, TableLine
-from nerode.reproduce.small_models import small_model, spec
 
 MODELS = {
     "RNN": "elman-tanh",

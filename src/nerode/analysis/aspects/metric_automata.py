@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from nerode.analysis.aspects.forgetting import forgetting
+from nerode.analysis.aspects.loops import holding_loops, linear_bound, noise_radius, promised_radius
 from nerode.analysis.extraction.oracle import Floats, Machine, States
 from nerode.analysis.extraction.question import OUTSIDE, question_of
-from nerode.analysis.forgetting import forgetting
-from nerode.analysis.loops import holding_loops, linear_bound, noise_radius, promised_radius
 from nerode.analysis.probes import usual_length
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from nerode.analysis.spectra import (
+from nerode.analysis.aspects.spectra import (
     derivative_maps,
     layer_spectrum,
     linear_maps,
