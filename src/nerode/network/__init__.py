@@ -10,7 +10,7 @@ from nerode.network.matrices import Factor
 from nerode.network.moves import Fixed, Gated, Recurrence
 from nerode.network.numbers import Numbers, RecurrenceStep, ScalarNumbers, Scalars, relu
 from nerode.network.record import Embedding, Layer, Network, Origin
-from nerode.network.step import LayerStep, NetworkStep, Units, read_positions
+from nerode.network.step import LayerStep, NetworkStep
 from nerode.network.text import describe_network, network_parts
 from nerode.network.writing import NamedMap, StateNames
 
@@ -50,7 +50,6 @@ __all__ = [
     "ScoreDecoder",
     "Squashed",
     "StateNames",
-    "Units",
     "constant_map",
     "describe_network",
     "network_from_json",
@@ -58,7 +57,6 @@ __all__ = [
     "network_parts",
     "network_text",
     "network_to_json",
-    "read_positions",
     "relu",
     "zero_map",
 ]

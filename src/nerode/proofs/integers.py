@@ -9,24 +9,24 @@ h -> a·h + b with both ends h, h' in the run, so b = h' - a·h is bounded by th
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from nerode.core import Cyclotomic, Exact, simplify
 from nerode.network import (
     Affine,
+    Layer,
     Network,
     NetworkStep,
     PointDecoder,
+    Row,
     ScalarNumbers,
     Scalars,
     ScoreDecoder,
-    Units,
 )
 from nerode.proofs.certificate import DTYPES, Claim, language_claim
 from nerode.proofs.closure import JointClosure
 from nerode.proofs.dyadic import NotDyadicError, grid as grid_of, holds, in_units, is_unit, parts, size
-from nerode.proofs.transitions import groups_exactly, stored_numbers
 
 METHOD = "integer-exactness"
 
@@ -75,6 +75,24 @@ class _CountingNumbers(ScalarNumbers):
     def vectors(self, table: Sequence[Sequence[Exact]], place: str) -> Callable[[int], Scalars]:
         """Returns the vectors of a table, each noted when it is first used."""
         return functools.cache(lambda choice: [self.total([e]) for e in table[choice]])
+
+    def by_rows(self, matrices: Sequence[Sequence[Row]]) -> Callable[[int, Scalars, Scalars], Scalars]:
+        """Returns (choice, h, b) ↦ A(choice) h + b, each coordinate one sum."""
+        columns = self.columns(matrices)
+
+        def moved(choice: int, h: Scalars, added: Scalars) -> Scalars:
+            terms = [[b] for b in added]
+            for v, column in zip(h, columns(choice), strict=True):
+                if v:
+                    for i, c in column:
+                        terms[i].append(c * v)
+            return [self.total(found) for found in terms]
+
+        return moved
+
+    def gated(self, gate: Scalars, values: Scalars, added: Scalars) -> Scalars:
+        """Returns gate · value + added, each one sum."""
+        return [self.total([b, g * v]) for g, v, b in zip(gate, values, added, strict=True)]
 
     def function(self, name: str) -> Callable[[Exact], Exact]:
         """Returns relu or clip; the other functions leave the grid."""
@@ -184,7 +202,7 @@ def _scores(network: Network, numbers: _CountingNumbers) -> Callable[[Scalars], 
     """The scores of the decoder as sums."""
     decoder = network.decoder
     if isinstance(decoder, ScoreDecoder):
-        units, scores = Units(decoder.units, numbers, "units"), numbers.map(decoder.scores, "scores")
+        units, scores = numbers.with_units(decoder.units, "units"), numbers.map(decoder.scores, "scores")
         return lambda reads: scores(units(reads))
     if not isinstance(decoder, PointDecoder):
         raise NotDyadicError
@@ -192,3 +210,38 @@ def _scores(network: Network, numbers: _CountingNumbers) -> Callable[[Scalars], 
     return lambda reads: [
         numbers.total([p * v for p, v in zip(point, reads, strict=True)]) for point in points
     ]
+
+
+def groups_exactly(layer: Layer) -> bool:
+    """Whether products of the layer's transitions stay exact: they only move coordinates and change signs.
+
+    Of gates this is seen only at each step.
+    """
+    return all(map(_moves_only, layer.recurrence.applied()))
+
+
+def _moves_only(matrix: Sequence[Row]) -> bool:
+    """Whether a matrix has at most one entry per column, of absolute value 1."""
+    columns = [j for row in matrix for j, _ in row]
+    return len(set(columns)) == len(columns) and all(is_unit(c) for row in matrix for _, c in row)
+
+
+def stored_numbers(network: Network) -> Iterable[Exact]:
+    """Every number that a model has to store."""
+    maps: list[Affine] = []
+    for vector in network.embedding.vectors:
+        yield from vector
+    for layer in network.layers:
+        if not layer.recurrence.exact:
+            raise NotDyadicError
+        yield from layer.start
+        yield from layer.recurrence.constants()
+        maps += [layer.units, *layer.recurrence.maps(), layer.readout_units, layer.readout]
+    decoder = network.decoder
+    if isinstance(decoder, ScoreDecoder):
+        maps += [decoder.units, decoder.scores]
+    elif isinstance(decoder, PointDecoder):
+        yield from (c for point in decoder.points for c in point)
+    for affine in maps:
+        yield from affine.bias
+        yield from (c for row in affine.rows for _, c in row)

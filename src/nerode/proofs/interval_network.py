@@ -22,7 +22,6 @@ from nerode.network import (
     PointDecoder,
     Row,
     ScoreDecoder,
-    Units,
     zero_map,
 )
 from nerode.proofs.intervals import Floats, IntervalMap, Intervals, enclose, fill, stack
@@ -55,7 +54,7 @@ class IntervalNetwork:
         numbers = _IntervalNumbers()
         self._step = NetworkStep(network, numbers)
         units, scores = _decoder_maps(network.decoder)
-        self._units, self._scores = Units(units, numbers, "units"), numbers.map(scores, "scores")
+        self._units, self._scores = numbers.with_units(units, "units"), numbers.map(scores, "scores")
 
     def start(self) -> Boxes:
         """Returns the states before the first letter, as boxes without width."""
