@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from benchmarks.kernels import Work, show, training
 from nerode.models.architectures import Attention
 from nerode.models.architectures.attention import AttentionSettings
-from nerode.models.kernels.dense_scan import dense_scan, dense_scan_reference
+from nerode.models.kernels.scan import dense_scan, dense_scan_reference
 
 SHAPES = (
     ("A5 blocks SO(3)", (64, 40, 8, 3, 3), torch.float32, False),

@@ -14,11 +14,20 @@ from torch import Tensor, nn
 from benchmarks import _peers
 from nerode.languages import Dfa
 from nerode.models import native
-from nerode.models.kernels.delta_scan import delta_scan, delta_scan_reference
-from nerode.models.kernels.erase_scan import erase_scan, erase_scan_reference
-from nerode.models.kernels.matrix_scan import decay_scan, decay_scan_reference
-from nerode.models.kernels.scan import diagonal_scan, diagonal_scan_reference
-from nerode.models.kernels.selective_scan import selective_scan, selective_scan_reference
+from nerode.models.kernels.matrix_scan import (
+    decay_scan,
+    decay_scan_reference,
+    delta_scan,
+    delta_scan_reference,
+    erase_scan,
+    erase_scan_reference,
+)
+from nerode.models.kernels.scan import (
+    diagonal_scan,
+    diagonal_scan_reference,
+    selective_scan,
+    selective_scan_reference,
+)
 from nerode.models.kernels.table_walk import TableWalk
 
 REPEATS = 5

@@ -16,7 +16,7 @@ from nerode.languages import describe_language
 from nerode.languages.ngrams import NgramLanguage, model_from_sentences, ngram_language, seed_ngram_language
 from nerode.network import Interpreter, Network, network_to_json
 from nerode.proofs import Certificate, certificate_to_json, check
-from nerode.proofs.ngrams import certify_ngrams
+from nerode.proofs.certification import certify_ngrams
 
 BUDGET = Budget(seconds=600)
 CONTEXTS = 10_000

@@ -16,7 +16,7 @@ from nerode.analysis import load_subject
 from nerode.analysis.polish import polish
 from nerode.models import read_model
 from nerode.records import TrainSpec, run_name
-from nerode.reproduce.memory_tracking import MARKS
+from nerode.reproduce.published.memory_tracking import MARKS
 from nerode.tasks import build_task
 from nerode.training import evaluate, merge, read_toml, run_key, specs_of_seeds
 from nerode.training.runs import run_in

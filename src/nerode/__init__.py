@@ -82,7 +82,20 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'nerode' has no attribute {name!r}")
     door, attribute = _HOMES[name]
+    _register_displays()
     return getattr(importlib.import_module(door), attribute)
+
+
+def _register_displays() -> None:
+    """Tells values of all stages where notebooks find their drawings; nothing is loaded before one asks."""
+    from nerode.core import Displays, register_displays
+
+    def load() -> Displays:
+        from nerode.report.notebook import html_of, svg_of
+
+        return Displays(html=html_of, svg=svg_of)
+
+    register_displays(load)
 
 
 def __dir__() -> list[str]:

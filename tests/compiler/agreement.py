@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nerode.compiler.construction import Options, Request
-from nerode.compiler.constructions.table import CONSTRUCTIONS
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import Exact, exact_sum
 from nerode.languages import Language, Legal, Word
 from nerode.languages.bestiary import find_language

@@ -6,7 +6,7 @@ import functools
 
 from nerode.algebra import Profile, find_counter
 from nerode.compiler.construction import Options, Request
-from nerode.compiler.constructions.table import CONSTRUCTIONS
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.network import Network

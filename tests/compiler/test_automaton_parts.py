@@ -5,7 +5,7 @@ from hypothesis import given
 from nerode.compiler import automaton_parts
 from nerode.compiler.automaton_parts import (
     Flags,
-    Question,
+    WindowQuestion,
     one_part,
     partitions,
     settling_length,
@@ -84,7 +84,7 @@ def test_one_part_needs_no_flags():
 def legality(dfa):
     legal = legal_sets(dfa)
     everywhere = np.ones(dfa.num_states, dtype=np.bool_)
-    return Question(asked=everywhere, value=lambda before, after: legal[after])
+    return WindowQuestion(asked=everywhere, value=lambda before, after: legal[after])
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,9 @@ def test_the_length_of_a_window(name, length):
 
 def test_a_constant_answer_needs_no_letter():
     dfa = find_language("last-letter").dfa()
-    question = Question(asked=np.ones(dfa.num_states, dtype=np.bool_), value=lambda before, after: "same")
+    question = WindowQuestion(
+        asked=np.ones(dfa.num_states, dtype=np.bool_), value=lambda before, after: "same"
+    )
     assert settling_length(dfa, question) == 0
     table = suffix_table(dfa, question)
     assert table is not None
@@ -107,7 +109,9 @@ def test_a_constant_answer_needs_no_letter():
 
 def test_a_question_that_is_never_asked_has_no_table():
     dfa = find_language("last-letter").dfa()
-    question = Question(asked=np.zeros(dfa.num_states, dtype=np.bool_), value=lambda before, after: after)
+    question = WindowQuestion(
+        asked=np.zeros(dfa.num_states, dtype=np.bool_), value=lambda before, after: after
+    )
     assert suffix_table(dfa, question) is None
 
 

@@ -10,12 +10,16 @@ import pytest
 
 from nerode import kernel
 from nerode.kernel import Unreadable, WorkBudget
+from nerode.kernel.covers import COVER_KEYS
 from tests.kernel.cases import (
     LATCH_BOXES,
+    LATCH_INTERVALS,
     LATCH_LANGUAGE,
     LATCH_NODES,
+    clipped_latch,
     compiled,
     latch,
+    plain,
     rebound,
     sealed,
 )
@@ -25,6 +29,15 @@ Json = Any
 COUNTER = {
     "task": "predict on valid prefixes",
     "counters": [{"start": 0, "increments": [1, -1], "points": [-1, 1]}],
+}
+
+
+STACK = {
+    "task": "predict",
+    "counters": [{"start": 0, "increments": [1, -1, 1, -1], "points": [0, 10]}],
+    "affine": {"1:depth": [0, [1]]},
+    "slots": [[f"2:depth {depth} kind.0"] for depth in range(1, 11)],
+    "codes": [[0], [1]],
 }
 
 
@@ -48,11 +61,17 @@ def found(method: str) -> tuple[Json, Json, str, Json]:
         case "counter-invariant":
             network, language, description = counting()
             return network, language, method, description
+        case "stack-invariant":
+            return *compiled("dyck-2-10", "diagonal"), method, STACK
+        case "interval-closure":
+            return clipped_latch(), LATCH_LANGUAGE, method, LATCH_INTERVALS
+        case "saturating-closure":
+            return *compiled("(a|b)*a(a|b)*", "ssm"), method, {"task": "predict", "caps": {"1:q1": 2}}
         case _:
             return *compiled("ngram-seed", "ssm"), method, {"task": "predict on valid prefixes", "words": 3}
 
 
-DOMAINS = ("joint-closure", "boxes", "state-boxes", "counter-invariant", "n-gram-contexts")
+DOMAINS = tuple(method for method in kernel.METHODS if method in COVER_KEYS)
 
 
 @pytest.mark.parametrize("method", DOMAINS)
@@ -87,6 +106,8 @@ def test_another_language_is_refused(method: str) -> None:
     definition = other["definition"]
     if definition["form"] == "dfa":
         definition["accepting"] = definition["accepting"][1:]
+    elif definition["form"] == "brackets":
+        definition["depth"] -= 1
     elif definition["form"] == "counters":
         definition["rules"][-1]["end"] = not definition["rules"][-1]["end"]
     else:
@@ -268,3 +289,63 @@ def test_a_network_that_never_closes_ends_with_its_budget() -> None:
     budget = WorkBudget(seconds=2, cells=10**9)
     with pytest.raises(kernel.OverBudget, match="CPU seconds"):
         kernel.prove(network, language, "joint-closure", description, budget=budget)
+
+
+def test_a_tally_with_too_low_a_cap_is_refused() -> None:
+    network, language = compiled("(a|b)*a(a|b)*", "ssm")
+    unit = network["layers"][0]["readout_units"]
+    unit["bias"] = [f"{bias}-5" for bias in unit["bias"]]
+    proof = kernel.prove(network, language, "saturating-closure", {"task": "predict", "caps": {"1:q1": 2}})
+    assert proof.failure is not None
+
+
+def test_slots_with_other_codes_are_refused() -> None:
+    network, language = compiled("dyck-2-10", "diagonal")
+    for codes in ([[1], [0]], [[0], [2]], [[0], [0]]):
+        proof = kernel.prove(network, language, "stack-invariant", {**STACK, "codes": codes})
+        assert proof.failure is not None
+    with pytest.raises(Unreadable, match="codes"):
+        kernel.prove(network, language, "stack-invariant", {**STACK, "codes": [[0]]})
+
+
+def test_intervals_that_are_left_are_refused() -> None:
+    description = {"task": "predict", "intervals": {"1:h": [[0, "1/8"], ["7/8", "8/9"]]}}
+    proof = kernel.prove(clipped_latch(), LATCH_LANGUAGE, "interval-closure", description)
+    assert proof.failure is not None
+    assert "leaves its intervals" in proof.failure.what
+
+
+def test_windows_of_layers_that_forget() -> None:
+    network, language = compiled("ngram-seed", "ssm")
+    proof = kernel.prove(network, language, "nilpotent-window", {"letters": 3})
+    assert proof.failure is None
+    certificate = plain(kernel.certificate_to_json(kernel.seal(network, language, [proof])))
+    assert kernel.check(network, language, certificate).ok
+    certificate["evidence"]["nilpotent-window"]["letters"] = 2
+    assert "3 letters matter, not 2" in _refusal(network, language, certificate)
+    tracking, parity = compiled("parity", "diagonal-signed")
+    proof = kernel.prove(tracking, parity, "nilpotent-window", {"letters": 3})
+    assert proof.failure is not None
+    assert "does not forget" in proof.failure.what
+
+
+def test_windows_of_a_layer_that_contracts() -> None:
+    network, language = compiled("parity", "diagonal-signed")
+    recurrence = network["layers"][0]["recurrence"]
+    recurrence["gate"]["rows"], recurrence["gate"]["bias"] = [[]], ["1/2"]
+    shown = kernel.prove(network, language, "contraction-window", {"letters": 20}, eps=Fraction(1, 1000))
+    assert shown.failure is None, shown.failure
+    assert [claim.eps for claim in shown.claims] == [Fraction(1, 1000)]
+    short = kernel.prove(network, language, "contraction-window", {"letters": 2}, eps=Fraction(1, 1000))
+    assert short.failure is not None
+
+
+def test_a_layer_that_never_corrects_an_error() -> None:
+    network, language = compiled("parity", "diagonal-signed")
+    words = {"layer": 1, "first": [], "second": ["1"], "identity": ["1", "1"], "apart": []}
+    proof = kernel.prove(network, language, "identity-word", words, eps=Fraction(1, 10))
+    assert proof.failure is None, proof.failure
+    certificate = plain(kernel.certificate_to_json(kernel.seal(network, language, [proof])))
+    assert kernel.check(network, language, certificate).ok
+    for wrong in ({"identity": ["1"]}, {"identity": []}, {"second": []}, {"second": ["1", "1"]}):
+        assert kernel.prove(network, language, "identity-word", {**words, **wrong}).failure is not None

@@ -1,42 +1,49 @@
+"""Linear layers that repeat errors: words that show it, and no wrong ones accepted."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
+from nerode.kernel import FRAGILE, Certificate, certificate_to_json
 from nerode.languages import Language, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, network_to_json
-from nerode.proofs.certificate import Certificate, certificate_to_json, extend
-from nerode.proofs.checker import check
-from nerode.proofs.exact import certify_exact
-from nerode.proofs.fragility import METHOD, Fragility, find_fragility
+from nerode.proofs import Unproved, check, find_fragile_words
+from nerode.proofs.fragility import METHOD
 from tests.proofs import networks
 from tests.proofs.test_windows import last_but
 
 SIZES = (Fraction(1, 10), Fraction(1, 100))
 
 
-def checked(network: Network, language: Language, fragility: Fragility) -> bool:
-    certificate = certify_exact(network, language)
-    assert isinstance(certificate, Certificate)
-    more = extend(certificate, fragility.claims(SIZES), METHOD, fragility.evidence)
-    return check(network_to_json(network), describe_language(language), certificate_to_json(more)).ok
+def fragile(network: Network, language: Language) -> Certificate:
+    found = find_fragile_words(network, language, sizes=SIZES)
+    assert isinstance(found, Certificate)
+    assert is_accepted(network, language, found)
+    return found
+
+
+def is_accepted(network: Network, language: Language, certificate: Certificate) -> bool:
+    return check(network_to_json(network), describe_language(language), certificate_to_json(certificate)).ok
+
+
+def with_evidence(certificate: Certificate, **change: Any) -> Certificate:
+    return replace(certificate, evidence={METHOD: {**certificate.evidence[METHOD], **change}})
 
 
 def test_a_set_reset_bit_repeats_errors_for_ever() -> None:
     language = find_language("set-reset")
-    network = networks.set_reset_network(language)
-    found = find_fragility(network, language)
-    assert found is not None
-    assert (found.layer, found.identity, found.gap) == (1, ("h",), 1)
-    claims = found.claims(SIZES)
-    assert [c.eps for c in claims] == [None, *SIZES]
-    assert "25 readings" in claims[1].covers
-    assert "2500 readings" in claims[2].covers
-    assert checked(network, language, found)
+    found = fragile(networks.set_reset_network(language), language)
+    evidence = found.evidence[METHOD]
+    assert (evidence["layer"], evidence["identity"]) == (1, ["h"])
+    assert [(c.task, c.eps) for c in found.claims] == [(FRAGILE, eps) for eps in (None, *SIZES)]
+    assert "25 readings" in found.claims[1].covers
+    assert "2500 readings" in found.claims[2].covers
 
 
 @pytest.mark.parametrize("name", ["parity", "z3", "dyck-1", "tomita-3"])
@@ -48,39 +55,34 @@ def test_sums_signs_and_rotations_repeat_errors_too(name: str) -> None:
         "dyck-1": networks.counter_network,
         "tomita-3": lambda other: networks.one_hot_network(other, other.dfa()),
     }[name]
-    network = make(language)  # type: ignore[operator]
-    found = find_fragility(network, language)
-    assert found is not None
-    assert checked(network, language, found)
+    fragile(make(language), language)  # type: ignore[operator]
 
 
 def test_a_network_that_forgets_is_not_fragile() -> None:
     language = last_but(2)
-    assert find_fragility(networks.delay_network(language, 2), language) is None
+    assert isinstance(find_fragile_words(networks.delay_network(language, 2), language), Unproved)
 
 
 def test_wrong_proofs_are_refused() -> None:
     language = find_language("set-reset")
     network = networks.set_reset_network(language)
-    found = find_fragility(network, language)
-    assert found is not None
+    found = fragile(network, language)
     for change in (
-        {"identity": ("0",)},
-        {"identity": ()},
-        {"second": found.first},
+        {"identity": ["0"]},
+        {"identity": []},
+        {"second": found.evidence[METHOD]["first"]},
         {"layer": 2},
         {"layer": 0},
-        {"gap": found.gap * 2},
-        {"first": ("x",)},
+        {"first": ["x"]},
     ):
-        assert not checked(network, language, replace(found, **change))
-    parity = find_language("z3")
-    rotating = networks.cyclic_network(parity, 3)
-    turned = find_fragility(rotating, parity)
-    assert turned is not None
+        assert not is_accepted(network, language, with_evidence(found, **change))
+    sooner = replace(found.claims[1], covers=found.claims[1].covers.replace("25 readings", "24 readings"))
+    assert not is_accepted(network, language, replace(found, claims=(found.claims[0], sooner)))
+    z3 = find_language("z3")
+    rotating = networks.cyclic_network(z3, 3)
     # After 1 and 2 the end is illegal both times: the word that tells them apart is needed.
-    same = replace(turned, first=("1",), second=("2",), apart=())
-    assert not checked(rotating, parity, same)
+    same = with_evidence(fragile(rotating, z3), first=["1"], second=["2"], apart=[])
+    assert not is_accepted(rotating, z3, same)
 
 
 def test_the_expected_number_of_readings_is_that_of_a_random_walk() -> None:

@@ -39,16 +39,16 @@ def break_file(folder: Path, change: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda d: d.update(format="other"), "not the record of a training run"),
-        (lambda d: d.pop("evaluations"), "has no evaluations"),
+        (lambda d: d.update(format="other"), "is not the record of a run"),
+        (lambda d: d.pop("evaluations"), "the setting evaluations is missing"),
         (lambda d: d["evaluations"].append(d["evaluations"][0]), "there twice"),
         (lambda d: d["evaluations"][0].update(token=float("nan")), "no number of JSON"),
-        (lambda d: d["evaluations"][0].pop("sequence"), "KeyError"),
-        (lambda d: d.update(measure="beauty"), "task, title or measure"),
-        (lambda d: d.update(title=["a"]), "task, title or measure"),
-        (lambda d: d["complete"]["task"].update(settings=[]), "settings are not a table"),
-        (lambda d: d["complete"]["run"].update(seed="x"), "ValueError"),
-        (lambda d: d.update(key="short"), "has no key"),
+        (lambda d: d["evaluations"][0].pop("sequence"), "evaluations[0].sequence is missing"),
+        (lambda d: d.update(measure="beauty"), "measure is 'beauty'"),
+        (lambda d: d.update(title=["a"]), "title is ['a']"),
+        (lambda d: d["complete"]["task"].update(settings=[]), "complete.task.settings is []"),
+        (lambda d: d["complete"]["run"].update(seed="x"), "complete.run.seed is 'x'"),
+        (lambda d: d.pop("key"), "the setting key is missing"),
     ],
 )
 def test_damaged_runs_are_left_out_with_the_reason(tmp_path: Path, change: Any, why: str) -> None:

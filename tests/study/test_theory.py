@@ -38,13 +38,7 @@ def test_parity(tmp_path: Path, layers: tuple[str, ...], expected: str | None) -
 
 
 def test_a_setting_makes_a_layer_signed(tmp_path: Path) -> None:
-    layer = {"name": "mamba", "settings": {"signed": True}}
-    complete = {
-        "task": {"name": "parity", "settings": {}},
-        "model": {"layers": [layer]},
-        "run": {"seed": 0},
-    }
-    assert status(tmp_path, complete=complete) == "yes"
+    assert status(tmp_path, layer_settings={"signed": True}) == "yes"
 
 
 @pytest.mark.parametrize(

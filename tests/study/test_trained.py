@@ -1,16 +1,19 @@
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nerode.core import FormatError
+from nerode.records import write_table
 from nerode.report.pages.atlas import atlas_page
 from nerode.study.trained import Point, TrainingOutcome, find_disagreements, read_experiments, read_runs
 from tests.report.pages.test_atlas import data_of, parity_row
 from tests.report.pages.test_language import assert_offline, words
+from tests.report.run_specimens import write_run
+from tests.report.table_specimens import cell, line, table
 
 
 def trained(architecture: str, *medians: float, language: str = "parity") -> TrainingOutcome:
@@ -26,53 +29,38 @@ def trained(architecture: str, *medians: float, language: str = "parity") -> Tra
     )
 
 
-def run(seed: int, share: float, **changes: Any) -> dict[str, Any]:
-    scores = [{"length": n, "sequence": share if n > 40 else 1.0, "token": 1.0} for n in (40, 256)]
-    return {
-        "format": "nerode-run",
-        "title": "mamba-signed ×2",
-        "measure": "sequence",
-        "threshold": 0.9,
-        "complete": {
-            "task": {"name": "parity", "settings": {}},
-            "model": changes.get("title"),
-            "run": {"seed": seed, "steps": 5},
-        },
-        "evaluations": scores,
-        **changes,
-    }
-
-
-def write(folder: Path, name: str, data: object) -> None:
-    (folder / name).mkdir(parents=True)
-    (folder / name / "result.json").write_text(json.dumps(data), encoding="utf-8")
+def write(folder: Path, seed: int, share: float, **options: Any) -> None:
+    write_run(folder, seed=seed, accuracies=(1.0, share, share), **options)
 
 
 def test_runs_that_differ_in_the_seed_go_together(tmp_path: Path) -> None:
     for seed, share in enumerate((0.25, 1.0, 0.5)):
-        write(tmp_path, f"run-{seed}", run(seed, share))
-    write(tmp_path, "other", run(0, 1.0, title="gru"))
-    write(tmp_path, "diverged", run(0, 1.0, title="lstm", evaluations=[], divergence={"step": 1}))
-    write(tmp_path, "unknown", run(0, 1.0, title="my.module:build"))
-    write(tmp_path, "no-run", {"format": "something else"})
+        write(tmp_path, seed, share, title="mamba-signed ×2", layers=("mamba-signed", "mamba-signed"))
+    write(tmp_path, 0, 1.0, title="gru", layers=("gru",))
+    diverged = {"evaluations": [], "divergence": {"step": 1, "what": "loss"}, "stopped": "divergence"}
+    write(tmp_path, 0, 1.0, title="lstm", layers=("lstm",), **diverged)
+    write(tmp_path, 0, 1.0, title="my.module:build", layers=("nobody",))
+    (tmp_path / "no-run").mkdir()
+    (tmp_path / "no-run" / "result.json").write_text('{"format": "something else"}', encoding="utf-8")
     found = {item.architecture: item for item in read_runs(tmp_path)}
     assert set(found) == {"mamba-signed", "gru"}
     signed = found["mamba-signed"]
     assert (signed.language, signed.seeds) == ("parity", 3)
     assert signed.points[0] == Point(label="40", median=1.0, low=1.0, high=1.0)
-    assert signed.points[1] == Point(label="256", median=0.5, low=0.25, high=1.0)
+    assert signed.points[2] == Point(label="400", median=0.5, low=0.25, high=1.0)
     assert signed.learned
     assert not signed.generalises
 
 
 def test_a_run_that_diverged_counts_as_nothing(tmp_path: Path) -> None:
     for seed in range(2):
-        write(tmp_path, f"run-{seed}", run(seed, 1.0))
+        write(tmp_path, seed, 1.0)
+    diverged = {"evaluations": [], "divergence": {"step": 1, "what": "loss"}, "stopped": "divergence"}
     for seed in (2, 3, 4):
-        write(tmp_path, f"run-{seed}", run(seed, 1.0, evaluations=[], divergence={"step": 1}))
+        write(tmp_path, seed, 1.0, **diverged)
     (item,) = read_runs(tmp_path)
     assert item.seeds == 5
-    assert item.points[1] == Point(label="256", median=0.0, low=0.0, high=1.0)
+    assert item.points[2] == Point(label="400", median=0.0, low=0.0, high=1.0)
     assert not item.learned
 
 
@@ -87,41 +75,30 @@ def test_a_run_that_diverged_counts_as_nothing(tmp_path: Path) -> None:
 def test_state_tracking_is_about_the_word_problem(
     tmp_path: Path, settings: dict[str, Any], language: str | None
 ) -> None:
-    task = {"name": "state-tracking", "settings": settings}
-    write(tmp_path, "a", run(0, 1.0, complete={"task": task, "model": {}, "run": {"seed": 0}}))
+    write(tmp_path, 0, 1.0, task="state-tracking", settings=settings)
     assert [item.language for item in read_runs(tmp_path)] == ([language] if language else [])
 
 
 def test_a_result_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    write(tmp_path, "a", run(0, 1.0))
-    (tmp_path / "a" / "result.json").write_text("{", encoding="utf-8")
-    with pytest.raises(FormatError, match="cannot be read"):
+    folder = write_run(tmp_path)
+    (folder / "result.json").write_text("{", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"result\.json"):
         read_runs(tmp_path)
 
 
 def test_tables_of_experiments_are_read_where_they_speak_of_a_language(tmp_path: Path) -> None:
-    cell = {"column": "1-50", "values": [1.0, 0.5, 0.75]}
-    line = {
-        "kind": "trained",
-        "language": "Tomita-3",
-        "architecture": "lstm",
-        "model": "LSTM",
-        "cells": [cell],
-    }
-    table = {
-        "format": "nerode-reproduction",
-        "threshold": 0.9,
-        "command": "nerode reproduce sarrof",
-        "lines": [line, {**line, "kind": "compiled"}, {**line, "language": ""}, {**line, "cells": []}],
-    }
-    (tmp_path / "a.json").write_text(json.dumps(table), encoding="utf-8")
+    named = line(
+        language="Tomita-3", architecture="lstm", cells=(cell(column="1-50", values=(1.0, 0.5, 0.75)),)
+    )
+    others = (replace(named, kind="compiled"), replace(named, language=""), replace(named, cells=()))
+    write_table(tmp_path, table(named, *others))
     (tmp_path / "b.json").write_text("[1]", encoding="utf-8")
     (item,) = read_experiments(tmp_path)
     assert (item.language, item.architecture, item.seeds) == ("tomita-3", "lstm", 3)
     assert item.points == (Point(label="1-50", median=0.75, low=0.5, high=1.0),)
     assert read_experiments(tmp_path / "missing") == []
     (tmp_path / "b.json").write_text("{", encoding="utf-8")
-    with pytest.raises(FormatError, match="cannot be read"):
+    with pytest.raises(FormatError, match=r"b\.json"):
         read_experiments(tmp_path)
 
 

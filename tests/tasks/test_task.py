@@ -74,9 +74,9 @@ def test_loss_and_answers_look_at_the_mask():
     scores = torch.zeros(3, 5, 2)
     scores[torch.arange(3), -1, batch.targets[:, -1]] = 50.0
     assert task.loss(scores, batch) < 1e-9
-    assert task.right(scores, batch).all()
+    assert task.correct(scores, batch).all()
     scores[0, -1] = -scores[0, -1]
-    assert task.right(scores, batch)[:, -1].tolist() == [False, True, True]
+    assert task.correct(scores, batch)[:, -1].tolist() == [False, True, True]
 
 
 def test_bits_are_answered_by_their_signs():
@@ -84,8 +84,8 @@ def test_bits_are_answered_by_their_signs():
     task.targets_are_bits = True
     targets = torch.tensor([[[True, False]]])
     batch = Batch(inputs=torch.zeros(1, 1, dtype=torch.int64), targets=targets, mask=torch.ones(1, 1) > 0)
-    assert task.right(torch.tensor([[[0.1, -0.1]]]), batch).all()
-    assert not task.right(torch.tensor([[[0.1, 0.1]]]), batch).any()
+    assert task.correct(torch.tensor([[[0.1, -0.1]]]), batch).all()
+    assert not task.correct(torch.tensor([[[0.1, 0.1]]]), batch).any()
 
 
 def test_unknown_names_and_settings():

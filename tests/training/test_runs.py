@@ -104,6 +104,12 @@ def test_damage_is_said(done, tmp_path):
         read_run(tmp_path)
 
 
+def test_a_run_that_cannot_begin_leaves_nothing(tmp_path):
+    with pytest.raises(InputError, match="no module"):
+        run_in(tmp_path / "runs", tiny(model={"module": "absent_module_of_test:build"}))
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_folder_that_is_no_run_is_set_aside(tmp_path):
     spec = tiny(run={"steps": 3})
     place = tmp_path / run_name(run_key(spec))

@@ -13,8 +13,7 @@ from nerode.models import all_members
 from nerode.records import Curriculum, ModelSpec, OptimiserSpec, RunSpec, StopRule, TaskConfig, TrainSpec
 from nerode.tasks import build_task
 from nerode.training import run_key, spec_model, spec_model_config
-from nerode.training.defaults import make_specs
-from nerode.training.specs import complete_spec, make_spec, merge, parse_assignments, read_toml
+from nerode.training.specs import complete_spec, make_spec, make_specs, merge, parse_assignments, read_toml
 
 PARITY = TaskConfig(name="parity")
 

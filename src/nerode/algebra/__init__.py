@@ -7,7 +7,15 @@ from nerode.algebra.monoid import transition_monoid
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import cycles
 from nerode.algebra.profiling import profile
-from nerode.algebra.records import COMPUTED, CounterWitness, GroupInside, GroupStructure, Membership, Profile
+from nerode.algebra.records import (
+    COMPUTED,
+    CounterWitness,
+    GroupFactor,
+    GroupInside,
+    GroupStructure,
+    Membership,
+    Profile,
+)
 from nerode.algebra.subgroups import IDENTITY, CosetAction, Members, ProductTable, Subgroup
 
 __all__ = [
@@ -18,6 +26,7 @@ __all__ = [
     "EggBox",
     "EggBoxCell",
     "Green",
+    "GroupFactor",
     "GroupInside",
     "GroupStructure",
     "Members",

@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,11 +22,17 @@ from nerode.algebra.permutation_groups import (
     prime_factors,
 )
 from nerode.algebra.permutations import Permutation, compose, permutation_order, power, random_elements
+from nerode.algebra.records import GroupFactor
 
 UNRESOLVED = "perfect group of order "
 """How a factor begins that was not taken apart; it may or may not be simple."""
 
 _TRIALS = 40
+
+_TWO_SIMPLE_GROUPS = 20_160
+"""The only order up to a million of two simple groups, A8 and PSL(3,4)."""
+
+_LARGEST_Q = 125
 
 
 def composition_factors(group: PermutationGroup) -> tuple[str, ...]:
@@ -129,84 +135,47 @@ def _may_be_normal(multiple: int, degree: int) -> bool:
 
 def _simple_name(group: PermutationGroup) -> str:
     """Returns the name of a simple group that is not abelian."""
-    if group.order == TWO_SIMPLE_GROUPS and _has_order_15(group):
-        return "A8"
-    return simple_group_name(group.order) or f"simple group of order {group.order}"
+    factor = simple_factor(group)
+    return f"simple group of order {group.order}" if factor is None else str(factor)
+
+
+def simple_factor(group: PermutationGroup) -> GroupFactor | None:
+    """Returns An or PSL(2,q) for a simple group that is not abelian, None if it is neither.
+
+    Two simple groups that are not isomorphic have different orders, with the exception of A8 and PSL(3,4)
+    and of one infinite series that begins above four thousand million and has neither An nor PSL(2,q).
+
+    Implements: [KimmerleLyonsSandlingTeague1990]
+    """
+    if group.order == _TWO_SIMPLE_GROUPS and not _has_order_15(group):
+        return None
+    return _alternating_factor(group.order) or _linear_factors().get(group.order)
+
+
+def _alternating_factor(order: int) -> GroupFactor | None:
+    n, half = 5, 60
+    while half < order:
+        n += 1
+        half *= n
+    return GroupFactor(family="A", number=n) if half == order else None
+
+
+@functools.cache
+def _linear_factors() -> dict[int, GroupFactor]:
+    """PSL(2,q) by its order, for the prime powers q up to a limit."""
+    found: dict[int, GroupFactor] = {}
+    for q in range(4, _LARGEST_Q + 1):
+        primes = prime_factors(q)
+        if len(primes) == 1:
+            order = q * (q * q - 1) // (1 if 2 in primes else 2)
+            found.setdefault(order, GroupFactor(family="PSL", number=q))
+    return found
 
 
 def _has_order_15(group: PermutationGroup) -> bool:
     """Whether an element of order 15 turns up; A8 has them, PSL(3,4) has none."""
     sample = itertools.islice(random_elements(group.generators, group.degree), 8 * _TRIALS)
     return any(math.gcd(permutation_order(g), 15) == 15 for g in sample)
-
-
-_SPORADIC_AND_OTHER = {
-    5_616: "PSL(3,3)",
-    6_048: "PSU(3,3)",
-    7_920: "M11",
-    25_920: "PSp(4,3)",
-    29_120: "Sz(8)",
-    62_400: "PSU(3,4)",
-    95_040: "M12",
-    126_000: "PSU(3,5)",
-    175_560: "J1",
-    372_000: "PSL(3,5)",
-    443_520: "M22",
-    604_800: "J2",
-    979_200: "PSp(4,4)",
-    9_999_360: "PSL(5,2)",
-    10_200_960: "M23",
-    244_823_040: "M24",
-}
-"""Simple groups that are neither alternating nor PSL(2,q): all below a million, and the ones above it that
-act on at most 31 points."""
-
-TWO_SIMPLE_GROUPS = 20_160
-"""The only order up to a million of two simple groups, A8 and PSL(3,4)."""
-
-_LARGEST_Q = 125
-
-
-def simple_group_name(order: int) -> str | None:
-    """Returns the name of the simple group of this order, if the table has one and only one.
-
-    Two simple groups that are not isomorphic have different orders, with the exception of A8 and PSL(3,4)
-    and of one infinite series that begins above four thousand million.
-
-    Implements: [KimmerleLyonsSandlingTeague1990]
-    """
-    if order == TWO_SIMPLE_GROUPS:
-        return None
-    return _alternating_name(order) or _names().get(order)
-
-
-def _alternating_name(order: int) -> str | None:
-    n, half = 5, 60
-    while half < order:
-        n += 1
-        half *= n
-    return f"A{n}" if half == order else None
-
-
-@functools.cache
-def _names() -> dict[int, str]:
-    names = dict(_SPORADIC_AND_OTHER)
-    for q, p in prime_powers(_LARGEST_Q):
-        if q > 3:
-            order = q * (q * q - 1) // (1 if p == 2 else 2)
-            names.setdefault(order, f"PSL(2,{q})")
-    return names
-
-
-def prime_powers(limit: int) -> Iterator[tuple[int, int]]:
-    """Yields the prime powers q up to a limit, each with its prime."""
-    for q in range(2, limit + 1):
-        p = next((d for d in range(2, math.isqrt(q) + 1) if q % d == 0), q)
-        rest = q
-        while rest % p == 0:
-            rest //= p
-        if rest == 1:
-            yield q, p
 
 
 Blocks = list[int]

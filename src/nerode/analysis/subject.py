@@ -1,4 +1,4 @@
-"""What is looked at: a trained run, a saved model, or a compiled network, with all that is known about it."""
+"""Networks for analyses: a trained run, a saved model or a compiled network, with all that is known of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nerode.training import MODEL, WEIGHTS, spec_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class LoadedNetwork:
     """A network, and what is known about where it comes from.
 
     Attributes:
@@ -65,7 +65,7 @@ class Subject:
         return spec_model(spec.model, self.task, seed=spec.run.seed).eval()
 
 
-def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> Subject:
+def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> LoadedNetwork:
     """Returns the network of a folder: a run, a saved model of the zoo, or a compiled network.
 
     Args:
@@ -80,14 +80,14 @@ def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> Subject
         return _run(folder)
     if (folder / LANGUAGE_FILE).exists():
         network, language = read_network(folder), read_language(folder)
-        return Subject(
+        return LoadedNetwork(
             name=folder.name,
             model=load_model(network, dtype=dtype).eval(),
             language=language,
             network=network,
         )
     if (folder / NETWORK_FILE).exists():
-        return Subject(name=folder.name, model=read_model(folder).eval())
+        return LoadedNetwork(name=folder.name, model=read_model(folder).eval())
     raise FormatError(
         f"is neither a run ({RESULT}) nor a model ({NETWORK_FILE}); `nerode train` and `nerode compile` "
         "make such folders",
@@ -95,7 +95,7 @@ def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> Subject
     )
 
 
-def _run(folder: Path) -> Subject:
+def _run(folder: Path) -> LoadedNetwork:
     record = read_run(folder)
     if record.divergence is not None:
         raise InputError(f"{folder} diverged at step {record.divergence.step}: it has no model to look at")
@@ -109,6 +109,6 @@ def _run(folder: Path) -> Subject:
         model = spec_model(spec.model, task, seed=spec.run.seed)
         path = folder / MODEL / WEIGHTS
         fill_weights(model, read_tensors(read_bytes(path, MAX_WEIGHTS_BYTES), path), path)
-    return Subject(
+    return LoadedNetwork(
         name=name, model=model.eval(), record=record, task=task, language=getattr(task, "language", None)
     )

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, make_budget
-from nerode.core import InputError, write_atomically
+from nerode.core import InputError, to_mapping, write_atomically
 from nerode.report import analysis_page, analysis_view, make_console
 
 JSON_FILE = "analysis.json"
@@ -61,9 +61,9 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
     nerode train flip-flop --arch mamba --out runs
     nerode analyse runs/9b7ef0cf02d1bbd9
     """
-    from nerode.analysis import Options, analyse as look, load_subject
+    from nerode.analysis import AnalysisOptions, analyse as look, load_subject
 
-    chosen = Options(
+    chosen = AnalysisOptions(
         length=options["length"],
         word=options["word"],
         ngram=options["ngram"] or 0,
@@ -77,7 +77,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
         from nerode.analysis import metric
 
         try:
-            found["metric"] = metric(subject).to_json()
+            found["metric"] = to_mapping(metric(subject))
         except InputError as error:
             found["left_out"]["metric"] = str(error)
     place = folder / "analysis" if out is None else out

@@ -58,7 +58,7 @@ from nerode.report import claim_line
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compile_command(language: str, target: str, output: Path | None, as_json: bool, **options: Any) -> None:
-    """Compile LANG into exact weights for TARGET, and prove them right at every length.
+    """Compile LANG into exact weights for TARGET, and prove them correct at every length.
 
     \b
     nerode compile "(aa)*" --to diagonal-signed -o parity/

@@ -55,7 +55,7 @@ def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) ->
     nerode extract parity/ --method exact --json
     """
     from nerode.analysis import load_subject
-    from nerode.analysis.extraction import Probe, extract as extract_automaton
+    from nerode.analysis.extraction import HypothesisTest, extract as extract_automaton
 
     budget = make_budget(options)
     target = None if options["target"] is None else resolve_language(options["target"])
@@ -65,7 +65,7 @@ def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) ->
         target=target,
         kind="acceptance" if options["recognise"] else None,
         black_box=options["black_box"],
-        probe=Probe(longest=options["longest"]),
+        probe=HypothesisTest(longest=options["longest"]),
         seed=options["seed"],
         budget=budget,
     )

@@ -12,6 +12,7 @@ import click
 
 from nerode.cli.options import sense_option
 from nerode.core import InputError, NerodeError, Reference, write_atomically
+from nerode.records import Measure
 from nerode.report import (
     Record,
     RunReport,
@@ -58,7 +59,7 @@ def report(
     output: Path,
     figures: Path | None,
     tables: tuple[str, ...],
-    measure: str | None,
+    measure: Measure | None,
     sense: str,
     as_json: bool,
 ) -> None:
@@ -104,7 +105,7 @@ def _check_output(output: Path, endings: tuple[str, ...]) -> None:
         )
 
 
-def _command(runs: tuple[Path, ...], output: Path, measure: str | None, sense: str) -> str:
+def _command(runs: tuple[Path, ...], output: Path, measure: Measure | None, sense: str) -> str:
     """The command line that makes the page again."""
     words = ["nerode", "report", *map(str, runs), "-o", str(output)]
     words += ["--measure", measure] if measure is not None else []
@@ -119,7 +120,7 @@ def _task_works(runs: list[RunFile]) -> dict[str, Reference]:
     except ImportError:
         return {}
     found = {}
-    for name in dict.fromkeys(run.result["complete"]["task"]["name"] for run in runs):
+    for name in dict.fromkeys(run.record.complete.task.name for run in runs):
         try:
             found[name] = find_task(name)[0].reference
         except NerodeError:

@@ -12,7 +12,7 @@ import click
 from nerode.core import InputError, write_atomically
 
 if TYPE_CHECKING:
-    from nerode.reproduce import Paper, Table
+    from nerode.reproduce import Paper, PaperTable
 
 EXPERIMENTS = Path("experiments")
 
@@ -85,7 +85,7 @@ def reproduce(
         _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json)
 
 
-def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
+def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, PaperTable]]:
     from nerode.reproduce import PAPERS, find_tables
 
     if everything == bool(asked):
@@ -96,7 +96,7 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
 
 
 def _run(
-    paper: Paper, table: Table, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
+    paper: Paper, table: PaperTable, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
 ) -> None:
     from nerode.records import write_table
     from nerode.report import left_text, make_console, reproduction_table, table_markdown
@@ -111,26 +111,27 @@ def _run(
         on_line=lambda line: click.echo(line, err=True),
         polished=EXPERIMENTS / "polish",
     )
-    plain = result.to_json()
     if keep is not None and result.lines:
         path = write_table(keep / "reproduce", result)
-        write_atomically(path.with_suffix(".md"), table_markdown(plain))
+        write_atomically(path.with_suffix(".md"), table_markdown(result))
     if as_json:
-        click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False))
         return
     console = make_console()
     console.print(f"\n{result.citation}, {result.where}: {result.title}", style="bold", markup=False)
     console.print(f"CPU scale: {result.scale}.\n", markup=False)
-    console.print(reproduction_table(plain))
+    console.print(reproduction_table(result))
     console.print(
-        f"\n{result.cpu_seconds:,.0f} CPU seconds.{left_text(plain)} "
+        f"\n{result.cpu_seconds:,.0f} CPU seconds.{left_text(result)} "
         "Every seed counts; nothing was chosen by its score.",
         markup=False,
     )
     console.print(result.rule, style="dim", markup=False)
 
 
-def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out: Path, as_json: bool) -> None:
+def _write_sweeps(
+    tables: Sequence[tuple[Paper, PaperTable]], seeds: int | None, out: Path, as_json: bool
+) -> None:
     from nerode.reproduce import sweep_text
 
     for paper, table in tables:
@@ -144,23 +145,19 @@ def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out:
             click.echo(f"{path}: nerode sweep {path} --executor slurm (or ray, or local)")
 
 
-def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: bool) -> None:
+def _show_claims(folder: Path, tables: Sequence[tuple[Paper, PaperTable]], as_json: bool) -> None:
     from nerode.records import read_tables
     from nerode.report import claims_page
 
     asked = {(paper.name, table.name) for paper, table in tables}
-    results = [
-        result.to_json()
-        for result in read_tables(folder / "reproduce")
-        if (result.paper, result.table) in asked
-    ]
+    results = [t for t in read_tables(folder / "reproduce") if (t.paper, t.table) in asked]
     if not results:
         raise InputError(
             f"{folder / 'reproduce'} has no kept result of these; run with --keep {folder} first"
         )
     if as_json:
         for result in results:
-            click.echo(json.dumps(result, ensure_ascii=False, sort_keys=True, allow_nan=False))
+            click.echo(json.dumps(result.to_json(), ensure_ascii=False, sort_keys=True, allow_nan=False))
         return
     click.echo(claims_page(results), nl=False)
 
@@ -190,7 +187,7 @@ def papers(as_json: bool) -> None:
     make_console().print(name_table(("name", "what it shows", "lines that run here", "source"), cells))
 
 
-def _item(paper: Paper, table: Table) -> dict[str, Any]:
+def _item(paper: Paper, table: PaperTable) -> dict[str, Any]:
     return {
         "name": f"{paper.name}:{table.name}",
         "paper": paper.name,

@@ -8,18 +8,18 @@ from pathlib import Path
 import click
 
 from nerode.core import InputError, write_atomically
-from nerode.records import Outline, RunStore, list_runs, prune as prune_store, read_result, removable
-from nerode.report import (
-    LIST_HEADINGS,
-    axes_table,
-    list_row,
-    make_console,
-    name_table,
-    plain_columns,
-    results_table,
-    run_item,
+from nerode.records import (
+    Measure,
+    RunOutline,
+    RunStore,
+    list_runs,
+    prune as prune_store,
+    read_result,
+    read_run,
+    removable,
 )
-from nerode.study import MEASURES, group_runs, read_run_files
+from nerode.report import axes_table, make_console, name_table, plain_columns, results_table
+from nerode.study import LIST_HEADINGS, MEASURES, group_runs, list_row, read_run_files, run_item
 from nerode.sweeps import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -71,22 +71,23 @@ def show_command(folder: Path, run: str, as_json: bool) -> None:
     plain = [(n, str(v)) for n, v in flatten({**chosen.result, "key": chosen.key}) if n != "evaluations"]
     console.print(name_table(("found", "value"), plain))
     if "measure" in result:
+        record = read_run(folder / chosen.name)
         console.print()
-        console.print(results_table([result], result["measure"]))
+        console.print(results_table([record], record.measure))
 
 
 @runs.command("table")
 @_folder
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
-def table_command(folder: Path, measure: str | None) -> None:
+def table_command(folder: Path, measure: Measure | None) -> None:
     """Show model × length for each task: every seed, then median and range."""
     found, left_out = read_run_files([folder])
     console = make_console()
     for task in group_runs(found, measure=measure):
-        results = [run.result for model in task.models for run in model.runs]
+        records = [run.record for model in task.models for run in model.runs]
         console.print(f"{task.title}; {MEASURES[task.measure]}:\n", markup=False)
-        console.print(results_table(results, task.measure))
-        if (axes := axes_table(results, task.measure)) is not None:
+        console.print(results_table(records, task.measure))
+        if (axes := axes_table(records, task.measure)) is not None:
             console.print(axes)
         console.print()
     for item in left_out:
@@ -153,7 +154,7 @@ def _keys(files: tuple[Path, ...]) -> set[str]:
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 
 
-def _choose(found: list[Outline], beginning: str) -> Outline:
+def _choose(found: list[RunOutline], beginning: str) -> RunOutline:
     matching = [run for run in found if not run.damage and run.key.startswith(beginning)]
     if len(matching) != 1:
         near = ", ".join(run.name for run in matching[:5])

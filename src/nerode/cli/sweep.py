@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.core import InputError
-from nerode.records import RunStore, read_result
-from nerode.report import RESULT_KEYS, make_console, results_table, run_item
-from nerode.study import MEASURES
+from nerode.records import RunStore, read_result, read_run
+from nerode.report import make_console, results_table
+from nerode.study import MEASURES, RESULT_KEYS, run_item
 from nerode.sweeps import read_sweep
 
 if TYPE_CHECKING:
@@ -156,19 +156,19 @@ def _preview(jobs: Sequence[RunJob], store: RunStore, as_json: bool) -> None:
 def _show(report: SweepReport, store: RunStore, as_json: bool) -> None:
     bad = {outcome.key: outcome for outcome in report.problems}
     folders = [store.folder(key) for key in report.keys if key not in bad]
-    results = [read_result(folder) for folder in folders]
     if as_json:
-        for folder, result in zip(folders, results, strict=True):
-            click.echo(json.dumps(run_item(result, folder), ensure_ascii=False))
+        for folder in folders:
+            click.echo(json.dumps(run_item(read_result(folder), folder), ensure_ascii=False))
         for outcome in bad.values():
             item = dict.fromkeys(RESULT_KEYS) | {"key": outcome.key}
             click.echo(json.dumps({**item, "status": outcome.status, "message": outcome.message}))
         return
     console = make_console()
-    if results:
-        measure = results[0]["measure"]
+    if folders:
+        records = [read_run(folder) for folder in folders]
+        measure = records[0].measure
         console.print(f"{MEASURES[measure]}:\n")
-        console.print(results_table(results, measure))
+        console.print(results_table(records, measure))
     new = len(report.outcomes) - len(bad)
     console.print(
         f"\n{len(report.keys)} runs: {len(report.before)} done before, {new} now, {len(bad)} not done. "

@@ -14,8 +14,8 @@ import click
 
 from nerode.cli.options import split_names
 from nerode.core import InputError
-from nerode.report import RunRow, axes_table, live_table, make_console, results_table, run_item
-from nerode.study import MEASURES
+from nerode.report import RunRow, axes_table, live_table, make_console, results_table
+from nerode.study import MEASURES, run_item
 
 if TYPE_CHECKING:
     from nerode.analysis.proofs import Attempt
@@ -281,10 +281,9 @@ def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path | None) ->
     console = make_console()
     measure = specs[0].run.measure
     low, high = build_task(specs[0].task).training_lengths
-    plain = [record.to_json() for record in records]
     console.print(f"{specs[0].task.name}, trained on lengths {low} to {high}; {MEASURES[measure]}:\n")
-    console.print(results_table(plain, measure))
-    axes = axes_table(plain, measure)
+    console.print(results_table(records, measure))
+    axes = axes_table(records, measure)
     if axes is not None:
         console.print()
         console.print(axes)

@@ -1,4 +1,4 @@
-"""`nerode verify`: re-check a certificate with a program that shares no code with what made it."""
+"""`nerode verify`: re-checks a certificate by the kernel, which shares no code with what made it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from nerode.core import DTYPES, Budget, InputError, UnknownName
 from nerode.proofs import (
     CERTIFICATE_FILE,
     POLISH_FILE,
+    Certificate,
     CheckResult,
     Failure,
+    Unproved,
     check_folder,
     check_polished,
     claim_to_json,
     is_polished,
+    read_language,
+    read_network,
+    renew,
 )
 from nerode.report import claim_line, language_line, polished_lines
 
@@ -33,13 +38,19 @@ if TYPE_CHECKING:
     "--dtype",
     "dtypes",
     metavar="D,D",
-    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it right bit "
-    "for bit, or say up to which length.",
+    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it "
+    "correct bit for bit, or say up to which length.",
+)
+@click.option(
+    "--renew",
+    "renews",
+    is_flag=True,
+    help="Prove the network again and rewrite its certificate, for one of an older version.",
 )
 @click.option("--save", is_flag=True, help="Keep the proofs in floats in DIR; later they are only replayed.")
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(folder: Path, dtypes: str | None, save: bool, as_json: bool, **options: Any) -> None:
+def verify(folder: Path, dtypes: str | None, renews: bool, save: bool, as_json: bool, **options: Any) -> None:
     """Re-check the certificate in DIR; exit 1 if it does not hold.
 
     DIR may also be the folder of a run that was certified (`nerode train … --certify`), or of a polished
@@ -53,12 +64,14 @@ def verify(folder: Path, dtypes: str | None, save: bool, as_json: bool, **option
     if is_polished(folder):
         _verify_polished(folder, wanted, as_json, budget)
     folder = _folder_of_proof(folder)
+    if renews:
+        _renew(folder, budget)
     result = check_folder(folder, budget=budget)
     found = _examine(folder, result, wanted, save=save, budget=budget) if result.ok and wanted else []
     if as_json:
         click.echo(json.dumps(_object(result, found), ensure_ascii=False))
     else:
-        _print(result, found)
+        _print(folder, result, found)
     sys.exit(0 if result.ok and all(_is_good(e, result) for e in found) else 1)
 
 
@@ -79,6 +92,15 @@ def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Bud
     else:
         _print_failure("refused", failure)
     sys.exit(0 if found.ok else 1)
+
+
+def _renew(folder: Path, budget: Budget) -> None:
+    """Proves a network again; the check that follows speaks of the new certificate."""
+    outcome = renew(folder, budget=budget.start())
+    if isinstance(outcome, Certificate):
+        return
+    reason = outcome.reason if isinstance(outcome, Unproved) else f"it fails on {' '.join(outcome.word)!r}"
+    raise InputError(f"the certificate in {folder} was not renewed: {reason}")
 
 
 def _folder_of_proof(folder: Path) -> Path:
@@ -110,7 +132,6 @@ def _examine(
     folder: Path, result: CheckResult, dtypes: list[str], *, save: bool, budget: Budget
 ) -> list[Examination]:
     """The examination in each float format; this loads torch."""
-    from nerode.proofs import read_language, read_network
     from nerode.proofs.floats import examine, recheck_stored, store
 
     network, language = read_network(folder), read_language(folder)
@@ -131,10 +152,10 @@ def _is_good(seen: Examination, result: CheckResult) -> bool:
     return seen.failure is None and bool(proofs)
 
 
-def _print(result: CheckResult, found: list[Examination]) -> None:
-    if result.language is not None:
-        click.echo(language_line(result.language))
-    if not result.ok:
+def _print(folder: Path, result: CheckResult, found: list[Examination]) -> None:
+    if result.ok:
+        click.echo(language_line(read_language(folder)))
+    else:
         assert result.failure is not None
         _print_failure("refused", result.failure)
     for claim in (*result.claims, *(c for seen in found for c in seen.claims)):

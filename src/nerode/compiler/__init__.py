@@ -1,7 +1,7 @@
 """From a language to a network with exact weights."""
 
 from nerode.compiler.construction import Construction, NgramOptions, Options
-from nerode.compiler.constructions.table import CONSTRUCTIONS
 from nerode.compiler.pipeline import compile_language
+from nerode.compiler.table import CONSTRUCTIONS
 
 __all__ = ["CONSTRUCTIONS", "Construction", "NgramOptions", "Options", "compile_language"]

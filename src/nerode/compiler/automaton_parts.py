@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.algebra import strong_components
-from nerode.compiler.forms import Form, direction
+from nerode.compiler.forms import StreamForm, direction
 from nerode.compiler.network_builder import DEAD, legal_sets
 from nerode.compiler.tables import ANY, DecisionTable, decision_table
 from nerode.core import Budget, BudgetExceeded
@@ -34,8 +34,8 @@ Pairs = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question(Generic[V]):
-    """What a window has to settle.
+class WindowQuestion(Generic[V]):
+    """A question about prefixes that a window has to settle.
 
     Attributes:
         asked: which states the prefix may have reached before its last letter (a bool for each).
@@ -47,7 +47,7 @@ class Question(Generic[V]):
     value: Callable[[int, int], V | None]
 
 
-def settling_length(dfa: Dfa, question: Question[V], longest: int = LONGEST_WINDOW) -> int | None:
+def settling_length(dfa: Dfa, question: WindowQuestion[V], longest: int = LONGEST_WINDOW) -> int | None:
     """Returns how many of the last letters settle a question, the current one included; None if too many.
 
     The pairs of states that a letter leads to different answers are followed back, one letter a round, until
@@ -78,7 +78,9 @@ def settling_length(dfa: Dfa, question: Question[V], longest: int = LONGEST_WIND
     return None
 
 
-def suffix_table(dfa: Dfa, question: Question[V], budget: Budget | None = None) -> DecisionTable[V] | None:
+def suffix_table(
+    dfa: Dfa, question: WindowQuestion[V], budget: Budget | None = None
+) -> DecisionTable[V] | None:
     """Returns the answers by the letters of the window, or None if nothing is ever asked.
 
     The variables of the table are the positions of the window; `settling_length` must not be None.
@@ -117,7 +119,7 @@ def suffix_table(dfa: Dfa, question: Question[V], budget: Budget | None = None) 
     return decision_table(padded, values, (nothing + 1,) * width, budget)
 
 
-def _answers(question: Question[V], before: States, after: States) -> set[V]:
+def _answers(question: WindowQuestion[V], before: States, after: States) -> set[V]:
     chosen = question.asked[before]
     pairs = set(zip(before[chosen].tolist(), after[chosen].tolist(), strict=True))
     return {value for p, q in pairs if (value := question.value(p, q)) is not None}
@@ -152,14 +154,14 @@ class Parts:
             found[self.of[q]].update(self.of[target] for target in row)
         return [sorted(targets - {part}) for part, targets in enumerate(found)]
 
-    def moves(self, part: int) -> Question[int]:
+    def moves(self, part: int) -> WindowQuestion[int]:
         """Asks into which part a letter leads from this one."""
-        return Question(asked=np.array(self.of) == part, value=lambda before, after: self.of[after])
+        return WindowQuestion(asked=np.array(self.of) == part, value=lambda before, after: self.of[after])
 
-    def answers(self, part: int) -> Question[Legal]:
+    def answers(self, part: int) -> WindowQuestion[Legal]:
         """Asks what is legal in a part."""
         legal = legal_sets(self.dfa)
-        return Question(
+        return WindowQuestion(
             asked=np.ones(self.dfa.num_states, dtype=np.bool_),
             value=lambda before, after: legal[after] if self.of[after] == part else None,
         )
@@ -256,7 +258,7 @@ class Flags:
         part, leaving = self._names[name]
         return frozenset(self._parts.following[source]) if leaving else frozenset((part,))
 
-    def was_there(self, name: str, source: int) -> list[Form]:
+    def was_there(self, name: str, source: int) -> list[StreamForm]:
         """Returns literals that say that a letter can set the flag from this source.
 
         Where there is one way out of the source, "not yet left" is not asked for: the flag is then set
@@ -267,7 +269,7 @@ class Flags:
             for flag in self._read(name, source)
         ]
 
-    def is_there(self, part: int) -> list[Form]:
+    def is_there(self, part: int) -> list[StreamForm]:
         """Returns literals that say that the automaton is in a part after the letter."""
         name = self._parts.names[part]
         found = [] if part == self._parts.start else [direction(name)]

@@ -25,7 +25,7 @@ _MOST_NODES = 20_000
 
 Cost = tuple[int, ...]
 CostOf = Callable[[Sequence[Piece]], Cost]
-"""What a sum of blocks costs; a further block never makes it cheaper."""
+"""The cost of a sum of blocks; a further block never makes it cheaper."""
 
 
 @dataclass(frozen=True, kw_only=True)

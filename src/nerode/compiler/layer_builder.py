@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nerode.compiler.forms import Form, constant, direction, reduce_one_hot
+from nerode.compiler.forms import StreamForm, constant, direction, reduce_one_hot
 from nerode.core import Exact, InputError
 from nerode.languages import Legal
 from nerode.network import (
@@ -31,9 +31,9 @@ class _Units:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._number: dict[Form, int] = {}
+        self._number: dict[StreamForm, int] = {}
 
-    def add(self, form: Form) -> Form:
+    def add(self, form: StreamForm) -> StreamForm:
         """Returns the ReLU of a form."""
         if form.is_constant:
             return constant(form.bias if form.bias > 0 else 0)
@@ -41,7 +41,7 @@ class _Units:
         return direction(f"{self._prefix}{number}")
 
     @property
-    def forms(self) -> list[Form]:
+    def forms(self) -> list[StreamForm]:
         """The arguments of the units, in order."""
         return list(self._number)
 
@@ -57,7 +57,7 @@ class Selection:
 
     factors: Sequence[tuple[Factor, ...]]
     writes: Sequence[tuple[Exact, ...]]
-    choices: Sequence[Form]
+    choices: Sequence[StreamForm]
 
 
 class LayerBuilder:
@@ -90,16 +90,18 @@ class LayerBuilder:
         self._one_hot = tuple(one_hot)
         self._units = _Units("unit ")
         self._readout_units = _Units("readout unit ")
-        self._gates: dict[str, Form] = {}
-        self._writes: dict[str, Form] = {}
+        self._gates: dict[str, StreamForm] = {}
+        self._writes: dict[str, StreamForm] = {}
         self._start: list[Exact] = []
-        self._outputs: dict[str, Form] = {}
+        self._outputs: dict[str, StreamForm] = {}
 
-    def relu(self, form: Form) -> Form:
+    def relu(self, form: StreamForm) -> StreamForm:
         """Returns the ReLU of a form of the stream, for gates and writes."""
         return self._units.add(reduce_one_hot(form, self._one_hot))
 
-    def coordinate(self, name: str, *, gate: Form | Exact, write: Form | Exact, start: Exact = 0) -> Form:
+    def coordinate(
+        self, name: str, *, gate: StreamForm | Exact, write: StreamForm | Exact, start: Exact = 0
+    ) -> StreamForm:
         """Adds a state coordinate and returns its value after the letter, for the readout."""
         if name in self._gates:
             raise InputError(f"layer {self.name} has two coordinates called {name!r}")
@@ -108,27 +110,27 @@ class LayerBuilder:
         self._start.append(start)
         return direction(f"state {name}")
 
-    def _short(self, form: Form | Exact) -> Form:
-        return reduce_one_hot(form, self._one_hot) if isinstance(form, Form) else constant(form)
+    def _short(self, form: StreamForm | Exact) -> StreamForm:
+        return reduce_one_hot(form, self._one_hot) if isinstance(form, StreamForm) else constant(form)
 
-    def previous(self, name: str) -> Form:
+    def previous(self, name: str) -> StreamForm:
         """Returns the value of a coordinate before the letter, for the readout."""
         if not self.exposes_previous:
             raise InputError(f"layer {self.name} does not expose its state before the letter")
         return direction(f"previous {name}")
 
-    def imaginary(self, value: Form) -> Form:
+    def imaginary(self, value: StreamForm) -> StreamForm:
         """Returns the imaginary part of a coordinate of which `value` is the real part, now or before."""
         (name,) = value.terms
         if not self.complex_state:
             raise InputError(f"layer {self.name} has no complex coordinates")
         return direction(_imaginary(name))
 
-    def readout_relu(self, form: Form) -> Form:
+    def readout_relu(self, form: StreamForm) -> StreamForm:
         """Returns the ReLU of a form of the stream and the state, for outputs."""
         return self._readout_units.add(self._short(form))
 
-    def output(self, name: str, form: Form) -> Form:
+    def output(self, name: str, form: StreamForm) -> StreamForm:
         """Appends a direction to the stream and returns its value, for later layers."""
         if name in self._outputs:
             raise InputError(f"layer {self.name} has two outputs called {name!r}")
@@ -220,15 +222,15 @@ class DecoderBuilder:
         self._units = _Units("unit ")
         self._scores = [constant(0)] * (num_letters + 1)
 
-    def relu(self, form: Form) -> Form:
+    def relu(self, form: StreamForm) -> StreamForm:
         """Returns the ReLU of a form of the stream."""
         return self._units.add(reduce_one_hot(form, self._one_hot))
 
-    def add(self, output: int, form: Form) -> None:
+    def add(self, output: int, form: StreamForm) -> None:
         """Adds a form to the score of a letter, or of the end."""
         self._scores[output] = self._scores[output] + form
 
-    def add_legal(self, legal: Legal, form: Form) -> None:
+    def add_legal(self, legal: Legal, form: StreamForm) -> None:
         """Adds a form to the score of everything that is legal."""
         for symbol in sorted(legal.symbols):
             self.add(symbol, form)
@@ -251,12 +253,12 @@ def _imaginary(name: str) -> str:
     return f"imaginary {name}"
 
 
-def _used(stream: Sequence[str], forms: Iterable[Form]) -> tuple[str, ...]:
+def _used(stream: Sequence[str], forms: Iterable[StreamForm]) -> tuple[str, ...]:
     mentioned = {name for form in forms for name in form.terms}
     return tuple(name for name in stream if name in mentioned)
 
 
-def _affine(inputs: Sequence[str], forms: Iterable[Form]) -> Affine:
+def _affine(inputs: Sequence[str], forms: Iterable[StreamForm]) -> Affine:
     builder = AffineBuilder(inputs)
     for number, form in enumerate(forms):
         builder.row(str(number), form.terms, form.bias)

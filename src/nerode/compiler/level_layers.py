@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from nerode.algebra.cascades import Add
-from nerode.compiler.forms import Form, direction
+from nerode.compiler.forms import StreamForm, direction
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_codings import (
     CommandForms,
@@ -26,7 +26,7 @@ from nerode.compiler.level_codings import (
     show_labels,
 )
 from nerode.compiler.level_machine import LevelMachine, TabledLevel
-from nerode.compiler.network_builder import Assembly, legal_sets
+from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import decision_table, decode_table
 from nerode.core import NotCompilable, cosine, sine
 from nerode.languages import Legal
@@ -39,12 +39,12 @@ Mover = Callable[[LayerBuilder, int, TabledLevel], tuple[LevelLabels, Moves]]
 
 
 class MachineLayers:
-    """Adds the layers of a machine to an assembly.
+    """Adds the layers of a machine to an stack.
 
     Levels that share a depth share a layer, except where one is added by itself (`add_alone`).
 
     Args:
-        assembly: gets the layers.
+        stack: gets the layers.
         machine: the levels.
         letters: 1 where the current letter of the machine's automaton is this one; by default those of the
             language.
@@ -54,22 +54,22 @@ class MachineLayers:
     """
 
     def __init__(
-        self, assembly: Assembly, machine: LevelMachine, letters: Sequence[Form] | None = None
+        self, stack: LayerStack, machine: LevelMachine, letters: Sequence[StreamForm] | None = None
     ) -> None:
-        request = assembly.request
+        request = stack.request
         if not request.options.exclusive_scan and any(level.parents for level in machine.levels):
             reason = "the levels read labels before the letter, which needs layers with an exclusive scan"
             raise NotCompilable(request.target.name, [reason])
-        self.assembly = assembly
+        self.stack = stack
         self.machine = machine
         self.labels: dict[int, LevelLabels] = {}
-        self._letters = letters or [assembly.letter(a) for a in range(machine.dfa.num_letters)]
+        self._letters = letters or [stack.letter(a) for a in range(machine.dfa.num_letters)]
 
-    def commands(self, number: int, builder: LayerBuilder, guard: Sequence[Form] = ()) -> CommandForms:
+    def commands(self, number: int, builder: LayerBuilder, guard: Sequence[StreamForm] = ()) -> CommandForms:
         """Returns the command of a level in units of a layer, where the literals of the guard hold."""
         level = self.machine.levels[number]
         parents = [self.labels[parent].old for parent in level.parents]
-        budget = self.assembly.request.options.budget
+        budget = self.stack.request.options.budget
         return CommandForms(level, self._letters, parents, builder.relu, budget, guard)
 
     def add_together(self, numbers: list[int], depth: int) -> None:
@@ -79,7 +79,7 @@ class MachineLayers:
         placers = {number: _placer(self.machine.levels[number]) for number in numbers}
         builder = LayerBuilder(
             f"levels of depth {depth}",
-            self.assembly.stream,
+            self.stack.stream,
             exposes_previous=True,
             complex_state=place_turn in placers.values(),
         )
@@ -88,15 +88,15 @@ class MachineLayers:
             for number, place in placers.items()
         }
         self.labels |= found
-        self.assembly.add(builder)
+        self.stack.add(builder)
 
     def add_alone(self, number: int, place: Mover) -> None:
         """Adds one level as a layer of Householder factors."""
         level = self.machine.levels[number]
-        builder = LayerBuilder(f"level {number + 1}", self.assembly.stream, exposes_previous=True)
+        builder = LayerBuilder(f"level {number + 1}", self.stack.stream, exposes_previous=True)
         self.labels[number], moves = place(builder, number, level)
         selection = moves.selection(level, self.commands(number, builder))
-        self.assembly.append(builder.build(selection=selection), builder.stream)
+        self.stack.append(builder.build(selection=selection), builder.stream)
 
     def decoder(self, legal: Sequence[Legal] | None = None) -> ScoreDecoder:
         """Returns the decoder: a decision tree over the labels after the letter.
@@ -111,11 +111,11 @@ class MachineLayers:
             list(states),
             [legal[q] for q in states.values()],
             [level.num_labels for level in self.machine.levels],
-            self.assembly.request.options.budget,
+            self.stack.request.options.budget,
         )
-        decoder = self.assembly.decoder()
+        decoder = self.stack.decoder()
         decode_table(decoder, table, lambda level, label: [self.labels[level].new[label]])
-        return decoder.build(self.assembly.empty())
+        return decoder.build(self.stack.empty())
 
 
 def _placer(level: TabledLevel) -> Placer:
@@ -124,18 +124,18 @@ def _placer(level: TabledLevel) -> Placer:
     return place_sign if level.num_labels == 2 else place_turn
 
 
-def add_position_parity(assembly: Assembly) -> None:
-    """Adds the layer h = 1 - h: one reflection a letter, whatever the letter is."""
-    builder = LayerBuilder("position", assembly.stream)
+def add_position_parity(stack: LayerStack) -> None:
+    """Adds the layer h = 1 - h: one reflection per letter, whatever the letter is."""
+    builder = LayerBuilder("position", stack.stream)
     builder.output(ODD, builder.coordinate("odd", gate=-1, write=1))
-    assembly.add(builder)
+    stack.add(builder)
 
 
 def add_mirrors(layers: MachineLayers, number: int) -> None:
     """Adds a counter modulo m, which is never reset, as a layer of single reflections."""
     level = layers.machine.levels[number]
     m = level.num_labels
-    builder = LayerBuilder(f"level {number + 1}", layers.assembly.stream, exposes_previous=True)
+    builder = LayerBuilder(f"level {number + 1}", layers.stack.stream, exposes_previous=True)
     names = [f"h{number + 1}.{i}" for i in (1, 2)]
     start = (cosine(level.start, m), sine(level.start, m))
     now = [
@@ -156,10 +156,10 @@ def add_mirrors(layers: MachineLayers, number: int) -> None:
             factors.append((mirror_factor(1 + 2 * sign * amount, m),))
             choices.append(commands.is_given(command))
     selection = Selection(factors=factors, writes=((0, 0),) * len(factors), choices=choices)
-    layers.assembly.append(builder.build(selection=selection), builder.stream)
+    layers.stack.append(builder.build(selection=selection), builder.stream)
 
 
-def _labels(builder: LayerBuilder, vector: list[Form], odd: Form, m: int) -> list[Form]:
+def _labels(builder: LayerBuilder, vector: list[StreamForm], odd: StreamForm, m: int) -> list[StreamForm]:
     """The labels of a vector: at even positions at label/m of a turn, at odd ones seen in F."""
     x, y = vector
     found = []

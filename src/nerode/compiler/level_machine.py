@@ -1,4 +1,4 @@
-"""A cascade as tables: for each level what a letter and the labels above it tell it to do."""
+"""A cascade as tables: for each level its command by the letter and the labels above it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TabledLevel:
 
     @property
     def kind(self) -> str:
-        """Which component it is: "reset", "cyclic" or "permutation"."""
+        """The kind of component: "reset", "cyclic" or "permutation"."""
         kinds = set(map(type, self.commands))
         return "permutation" if Permute in kinds else "cyclic" if Add in kinds else "reset"
 
@@ -219,7 +219,7 @@ class _Rewriting:
 
 
 def _digit_command(command: Command, digit: int, low: int) -> Command:
-    """What a command to a counter tells one binary digit, given the value of the lower digits."""
+    """The command to one binary digit of a counter, given the value of the lower digits."""
     if isinstance(command, Reset):
         return Reset(command.label >> digit & 1)
     if isinstance(command, Add):

@@ -1,4 +1,4 @@
-"""Putting layers and a decoder together: the builder of networks, plain layers, decoders, pruning."""
+"""The stack of layers from which constructions make networks, with plain layers, decoders and pruning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nerode.compiler.construction import Request
-from nerode.compiler.forms import Form, direction, is_positive, old_value, top_digit
+from nerode.compiler.forms import StreamForm, direction, is_positive, old_value, top_digit
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.core import Exact, Reference
 from nerode.languages import Dfa, Legal
@@ -26,8 +26,8 @@ DEAD = "dead"
 """The direction that is 1 from the first letter on after which no word of the language goes on."""
 
 
-class Assembly:
-    """Layers added one after the other, over one stream.
+class LayerStack:
+    """The layers of a network, added one after the other over one stream.
 
     Args:
         request: what is compiled, for which target.
@@ -50,7 +50,7 @@ class Assembly:
         """Whether the target's gates are the same at every step."""
         return not self.request.target.properties.input_dependent
 
-    def letter(self, symbol: int) -> Form:
+    def letter(self, symbol: int) -> StreamForm:
         """Returns 1 where the current letter is this one; for one-hot embeddings."""
         return direction(f"x={self.alphabet.symbols[symbol]}")
 
@@ -67,7 +67,7 @@ class Assembly:
         self.layers.append(layer)
         self.stream = tuple(stream)
 
-    def flag(self, builder: LayerBuilder, name: str, event: Form, *, old: str | None = None) -> None:
+    def flag(self, builder: LayerBuilder, name: str, event: StreamForm, *, old: str | None = None) -> None:
         """Adds a coordinate that remembers whether `event`, 0 or 1 at each step, was ever 1.
 
         With input-dependent gates the coordinate is overwritten with 1; with fixed gates it counts and is
@@ -83,7 +83,7 @@ class Assembly:
         relu = builder.readout_relu
         retention = self.request.options.retention
         retain = retention if old is not None and not exclusive else 0
-        gate: Form | Exact = 1 if self.time_invariant else 1 - (1 - retain) * event
+        gate: StreamForm | Exact = 1 if self.time_invariant else 1 - (1 - retain) * event
         state = builder.coordinate(name, gate=gate, write=event)
         if self.time_invariant:
             builder.output(name, is_positive(state, relu))
@@ -103,7 +103,7 @@ class Assembly:
                 else old_value(state, now, relu, retention),
             )
 
-    def add_dead_flag(self, builder: LayerBuilder, bad: Form) -> None:
+    def add_dead_flag(self, builder: LayerBuilder, bad: StreamForm) -> None:
         """Finishes a layer with the flag that says that no word goes on like this."""
         self.flag(builder, DEAD, bad)
         self.add(builder)
@@ -260,9 +260,9 @@ def one_layer_network(
     request: Request, layer: Layer, decoder: Decoder, *, route: str, reference: Reference
 ) -> Network:
     """Returns the network of one layer over one-hot letters."""
-    assembly = Assembly(request)
-    assembly.append(layer, (*assembly.stream, *layer.outputs))
-    return assembly.network(decoder, route=route, reference=reference)
+    stack = LayerStack(request)
+    stack.append(layer, (*stack.stream, *layer.outputs))
+    return stack.network(decoder, route=route, reference=reference)
 
 
 def one_hot_decoder(dfa: Dfa, names: Sequence[str]) -> ScoreDecoder:

@@ -2,7 +2,7 @@
 
 1. facts      the language and what the algebra knows about it (`verdict`)
 2. verdict    whether the target can express it at all; if not, a refusal with the theorem and its witness
-3. choice     the first construction of `constructions.table` whose hypotheses language and target meet
+3. choice     the first construction of `table` whose hypotheses language and target meet
 4. build      exact weights (`constructions`)
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from nerode.algebra import profile
 from nerode.compiler.construction import Construction, Options, Request
-from nerode.compiler.constructions.table import CONSTRUCTIONS
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Language
 from nerode.network import Network

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nerode.compiler.forms import Form, Relu, conjunction, total
+from nerode.compiler.forms import Relu, StreamForm, conjunction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.core import Budget
 from nerode.languages import Legal
@@ -27,7 +27,7 @@ V = TypeVar("V", bound=Hashable)
 Literals = tuple[tuple[int, int], ...]
 IntArray = npt.NDArray[np.int64]
 
-Literal = Callable[[int, int], Sequence[Form]]
+Literal = Callable[[int, int], Sequence[StreamForm]]
 """The literals, each 0 or 1, that say that a variable has a value."""
 
 
@@ -140,7 +140,7 @@ def _most_common(leaves: Sequence[tuple[Literals, int]]) -> int:
 
 
 def decode_table(
-    decoder: DecoderBuilder, table: DecisionTable[Legal], literal: Literal, guard: Sequence[Form] = ()
+    decoder: DecoderBuilder, table: DecisionTable[Legal], literal: Literal, guard: Sequence[StreamForm] = ()
 ) -> None:
     """Adds the scores of a table of legal sets, one unit for each row.
 
@@ -163,8 +163,8 @@ def table_indicator(
     wanted: Callable[[V], bool],
     literal: Literal,
     relu: Relu,
-    guard: Sequence[Form] = (),
-) -> Form:
+    guard: Sequence[StreamForm] = (),
+) -> StreamForm:
     """Returns 1 where all literals of the guard hold and the table has a wanted value, and 0 elsewhere."""
     default = wanted(table.otherwise)
     found = [conjunction(guard, relu)] if default else []

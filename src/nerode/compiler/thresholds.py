@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from nerode.compiler.forms import Form, constant, direction, total
+from nerode.compiler.forms import StreamForm, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets
 from nerode.core import Exact, simplify
@@ -216,19 +216,19 @@ def _cover_by_chains(sets: Sequence[Preimage]) -> Iterator[list[Preimage]]:
 
 def _augment(start: int, supersets: list[list[int]], above: dict[int, int], below: dict[int, int]) -> None:
     """Makes a matching larger by one along a shortest alternating path from a set, if there is one."""
-    came: dict[int, int] = {}
+    predecessor: dict[int, int] = {}
     queue = [start]
     for i in queue:
         for j in supersets[i]:
-            if j in came:
+            if j in predecessor:
                 continue
-            came[j] = i
+            predecessor[j] = i
             if j in below:
                 queue.append(below[j])
                 continue
             end: int | None = j
             while end is not None:
-                smaller = came[end]
+                smaller = predecessor[end]
                 before = above.get(smaller)
                 above[smaller], below[end] = end, smaller
                 end = before
@@ -273,12 +273,14 @@ _GROWTH = Fraction(321, 250)
 """A number below e^(1/4)."""
 
 
-def letter_sum(dfa: Dfa, amounts: Sequence[int]) -> Form:
+def letter_sum(dfa: Dfa, amounts: Sequence[int]) -> StreamForm:
     """Returns the amount of the current letter, read from one-hot letters."""
     return total(a * direction(f"x={s}") for s, a in zip(dfa.alphabet.symbols, amounts, strict=True) if a)
 
 
-def unit_sum(dfa: Dfa, coding: ThresholdCoding, unit: ThresholdUnit, bits: Sequence[Form]) -> Form:
+def unit_sum(
+    dfa: Dfa, coding: ThresholdCoding, unit: ThresholdUnit, bits: Sequence[StreamForm]
+) -> StreamForm:
     """Returns a whole number that is 0 or more exactly where a unit has to be 1.
 
     Args:
@@ -309,7 +311,7 @@ def threshold_decoder(
     dfa: Dfa,
     coding: ThresholdCoding,
     stream: Sequence[str],
-    indicator: Callable[[DecoderBuilder, int, int | None], Form],
+    indicator: Callable[[DecoderBuilder, int, int | None], StreamForm],
 ) -> ScoreDecoder:
     """Returns the decoder that finds the state and says what is legal there.
 
@@ -334,14 +336,14 @@ def threshold_decoder(
 
 def sign_indicator(
     names: Sequence[str], scale: Exact = 1
-) -> Callable[[DecoderBuilder, int, int | None], Form]:
+) -> Callable[[DecoderBuilder, int, int | None], StreamForm]:
     """Returns the indicator for units whose values are near 1/scale when on and -1/scale when off.
 
     Four times a ReLU: exactly 0 for a unit that is off, and above 1/2 as long as a unit that is on keeps
     an eighth of its value.
     """
 
-    def found(decoder: DecoderBuilder, on: int, off: int | None) -> Form:
+    def found(decoder: DecoderBuilder, on: int, off: int | None) -> StreamForm:
         value = scale * direction(names[on])
         if off is not None:
             value = value - scale * direction(names[off]) - 1
@@ -350,7 +352,7 @@ def sign_indicator(
     return found
 
 
-def affine_rows(inputs: Sequence[str], forms: Iterable[Form]) -> Affine:
+def affine_rows(inputs: Sequence[str], forms: Iterable[StreamForm]) -> Affine:
     """Returns the map with one row for each form."""
     builder = AffineBuilder(inputs)
     for number, form in enumerate(forms):

@@ -142,7 +142,7 @@ def check_numerical_gradients(subject: ModelUnderTest) -> None:
 
 
 def check_causality(subject: ModelUnderTest) -> None:
-    """What comes later changes nothing before it."""
+    """Later inputs change no earlier output."""
     model = subject.model()
     length = min(20, subject.longest)
     x = subject.inputs(2, length)

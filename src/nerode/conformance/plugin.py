@@ -16,7 +16,7 @@ def conformance() -> Callable[..., None]:
     """
 
     def run(build: Callable[[], Any], **settings: Any) -> None:
-        from nerode.conformance import ModelUnderTest, examine
+        from nerode.conformance.checks import ModelUnderTest, examine
 
         failed = {name: why for name, why in examine(ModelUnderTest(build=build, **settings)).items() if why}
         if failed:

@@ -3,6 +3,8 @@
 from nerode.core.budget import Budget
 from nerode.core.config import from_mapping, to_mapping
 from nerode.core.cosines import cosine_bounds
+from nerode.core.display import Displays, Shown, register_displays
+from nerode.core.doors import lazy_door
 from nerode.core.errors import (
     BudgetExceeded,
     FormatError,
@@ -37,7 +39,6 @@ from nerode.core.json_files import Json, parse_json, read_json, read_json_lines
 from nerode.core.refs import Reference, Work, work
 from nerode.core.registry import Registry
 from nerode.core.rng import stream
-from nerode.core.shown import Shown
 from nerode.core.workers import Emit, LostJob, WorkerPool
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Cyclotomic",
+    "Displays",
     "Emit",
     "Exact",
     "FloatFormat",
@@ -70,6 +72,7 @@ __all__ = [
     "imaginary_part",
     "inverse",
     "is_rational",
+    "lazy_door",
     "parse_json",
     "read_bytes",
     "read_exact",
@@ -77,6 +80,7 @@ __all__ = [
     "read_json_lines",
     "read_text",
     "real_part",
+    "register_displays",
     "root_of_unity",
     "sign",
     "simplify",

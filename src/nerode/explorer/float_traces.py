@@ -9,7 +9,7 @@ from torch import Tensor
 
 from nerode.explorer.steps import Number, Step, plain_numbers
 from nerode.languages import Legal, Word
-from nerode.models import DTYPES
+from nerode.models import TORCH_DTYPES
 from nerode.models.compiled import CompiledLayer, CompiledRecurrence, Drive, load_model
 from nerode.network import Network
 
@@ -66,7 +66,7 @@ def float_steps(network: Network, word: Word, *, dtype: str, noise: float, seed:
     Raises:
         InputError: if the network does not fit the format.
     """
-    model = load_model(network, dtype=DTYPES[dtype])
+    model = load_model(network, dtype=TORCH_DTYPES[dtype])
     generator = torch.Generator().manual_seed(seed)
     probes = []
     for layer in model.layers:

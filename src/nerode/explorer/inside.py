@@ -6,13 +6,13 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
-from nerode.analysis import Options, Subject, analyse, load_subject
+from nerode.analysis import AnalysisOptions, LoadedNetwork, analyse, load_subject
 from nerode.analysis.extraction import (
     OUTSIDE,
     UNASKED,
     Kind,
     Moore,
-    Question,
+    NetworkQuestion,
     extract,
     is_member,
     question_about,
@@ -33,7 +33,7 @@ _LONGEST_STREAM = 2_000
 
 def look(order: RunOrder) -> dict[str, Any]:
     """Returns what `nerode analyse` finds, with fewer and shorter words."""
-    options = Options(longest=_LONGEST_STREAM)
+    options = AnalysisOptions(longest=_LONGEST_STREAM)
     return analyse(_subject(order), options, budget=request_budget()).to_json()
 
 
@@ -54,7 +54,7 @@ def extract_automaton(order: RunOrder) -> dict[str, Any]:
     }
 
 
-def _subject(order: RunOrder) -> Subject:
+def _subject(order: RunOrder) -> LoadedNetwork:
     folder: Path = run_folder(order)
     spec = read_result(folder).get("spec")
     model = spec.get("model") if isinstance(spec, dict) else None
@@ -66,7 +66,7 @@ def _subject(order: RunOrder) -> Subject:
     return load_subject(folder)
 
 
-def _target(question: Question) -> Moore | None:
+def _target(question: NetworkQuestion) -> Moore | None:
     """The automaton of correct answers, None if it has too many configurations to be drawn."""
     target = question.target
     seen: set[Hashable] = set()

@@ -11,8 +11,7 @@ from typing import Any
 from nerode.core import FormatError, InputError
 from nerode.explorer.orders import RunOrder, RunsOrder
 from nerode.records import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
-from nerode.report import name_run, run_item
-from nerode.study import task_title
+from nerode.study import name_run, run_item, task_title
 
 _NAME = re.compile(r"[0-9a-f]{16}\Z")
 _MAX_ANALYSIS_BYTES = 16_000_000

@@ -9,9 +9,9 @@ from typing import Any
 from nerode.core import BudgetExceeded, InputError, to_mapping
 from nerode.explorer.networks import make_network
 from nerode.explorer.orders import LONGEST_WORD, TraceOrder, read_language, request_budget
-from nerode.explorer.steps import Step, plain_numbers
+from nerode.explorer.steps import Step, exact_steps
 from nerode.languages import Counters, Language, Legal, Word
-from nerode.network import Interpreter, Network
+from nerode.network import Network
 from nerode.report import visible
 from nerode.study import ElementPlaces
 
@@ -153,25 +153,3 @@ def _network(steps: Sequence[Step], expected: Sequence[Legal], language: Languag
         ],
         "scores": [step.scores for step in steps],
     }
-
-
-def exact_steps(network: Network, word: Word) -> list[Step]:
-    """Returns the states of all layers after each prefix, the empty one first, and what moved them."""
-    interpreter = Interpreter(network)
-    states, answer = interpreter.start(), interpreter.empty_answer()
-    steps = [Step(legal=answer.legal, states=tuple(map(plain_numbers, states)))]
-    for letter in word:
-        drives = tuple(
-            {name: plain_numbers(values) for name, values in drive.items()}
-            for drive in interpreter.drives(states, letter)
-        )
-        states, answer = interpreter.step(states, letter)
-        steps.append(
-            Step(
-                legal=answer.legal,
-                states=tuple(map(plain_numbers, states)),
-                drives=drives,
-                scores=tuple(plain_numbers(answer.scores)),
-            )
-        )
-    return steps

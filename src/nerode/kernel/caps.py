@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.network import CheckedLayer, FixedMove, GatedMove, Row, before, now, seen_unit
+from nerode.kernel.network import CheckedLayer, FixedMove, GatedMove, Row, before, now, read_place, seen_unit
 from nerode.kernel.numbers import rational
 from nerode.kernel.reader import quoted, read_whole
 from nerode.kernel.step import ExactArithmetic, States, Stepper, Table
-from nerode.kernel.unknowns import read_place
 from nerode.kernel.walk import CheckProblem, Image, PointDomain
 from nerode.kernel.work import Undecided, Unreadable
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.boxes import BoxDomain, NodeDomain, read_noise
+from nerode.kernel.boxes import BoxDomain, NodeDomain, check_rounding, read_noise
 from nerode.kernel.caps import CappedDomain
 from nerode.kernel.claims import (
     DTYPES,
@@ -29,9 +29,8 @@ from nerode.kernel.claims import (
 )
 from nerode.kernel.languages import NgramTable
 from nerode.kernel.meter import METHOD as INTEGERS, ExactnessMeter
-from nerode.kernel.ngrams import WorstWindow, worst_window, wrong_distribution
+from nerode.kernel.ngrams import worst_windows, wrong_distribution
 from nerode.kernel.reader import check_keys, quoted, read_whole
-from nerode.kernel.rounding import check_rounding
 from nerode.kernel.step import ExactArithmetic, Stepper
 from nerode.kernel.unknowns import MAX_CELLS, UnknownsDomain, read_knowledge
 from nerode.kernel.walk import CheckProblem, Domain, PointDomain, WalkResult, find_failing_word, walk
@@ -121,6 +120,8 @@ class CoverWalk:
             else:
                 self.domain = CappedDomain(problem, cover["caps"])
             self.result = walk(problem, self.domain, self.task, limit=limit)
+            if isinstance(self.domain, NodeDomain) and self.result.closed:
+                self.domain.require_as_many_boxes(self.result.cells)
 
     def _walk_unknowns(self, cover: Mapping[str, Json], valid_first: bool) -> WalkResult:
         known = read_knowledge(cover, self._problem.network)
@@ -225,19 +226,18 @@ class CoverCheck:
         cover = self._cover(NGRAMS)
         task = read_task(cover)
         model = ngram_model(self._problem, cover)
+        worst = worst_windows(self._problem, model, task)
+        if worst[task].cells != cover["cells"]:
+            what = f"cells is {quoted(cover['cells'])}, but there are {worst[task].cells} windows"
+            return Failure(what=what, entry=f"evidence.{NGRAMS}.cells")
         shown = []
-        for wanted in (PREDICT, VALID_PREFIXES) if task == PREDICT else (VALID_PREFIXES,):
-            bounds = {claim.eps for claim in claims if claim.task == wanted}
-            if not bounds and wanted != task:
-                continue
-            worst = worst_window(self._problem, model, everywhere=wanted == PREDICT)
-            if wanted == task and worst.cells != cover["cells"]:
-                what = f"cells is {quoted(cover['cells'])}, but there are {worst.cells} windows"
-                return Failure(what=what, entry=f"evidence.{NGRAMS}.cells")
-            for eps in bounds:
-                if worst.distance if eps is None else worst.distance >= eps:
-                    return wrong_distribution(model, worst, eps)
-                shown.append(ngram_claim(task=wanted, words=model.order - 1, eps=eps))
+        for claim in claims:
+            found = worst[claim.task] if claim.task in (task, VALID_PREFIXES) else None
+            if found is None:
+                raise Undecided(f"a cover for {task!r} does not show {claim.task!r}")
+            if found.distance if claim.eps is None else found.distance >= claim.eps:
+                return wrong_distribution(model, found, claim.eps)
+            shown.append(ngram_claim(task=claim.task, words=model.order - 1, eps=claim.eps))
         return shown
 
 
@@ -250,6 +250,8 @@ def ngram_model(problem: CheckProblem, cover: Mapping[str, Json]) -> NgramTable:
     model = problem.language
     if not isinstance(model, NgramTable) or model.order < 2:
         raise Undecided("the language is not that of an n-gram model with contexts")
+    if cover["task"] not in (PREDICT, VALID_PREFIXES):
+        raise Undecided(f"distributions are not compared for the task {quoted(cover['task'])}")
     if cover["words"] != model.order - 1 or type(cover["words"]) is not int:
         raise Undecided(f"contexts have {model.order - 1} words, not {quoted(cover['words'])}")
     window = nilpotent_window(problem.network)
@@ -328,16 +330,15 @@ def _prove_ngrams(
     """The cover of an n-gram model; without eps the distance that is found is claimed, rounded up."""
     task = read_task(cover)
     model = ngram_model(problem, cover)
+    worst = worst_windows(problem, model, task)
     claims: list[Claim] = []
     for wanted in (PREDICT, VALID_PREFIXES) if task == PREDICT else (VALID_PREFIXES,):
-        worst: WorstWindow = worst_window(problem, model, everywhere=wanted == PREDICT)
-        if worst.distance >= (eps or _FARTHEST):
-            return cover, wrong_distribution(model, worst, eps or _FARTHEST)
-        if wanted == task:
-            cover["cells"] = worst.cells
-        bound = eps or rounded_up(worst.distance)
+        found = worst[wanted]
+        if found.distance >= (eps or _FARTHEST):
+            return cover, wrong_distribution(model, found, eps or _FARTHEST)
+        bound = eps or rounded_up(found.distance)
         claims.append(ngram_claim(task=wanted, words=model.order - 1, eps=bound))
-    return cover, claims
+    return {**cover, "cells": worst[task].cells}, claims
 
 
 def rounded_up(value: Fraction) -> Fraction | None:

@@ -30,6 +30,9 @@ MAX_WIDTH = 1_000_000
 MAX_ENTRIES = 50_000_000
 """Entries that all matrices together may have, zeros included where they are stored as products."""
 
+Place = tuple[int, int]
+"""A layer and a coordinate of its state, both counting from 0."""
+
 Row = tuple[Number, tuple[tuple[str, Number], ...]]
 """A bias and the coefficients by name."""
 
@@ -503,6 +506,21 @@ def _weights(data: Json, width: int) -> tuple[tuple[int, Weight], ...]:
 
 def _plain(value: Number) -> Number:
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def read_place(name: str, network: CheckedNetwork) -> Place:
+    """Returns the coordinate that is written "layer:name".
+
+    Raises:
+        Unreadable: if there is none.
+    """
+    number, _, coordinate = str(name).partition(":")
+    if not (number.isascii() and number.isdecimal() and len(number) < 9):
+        raise Unreadable(f"the coordinate {quoted(name)} is not written layer:name")
+    layer = int(number) - 1
+    if not 0 <= layer < len(network.layers) or coordinate not in network.layers[layer].state:
+        raise Unreadable(f"there is no coordinate {quoted(name)}")
+    return layer, network.layers[layer].state.index(coordinate)
 
 
 def all_rows(network: CheckedNetwork) -> Iterator[Row]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import array
 import functools
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nerode.kernel.claims import Failure, Refutation
+from nerode.kernel.claims import PREDICT, VALID_PREFIXES, Failure, Refutation
 from nerode.kernel.languages import END, NgramTable
 from nerode.kernel.network import (
     CheckedLayer,
@@ -77,16 +79,13 @@ class WorstWindow:
     cells: int
 
 
-def worst_window(
-    problem: CheckProblem, model: NgramTable, *, everywhere: bool, enough: Fraction | None = None
-) -> WorstWindow:
-    """Returns the largest L1 distance between network and model over windows, and where it is.
+def worst_windows(problem: CheckProblem, model: NgramTable, task: str) -> dict[str, WorstWindow]:
+    """Returns by task the largest L1 distance between network and model over windows, and where it is.
 
     Args:
         problem: a network that forgets after n-1 words.
         model: the model.
-        everywhere: whether to look at all windows, not only those of the model and of its sentences.
-        enough: a distance at which to stop looking for a larger one.
+        task: VALID_PREFIXES for the windows of the model and of its sentences, PREDICT for these and all.
 
     Raises:
         Undecided: if the network is of another kind, or, for all windows, has units that fire on several.
@@ -94,31 +93,29 @@ def worst_window(
     layer = only_layer(problem.network)
     decode = _OutputLayer(problem.network)
     linear = _LinearWindows(problem, layer, model.order - 1) if isinstance(layer.move, FixedMove) else None
-    windows = model.windows()
-    distance, worst, count = Fraction(-1), None, 0
-    if everywhere:
+    windows = own = model.windows()
+    others: list[tuple[Window, Active]] = []
+    if task == PREDICT:
         if linear is None:
             raise Undecided("where the units fire is only found for linear recurrences")
         firing, always = linear.lone_windows()
-        windows = tuple(sorted({*windows, *firing}))
-        other = _first_window_beyond(windows, model.end, model.order - 1)
-        pairs = [(other, always)] if other is not None else []
-    else:
-        pairs = []
+        windows = tuple(sorted({*own, *firing}))
+        beyond = _first_window_beyond(windows, model.end, model.order - 1)
+        others += [] if beyond is None else [(beyond, always)]
     outputs = linear.outputs_after(windows) if linear else _stepped(problem.network, layer, windows)
-    for source in (iter(pairs), outputs):
-        for window, active in source:
-            got = decode(active)
-            found = got.distance(model.distribution(window), decode.num_outputs)
-            count += 1
-            problem.work.spend(4 * len(got.named) * (1 + num_bits(found) // 64))
-            if found > distance:
-                distance, worst = found, WorstWindow(found, window, got, 0)
-            if enough is not None and distance >= enough:
-                break
-    if worst is None:
+    found: dict[str, WorstWindow] = {}
+    counts = {VALID_PREFIXES: len(own), PREDICT: len(windows) + len(others)}
+    valid = frozenset(own)
+    for window, active in itertools.chain(others, outputs):
+        got = decode(active)
+        distance = got.distance(model.distribution(window), decode.num_outputs)
+        problem.work.spend(4 * len(got.named) * (1 + num_bits(distance) // 64))
+        for kind in (PREDICT, VALID_PREFIXES) if window in valid else (PREDICT,):
+            if kind not in found or distance > found[kind].distance:
+                found[kind] = WorstWindow(distance, window, got, counts[kind])
+    if VALID_PREFIXES not in found:
         raise Undecided("the model has no window to compare")
-    return WorstWindow(worst.distance, worst.window, worst.got, count)
+    return found
 
 
 def only_layer(network: CheckedNetwork) -> CheckedLayer:
@@ -222,15 +219,14 @@ class _Lanes:
             part[j * self.bytes : (j + 1) * self.bytes] = abs(v).to_bytes(self.bytes, "little")
         return int.from_bytes(up, "little") - int.from_bytes(down, "little")
 
-    def unpack(self, packed: int) -> Sequence[int]:
-        """Returns the vector of a large integer."""
+    def unpack(self, packed: int) -> tuple[MutableSequence[int], int]:
+        """Returns the vector of a large integer with a constant added to each entry, and the constant."""
         shifted = (packed + self._middle).to_bytes(self.bytes * self.count, "little")
         offset = 1 << (self.width - 1)
-        if self.bytes == 8:
-            lanes = array.array("Q", shifted)
-            return [v - offset for v in lanes]
+        if self.bytes == 8 and sys.byteorder == "little":
+            return array.array("Q", shifted), offset
         parts = (shifted[j : j + self.bytes] for j in range(0, len(shifted), self.bytes))
-        return [int.from_bytes(part, "little") - offset for part in parts]
+        return [int.from_bytes(part, "little") for part in parts], offset
 
     def positive(self, packed: int) -> Iterator[tuple[int, int]]:
         """Yields the entries above 0, as (number, value): v - 1 ≥ 0 shows in a top bit."""
@@ -310,11 +306,12 @@ class _LinearWindows:
         @functools.cache
         def extremes(part: tuple[tuple[int, int], ...]) -> tuple[int, int, int, int]:
             """Least and greatest value of a part over all words, second greatest, and the best word."""
-            values = lanes.unpack(sum(v * directions[c] for c, v in part))
+            values, offset = lanes.unpack(sum(v * directions[c] for c, v in part))
             self._work.spend(8 * len(values))
-            best = max(range(len(values)), key=values.__getitem__)
-            second = max((*values[:best], *values[best + 1 :]), default=values[best])
-            return min(values), values[best], second, best
+            low, high = min(values), max(values)
+            best = values.index(high)
+            values[best] = low
+            return low - offset, high - offset, max(values) - offset, best
 
         for j, row in enumerate(self._rows):
             parts = []

@@ -27,7 +27,7 @@ from typing import Any
 from nerode.kernel.forms import AffineForm, Cut, FormRegion, Value, ValueRange, grid_of
 from nerode.kernel.languages import MAX_STEP, BracketStack, CounterTable, LanguageMachine, NextLetters
 from nerode.kernel.meter import ExactnessMeter
-from nerode.kernel.network import CheckedNetwork, all_numbers
+from nerode.kernel.network import CheckedNetwork, Place, all_numbers, read_place
 from nerode.kernel.numbers import Number, Rational, RootSum, rational, read_rational
 from nerode.kernel.reader import check_keys, quoted, read_list, read_whole
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
@@ -35,9 +35,6 @@ from nerode.kernel.walk import CheckProblem, Image, WalkCell
 from nerode.kernel.work import Undecided, Unreadable, WorkCount
 
 Json = Any
-Place = tuple[int, int]
-"""A layer and a coordinate of its state, both counting from 0."""
-
 KEYS = ("counters", "affine", "slots", "codes", "intervals", "merged")
 
 MAX_COUNTERS = 1_000
@@ -167,21 +164,6 @@ def _read_counter(data: Json, num_letters: int) -> CounterClasses:
         low=read_whole(low, "the first point of a counter", -MAX_POINTS, 0),
         high=read_whole(high, "the last point of a counter", 0, MAX_POINTS),
     )
-
-
-def read_place(name: str, network: CheckedNetwork) -> Place:
-    """Returns the coordinate that is written "layer:name".
-
-    Raises:
-        Unreadable: if there is none.
-    """
-    number, _, coordinate = str(name).partition(":")
-    if not (number.isascii() and number.isdecimal() and len(number) < 9):
-        raise Unreadable(f"the coordinate {quoted(name)} is not written layer:name")
-    layer = int(number) - 1
-    if not 0 <= layer < len(network.layers) or coordinate not in network.layers[layer].state:
-        raise Unreadable(f"there is no coordinate {quoted(name)}")
-    return layer, network.layers[layer].state.index(coordinate)
 
 
 def _read_interval(pair: Json) -> ValueRange:

@@ -1,11 +1,19 @@
 """Networks that run: kernels with their plain references. torch starts here."""
 
-from nerode.models.base import Norm, SequenceLayer, State, Surroundings
+from nerode.models.base import (
+    DenseTransition,
+    DiagonalTransition,
+    HouseholderTransition,
+    Norm,
+    SequenceLayer,
+    State,
+    Surroundings,
+)
 from nerode.models.configurations import configuration, model_config
 from nerode.models.ensembles import Ensemble
 from nerode.models.folder import (
-    DTYPES,
     MAX_WEIGHTS_BYTES,
+    TORCH_DTYPES,
     WEIGHTS_FILE,
     fill_weights,
     read_bytes,
@@ -14,12 +22,11 @@ from nerode.models.folder import (
     save_model,
 )
 from nerode.models.model import Model, ModelConfig, build_model, part_of
-from nerode.models.transitions import DenseTransition, DiagonalTransition, HouseholderTransition
 from nerode.models.zoo import LayerConfig, all_members, find_member
 
 __all__ = [
-    "DTYPES",
     "MAX_WEIGHTS_BYTES",
+    "TORCH_DTYPES",
     "WEIGHTS_FILE",
     "DenseTransition",
     "DiagonalTransition",

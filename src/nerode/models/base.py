@@ -7,6 +7,10 @@ residual path and a feed-forward part:
 
 x → [norm] → layer → [dropout] → (+ x) → [norm] → feed-forward → (+ …)          norms before ("pre")
 x → layer → [dropout] → (+ x) → [norm] → feed-forward → (+ …) → [norm]          norms after ("post")
+
+Theorems speak of the linear map that one position applies to the state, so layers give it out as a record:
+its gate, its factors or its matrix. Every record can apply itself to a state (which a test compares with the
+layer's own step) and say where its eigenvalues lie.
 """
 
 from __future__ import annotations
@@ -21,9 +25,99 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.transitions import Transition
 from nerode.models.weight_writer import WeightWriter
 from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagonalTransition:
+    """Each coordinate of the state is multiplied by its gate.
+
+    Attributes:
+        state: the name of the state.
+        gate: (batch, time, …), to be broadcast over the axes of the state: an axis of size 1 stands for all.
+    """
+
+    state: str
+    gate: Tensor
+
+    def apply(self, state: Tensor, time: int) -> Tensor:
+        """Returns the image of a state (batch, …) at one position."""
+        return self.gate[:, time] * state
+
+    def eigenvalues(self) -> Tensor:
+        """Returns all eigenvalues, each once for every coordinate that has a gate of its own."""
+        return self.gate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholderTransition:
+    """A product of generalised Householder factors, I - beta k kᵀ, on the keys of a matrix state.
+
+    The state (batch, heads, keys, values) is first scaled by the decay, then multiplied by the factors,
+    the first factor first.
+
+    Attributes:
+        state: the name of the state.
+        vectors: k, (batch, time, factors, heads, keys).
+        betas: (batch, time, factors, heads).
+        decay: (batch, time, heads, 1 or keys); None for no decay.
+    """
+
+    state: str
+    vectors: Tensor
+    betas: Tensor
+    decay: Tensor | None = None
+
+    def apply(self, state: Tensor, time: int) -> Tensor:
+        """Returns the image of a state (batch, heads, keys, values) at one position."""
+        if self.decay is not None:
+            state = self.decay[:, time, :, :, None] * state
+        for i in range(self.vectors.shape[2]):
+            k, beta = self.vectors[:, time, i, ..., None], self.betas[:, time, i, :, None, None]
+            state = state - beta * k * (k * state).sum(-2, keepdim=True)
+        return state
+
+    def matrices(self) -> Tensor:
+        """Returns the maps as matrices (batch, time, heads, keys, keys)."""
+        batch, time, _, heads, keys = self.vectors.shape
+        start = torch.eye(keys, dtype=self.vectors.dtype, device=self.vectors.device)
+        start = start.expand(batch, heads, keys, keys)
+        return torch.stack([self.apply(start, t) for t in range(time)], dim=1)
+
+    def eigenvalues(self) -> Tensor:
+        """Returns all eigenvalues (batch, time, heads, keys), complex."""
+        values: Tensor = torch.linalg.eigvals(self.matrices())
+        return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DenseTransition:
+    """The state is multiplied by a matrix from the left.
+
+    Attributes:
+        state: the name of the state.
+        matrix: (batch, time, …, n, n); the state is (batch, …, n), or (batch, …, n, m) with `columns`.
+        columns: whether the state has an axis after the one that is multiplied.
+    """
+
+    state: str
+    matrix: Tensor
+    columns: bool = False
+
+    def apply(self, state: Tensor, time: int) -> Tensor:
+        """Returns the image of a state at one position."""
+        matrix = self.matrix[:, time]
+        return matrix @ state if self.columns else (matrix @ state[..., None])[..., 0]
+
+    def eigenvalues(self) -> Tensor:
+        """Returns all eigenvalues (batch, time, …, n), complex."""
+        values: Tensor = torch.linalg.eigvals(self.matrix)
+        return values
+
+
+Transition = DiagonalTransition | HouseholderTransition | DenseTransition
+
 
 State = dict[str, Tensor]
 """The state of a layer or a model by name; the first axis of every tensor is the batch."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from nerode.core import InputError, Registry
 from nerode.models.base import Surroundings
 from nerode.models.model import ModelConfig, PublishedModel
-from nerode.models.published import formal_languages, groups, memory
+from nerode.models.published import formal_languages, memory
 from nerode.models.zoo import LayerConfig, find_member
 
 SINE = "transformer-sine"
@@ -21,7 +21,7 @@ def _collect() -> Registry[PublishedModel]:
     table: Registry[PublishedModel] = Registry(
         "configuration", hint="`nerode.models.configurations.all_configurations()` has them."
     )
-    for row in (*formal_languages.MODELS, *groups.MODELS, *memory.MODELS):
+    for row in (*formal_languages.MODELS, *memory.MODELS):
         table.add(row.name, row)
     return table
 

@@ -15,18 +15,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
+from nerode.core import DTYPES, FormatError, InputError, from_mapping, to_mapping, write_atomically
 from nerode.models.model import Model, ModelConfig
 
 WEIGHTS_FILE = "model.safetensors"
 MAX_WEIGHTS_BYTES = 20_000_000_000
 
-DTYPES = {
-    "float64": torch.float64,
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
+TORCH_DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPES}
+"""The types of torch by their names, the widest first."""
 
 
 def weights_of(module: nn.Module) -> dict[str, Tensor]:
@@ -158,7 +154,7 @@ def _build(data: Any, path: Path) -> Model:
     """The model of a config, with weights that are still to be filled in."""
     try:
         config = from_mapping(ModelConfig, data["model"], where="model")
-        return Model(config).to(DTYPES[data["dtype"]])
+        return Model(config).to(TORCH_DTYPES[data["dtype"]])
     except InputError as error:
         raise FormatError(str(error), path=path) from None
     except (RuntimeError, MemoryError) as error:
@@ -177,7 +173,7 @@ def _read_json(path: Path) -> Any:
         raise FormatError(f"is not the config of a model: its format is not {FORMAT!r}", path=path)
     if data.get("version") != VERSION:
         raise FormatError(f"has version {data.get('version')!r}; this nerode reads {VERSION}", path=path)
-    if data.get("dtype") not in tuple(DTYPES) or not isinstance(data.get("weights"), str):
+    if data.get("dtype") not in tuple(TORCH_DTYPES) or not isinstance(data.get("weights"), str):
         raise FormatError("does not name the type and the hash of the weights", path=path)
     return {"model": {}, **data}
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.weight_writer import BlockPlan, FixedMove, GatedMove, StreamForm
+from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, StreamForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) 
     if layer.complex_state:
         raise NotCompilable(architecture, [f"layer {layer.name} has a complex state"])
     move = layer.move
-    if not isinstance(move, GatedMove | FixedMove):
+    if not isinstance(move, GatedPlan | FixedPlan):
         raise NotCompilable(architecture, [f"layer {layer.name} is {move.kind}, not diagonal"])
     registers = []
     for i, write in enumerate(move.writes):
@@ -111,9 +111,9 @@ def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) 
     return registers
 
 
-def _three_signs(move: GatedMove | FixedMove, i: int) -> StreamForm | None:
+def _three_signs(move: GatedPlan | FixedPlan, i: int) -> StreamForm | None:
     """The gate of coordinate i if it takes the values 1, 0 and -1 and nothing is written at -1."""
-    if isinstance(move, FixedMove):
+    if isinstance(move, FixedPlan):
         return None
     updates = move.updates[i]
     if {gate for gate, _ in updates} | {1} != {1, 0, -1} or any(g == -1 and w != 0 for g, w in updates):
@@ -132,10 +132,10 @@ def _require_tied(registers: Sequence[Register], architecture: str) -> None:
 
 
 def _gate(
-    move: GatedMove | FixedMove, i: int, where: str, architecture: str
+    move: GatedPlan | FixedPlan, i: int, where: str, architecture: str
 ) -> tuple[StreamForm | None, Exact]:
-    """When coordinate i moves, and by which gate: the gate is 1 - (1 - value) · moves."""
-    if isinstance(move, FixedMove):
+    """The signal that moves coordinate i, and its gate then: the gate is 1 - (1 - value) · moves."""
+    if isinstance(move, FixedPlan):
         row = move.matrix[i]
         if any(j != i for j, _ in row):
             raise NotCompilable(architecture, [f"the matrix of {where} is not diagonal"])

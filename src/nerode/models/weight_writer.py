@@ -78,7 +78,7 @@ def combine(parts: Iterable[tuple[StreamForm, Exact]], constant: Exact = 0) -> S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GatedMove:
+class GatedPlan:
     """h ← gate ∘ h + write.
 
     Attributes:
@@ -97,7 +97,7 @@ class GatedMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixedMove:
+class FixedPlan:
     """h ← A h + write with one sparse matrix A."""
 
     matrix: Sequence[SparseRow]
@@ -106,7 +106,7 @@ class FixedMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixMove:
+class MatrixPlan:
     """h ← A h + b with a sparse matrix A and a vector b for each letter."""
 
     matrices: Sequence[Sequence[SparseRow]]
@@ -115,7 +115,7 @@ class MatrixMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermutationMove:
+class PermutationPlan:
     """h ← P D h + b for each letter; column j of P has its one in row images[letter][j]."""
 
     images: Sequence[Sequence[int]]
@@ -125,7 +125,7 @@ class PermutationMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReflectionMove:
+class ReflectionPlan:
     """h ← (product of factors I - beta v vᵀ / (vᵀ v), the first one first) h + b for each choice.
 
     Attributes:
@@ -155,7 +155,7 @@ class CellGate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellMove:
+class CellPlan:
     """A nonlinear cell.
 
     Attributes:
@@ -173,7 +173,7 @@ class CellMove:
     kind: str
 
 
-Move = GatedMove | FixedMove | MatrixMove | PermutationMove | ReflectionMove | CellMove
+MovePlan = GatedPlan | FixedPlan | MatrixPlan | PermutationPlan | ReflectionPlan | CellPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +192,7 @@ class LayerPlan:
     width: int
     start: Sequence[Exact]
     complex_state: bool
-    move: Move
+    move: MovePlan
 
 
 @dataclass(slots=True)
@@ -253,10 +253,10 @@ class WeightWriter(ABC):
         assert block.layer is not None
         return block.layer
 
-    def cell_of(self, block: BlockPlan, cell: str) -> CellMove:
+    def cell_of(self, block: BlockPlan, cell: str) -> CellPlan:
         """Returns the cells of a layer, or raises NotCompilable if they are others or have a cap."""
         layer = self.layer_of(block)
-        if not isinstance(layer.move, CellMove) or layer.move.cell != cell:
+        if not isinstance(layer.move, CellPlan) or layer.move.cell != cell:
             raise NotCompilable(self.architecture, [f"layer {layer.name} is not made of {cell} cells"])
         if layer.move.cap != 1:
             raise NotCompilable(self.architecture, [f"layer {layer.name} has a cap on its update gate"])

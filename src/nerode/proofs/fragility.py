@@ -9,19 +9,22 @@ interval after (gap / 2 eps)² readings in expectation.
 from __future__ import annotations
 
 import itertools
-import math
-from collections import deque
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from nerode.core import Budget, Cyclotomic, Exact
+from nerode.core import Budget
+from nerode.kernel import Certificate
 from nerode.languages import Language, Word
 from nerode.network import Interpreter, Network, NetworkState
-from nerode.proofs.certificate import Claim, expected_readings, fragile_claim
+from nerode.proofs.answers import breadth_first
+from nerode.proofs.proving import Outcome, Prover, Unproved
 
 METHOD = "identity-word"
+
+Reached = tuple[NetworkState, Hashable, Word]
+"""Where a word leads the network and the language."""
 
 _CONFIGURATIONS = 1_000
 _PAIRS = 40
@@ -30,53 +33,33 @@ _MANY_LETTERS = 16
 _DISTINGUISHING = 5_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fragility:
-    """The proof that a linear layer repeats errors.
-
-    Attributes:
-        layer: number of the layer, from 1.
-        first: a word after which the layer is in one state.
-        second: a word after which it is in another, lower layers being in the same state.
-        identity: a word that brings both back.
-        apart: a word after which the language tells the two prefixes apart.
-        gap: the largest difference of a coordinate between the two states.
-    """
-
-    layer: int
-    first: tuple[str, ...]
-    second: tuple[str, ...]
-    identity: tuple[str, ...]
-    apart: tuple[str, ...]
-    gap: Fraction
-
-    def claims(self, sizes: Sequence[Fraction] = ()) -> tuple[Claim, ...]:
-        """Returns the claim that no noise is corrected, and how soon noise of the given sizes is fatal."""
-        walks = (
-            fragile_claim(method=METHOD, eps=eps, readings=expected_readings(self.gap, eps)) for eps in sizes
-        )
-        return (fragile_claim(method=METHOD), *walks)
-
-    @property
-    def evidence(self) -> dict[str, Any]:
-        """The evidence for a certificate."""
-        return {
-            "layer": self.layer,
-            "first": list(self.first),
-            "second": list(self.second),
-            "identity": list(self.identity),
-            "apart": list(self.apart),
-        }
-
-
-def find_fragility(network: Network, language: Language, *, budget: Budget | None = None) -> Fragility | None:
-    """Returns a linear layer that repeats errors with its proof, or None if the search finds none.
+def find_fragile_words(
+    network: Network, language: Language, *, sizes: Sequence[Fraction] = (), budget: Budget | None = None
+) -> Outcome:
+    """Returns a certificate that a linear layer repeats errors, or that the search finds no such layer.
 
     Words that repeat one letter or two are tried as identities, on pairs of the first configurations reached.
 
     Implements: [Chung2026]
+
+    Args:
+        network: a network in exact arithmetic.
+        language: what it does.
+        sizes: sizes of noise; for each the certificate says how soon it is fatal.
+        budget: limits the time.
     """
-    budget = budget or Budget()
+    prover = Prover(network, language, budget)
+    evidence = _find_evidence(network, language, prover.budget)
+    if evidence is None:
+        return Unproved(reason="no word was found that acts as the identity on two states of a linear layer")
+    proofs = [prover.prove(METHOD, evidence, eps=eps) for eps in (None, *sizes)]
+    found = prover.outcome(*proofs)
+    if not isinstance(found, Certificate):
+        return found
+    return replace(found, claims=tuple(dict.fromkeys(found.claims)))
+
+
+def _find_evidence(network: Network, language: Language, budget: Budget) -> dict[str, Any] | None:
     interpreter = Interpreter(network)
     if not interpreter.exact:
         return None
@@ -84,7 +67,7 @@ def find_fragility(network: Network, language: Language, *, budget: Budget | Non
     for number, layer in enumerate(network.layers):
         if not layer.recurrence.linear:
             continue
-        groups: dict[Hashable, list[tuple[NetworkState, Hashable, Word]]] = {}
+        groups: dict[Hashable, list[Reached]] = {}
         for entry in reached:
             groups.setdefault(entry[0][:number], []).append(entry)
         for group in groups.values():
@@ -96,45 +79,32 @@ def find_fragility(network: Network, language: Language, *, budget: Budget | Non
     return None
 
 
-def _reach(interpreter: Interpreter, language: Language) -> list[tuple[NetworkState, Hashable, Word]]:
+def _reach(interpreter: Interpreter, language: Language) -> list[Reached]:
     """The first joint configurations, each with its shortest word."""
-    first = (interpreter.start(), language.initial())
-    known = {first}
-    found: list[tuple[NetworkState, Hashable, Word]] = [(*first, ())]
-    for states, configuration, word in found:
-        if len(found) > _CONFIGURATIONS:
-            break
+
+    def successors(node: Reached) -> Iterator[Reached]:
+        states, configuration, word = node
         for letter in range(len(language.alphabet)):
-            target = (interpreter.step(states, letter)[0], language.advance(configuration, letter))
-            if target not in known:
-                known.add(target)
-                found.append((*target, (*word, letter)))
-    return found
+            target = language.advance(configuration, letter)
+            yield interpreter.step(states, letter)[0], target, (*word, letter)
+
+    start: Reached = (interpreter.start(), language.initial(), ())
+    return list(breadth_first(start, successors, key=lambda node: node[:2], most=_CONFIGURATIONS))
 
 
 def _examine(
-    interpreter: Interpreter,
-    language: Language,
-    number: int,
-    one: tuple[NetworkState, Hashable, Word],
-    other: tuple[NetworkState, Hashable, Word],
-) -> Fragility | None:
-    gap = max((_modulus(a - b) for a, b in zip(one[0][number], other[0][number], strict=True)), default=0)
-    if gap == 0 or one[1] == other[1]:
+    interpreter: Interpreter, language: Language, number: int, one: Reached, other: Reached
+) -> dict[str, Any] | None:
+    if one[0][number] == other[0][number] or one[1] == other[1]:
         return None
     identity = _identity_word(interpreter, (one[0], other[0]), number)
     apart = None if identity is None else _telling_word(language, one[1], other[1])
     if identity is None or apart is None:
         return None
     symbols = language.alphabet.symbols
-    return Fragility(
-        layer=number + 1,
-        first=tuple(symbols[a] for a in one[2]),
-        second=tuple(symbols[a] for a in other[2]),
-        identity=tuple(symbols[a] for a in identity),
-        apart=tuple(symbols[a] for a in apart),
-        gap=Fraction(gap),
-    )
+    words = {"first": one[2], "second": other[2], "identity": identity, "apart": apart}
+    spelt = {name: [symbols[a] for a in word] for name, word in words.items()}
+    return {"layer": number + 1, **spelt}
 
 
 def _identity_word(
@@ -158,28 +128,13 @@ def _identity_word(
 
 def _telling_word(language: Language, one: Hashable, other: Hashable) -> Word | None:
     """The shortest word after which different things are legal."""
-    known = {(one, other)}
-    pending: deque[tuple[Hashable, Hashable, Word]] = deque([(one, other, ())])
-    while pending and len(known) < _DISTINGUISHING:
-        left, right, word = pending.popleft()
-        if language.legal(left) != language.legal(right):
-            return word
+    Pair = tuple[Hashable, Hashable, Word]
+
+    def successors(node: Pair) -> Iterator[Pair]:
+        left, right, word = node
         for letter in range(len(language.alphabet)):
-            pair = (language.advance(left, letter), language.advance(right, letter))
-            if pair not in known:
-                known.add(pair)
-                pending.append((*pair, (*word, letter)))
-    return None
+            yield language.advance(left, letter), language.advance(right, letter), (*word, letter)
 
-
-def _modulus(value: Exact) -> Fraction:
-    """The absolute value; of a complex number rounded up to a multiple of 2**-20."""
-    if not isinstance(value, Cyclotomic):
-        return abs(Fraction(value))
-    square = value * value.conjugate()
-    units = math.isqrt(int(abs(complex(square)) * 2**40))
-    while Fraction(units, 2**20) ** 2 < square:
-        units += 1
-    while units and Fraction(units - 1, 2**20) ** 2 >= square:
-        units -= 1
-    return Fraction(units, 2**20)
+    start: Pair = (one, other, ())
+    pairs = breadth_first(start, successors, key=lambda node: node[:2], most=_DISTINGUISHING)
+    return next((word for a, b, word in pairs if language.legal(a) != language.legal(b)), None)

@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import Budget, Exact, exact_sum
+from nerode.kernel import EXACT, TRACK, UP_TO_LENGTH, Claim
 from nerode.languages.groups import FiniteMonoid
-from nerode.proofs.certificate import EXACT, TRACK, UP_TO_LENGTH, Claim
 from nerode.proofs.polished import (
     Refused,
     StatedBlock,

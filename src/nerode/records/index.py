@@ -20,11 +20,11 @@ from nerode.records.store import DAMAGED, RESULT, SPEC, WORK, RunStore, read_res
 INDEX = ".index.jsonl"
 
 _LONG = ("history", "spec", "complete", "environment", "key")
-"""What an outline leaves out."""
+"""Keys that an outline leaves out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
+class RunOutline:
     """A finished run in short.
 
     Attributes:
@@ -42,14 +42,14 @@ class Outline:
     damage: str = ""
 
 
-def list_runs(store: RunStore) -> list[Outline]:
+def list_runs(store: RunStore) -> list[RunOutline]:
     """Returns the outlines of all finished runs, by name. The index is brought up to date if it can be.
 
     Raises:
         InputError: if there is no store.
     """
     known = _read_index(store.root / INDEX)
-    rows: dict[str, tuple[str, Outline]] = {}
+    rows: dict[str, tuple[str, RunOutline]] = {}
     fresh = 0
     for name in store.names():
         signature = _signature(os.path.join(store.root, name))
@@ -66,7 +66,7 @@ def list_runs(store: RunStore) -> list[Outline]:
 
 
 def _signature(folder: str) -> str:
-    """What changes when one of the files does."""
+    """A text that changes when one of the files does."""
     parts = []
     for name in (RESULT, SPEC):
         try:
@@ -77,18 +77,18 @@ def _signature(folder: str) -> str:
     return " ".join(parts)
 
 
-def _outline(folder: Path) -> Outline:
+def _outline(folder: Path) -> RunOutline:
     try:
         result = read_result(folder)
         short = {name: value for name, value in result.items() if name not in _LONG}
         # As it was understood, where the result says so: with all its defaults.
         spec = result.get("spec") or read_spec(folder)
-        return Outline(name=folder.name, key=result["key"], spec=spec, result=short)
+        return RunOutline(name=folder.name, key=result["key"], spec=spec, result=short)
     except FormatError as error:
-        return Outline(name=folder.name, key="", spec={}, result={}, damage=str(error))
+        return RunOutline(name=folder.name, key="", spec={}, result={}, damage=str(error))
 
 
-def _index_content(rows: dict[str, tuple[str, Outline]]) -> bytes:
+def _index_content(rows: dict[str, tuple[str, RunOutline]]) -> bytes:
     lines = []
     for signature, outline in rows.values():
         # What is damaged is looked at again each time.
@@ -98,7 +98,7 @@ def _index_content(rows: dict[str, tuple[str, Outline]]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _read_index(path: Path) -> dict[str, tuple[str, Outline]]:
+def _read_index(path: Path) -> dict[str, tuple[str, RunOutline]]:
     """The rows of the index; those that are not what they should be are left out, to be read again."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -108,7 +108,7 @@ def _read_index(path: Path) -> dict[str, tuple[str, Outline]]:
     for line in lines:
         try:
             name, signature, key, spec, result = json.loads(line)
-            rows[name] = (signature, Outline(name=name, key=key, spec=spec, result=result))
+            rows[name] = (signature, RunOutline(name=name, key=key, spec=spec, result=result))
         except (ValueError, TypeError):
             continue
     return rows

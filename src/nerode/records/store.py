@@ -246,6 +246,13 @@ class RunStore:
         with suppress(OSError):
             self.disk.remove(attempt.out)
 
+    def discard(self, attempt: RunAttempt) -> None:
+        """Removes what an attempt wrote, and the folders around it that are empty then."""
+        self.abandon(attempt)
+        with suppress(OSError):
+            for folder in (attempt.scratch, self.work(attempt.key), self.root / WORK, self.root):
+                folder.rmdir()
+
     def clear_attempts(self) -> None:
         """Removes what attempts that were killed have left. Only for who holds the lock."""
         for path in (self.root / WORK).glob("*/attempt-*"):

@@ -1,45 +1,45 @@
 """Pages for people: drawings, egg-boxes and HTML files that work without a network."""
 
-from nerode.report.automaton.diagram import Diagram
-from nerode.report.automaton.svg import automaton_figure
-from nerode.report.figures.paper import Record, save_figure
-from nerode.report.notation import group_name, plural, sentence, visible
-from nerode.report.pages.analysis import analysis_page
-from nerode.report.pages.atlas import atlas_page
-from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
-from nerode.report.pages.claims import claims_page
-from nerode.report.pages.highlights import read_highlights
-from nerode.report.pages.language import explain_page, view_language
-from nerode.report.pages.render import Bibliography, environment
-from nerode.report.pages.report import report_page
-from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
-from nerode.report.tables.run_report import RunReport, make_report, report_json
-from nerode.report.tables.runs import (
-    LIST_HEADINGS,
-    RESULT_KEYS,
-    list_row,
-    name_run,
-    plain_columns,
-    run_item,
-    to_csv,
-    to_latex,
-    to_markdown,
-)
-from nerode.report.tables.verdicts import families, family_title, sense_title
-from nerode.report.terminal.analysis import analysis_view
-from nerode.report.terminal.findings import (
-    claim_line,
-    extraction_lines,
-    language_line,
-    polished_lines,
-    standing_table,
-)
-from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_table
-from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
+from typing import TYPE_CHECKING
+
+from nerode.core import lazy_door
+
+if TYPE_CHECKING:
+    from nerode.report.automaton.diagram import Diagram
+    from nerode.report.automaton.svg import automaton_figure
+    from nerode.report.figures.paper import Record, save_figure
+    from nerode.report.notation import group_name, plural, sentence, visible
+    from nerode.report.pages.analysis import analysis_page
+    from nerode.report.pages.atlas import atlas_page
+    from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
+    from nerode.report.pages.claims import claims_page
+    from nerode.report.pages.highlights import read_highlights
+    from nerode.report.pages.language import explain_page, view_language
+    from nerode.report.pages.render import Bibliography, environment
+    from nerode.report.pages.report import report_page
+    from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
+    from nerode.report.tables.run_report import RunReport, make_report, report_json
+    from nerode.report.tables.runs import (
+        plain_columns,
+        to_csv,
+        to_latex,
+        to_markdown,
+    )
+    from nerode.report.tables.verdicts import families, family_title, sense_title
+    from nerode.report.terminal.analysis import analysis_view
+    from nerode.report.terminal.findings import (
+        claim_line,
+        extraction_lines,
+        language_line,
+        polished_lines,
+        standing_table,
+    )
+    from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_table
+    from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
+
+__getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
-    "LIST_HEADINGS",
-    "RESULT_KEYS",
     "AtlasEntry",
     "Bibliography",
     "Diagram",
@@ -64,11 +64,9 @@ __all__ = [
     "group_name",
     "language_line",
     "left_text",
-    "list_row",
     "live_table",
     "make_console",
     "make_report",
-    "name_run",
     "name_table",
     "plain_columns",
     "plural",
@@ -79,7 +77,6 @@ __all__ = [
     "report_page",
     "reproduction_table",
     "results_table",
-    "run_item",
     "save_figure",
     "sense_title",
     "sentence",

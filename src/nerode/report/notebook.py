@@ -11,6 +11,7 @@ from nerode.core import Budget
 from nerode.languages import Dfa, Language
 from nerode.network import Network
 from nerode.proofs import Certificate
+from nerode.records import RunRecord
 from nerode.report.automaton.svg import automaton_figure
 from nerode.report.pages.language import draw_network
 from nerode.report.pages.render import Bibliography, environment
@@ -19,8 +20,6 @@ from nerode.report.terminal.findings import claim_line
 from nerode.report.terminal.runs import share
 from nerode.study import profile_language
 from nerode.verdict import Sense, Verdict, VerdictTable
-
-RUN = "nerode-run"
 
 _SECONDS = 2.0
 """A cell of a notebook does not wait longer for the algebra of a language."""
@@ -42,10 +41,6 @@ def html_of(value: object) -> str | None:
     for kind, draw in _KINDS:
         if isinstance(value, kind):
             return str(Markup('<div class="nerode">{}{}</div>').format(_STYLE, draw(value)))
-    to_json = getattr(value, "to_json", None)
-    data = to_json() if to_json is not None else None
-    if isinstance(data, dict) and data.get("format") == RUN:
-        return str(Markup('<div class="nerode">{}{}</div>').format(_STYLE, _run(data)))
     return None
 
 
@@ -121,16 +116,15 @@ def _certificate(certificate: Certificate) -> Markup:
     return Markup("<br>").join(escape(claim_line(claim)) for claim in certificate.claims)
 
 
-def _run(data: dict[str, Any]) -> Markup:
-    measure = data["measure"]
-    cells = [(f"{score['length']:,}", share(score[measure])) for score in data["evaluations"]]
+def _run(record: RunRecord) -> Markup:
+    cells = [(f"{s.length:,}", share(s.accuracy(record.measure))) for s in record.evaluations]
     heads = Markup("").join(Markup("<th>{}</th>").format(length) for length, _ in cells)
     values = Markup("").join(Markup("<td>{}</td>").format(value) for _, value in cells)
     return Markup("<b>{}</b> <span class='muted'>seed {}, {:,} steps, {}</span><table>{}{}</table>").format(
-        data["title"],
-        data["complete"]["run"]["seed"],
-        data["steps"],
-        "diverged" if data["divergence"] else f"right ({measure}) at length",
+        record.title,
+        record.complete.run.seed,
+        record.steps,
+        "diverged" if record.divergence else f"correct ({record.measure}) at length",
         Markup("<tr>{}</tr>").format(heads),
         Markup("<tr>{}</tr>").format(values),
     )
@@ -143,4 +137,5 @@ _KINDS: tuple[tuple[type, Callable[[Any], Markup]], ...] = (
     (Verdict, _verdict),
     (Network, _network),
     (Certificate, _certificate),
+    (RunRecord, _run),
 )

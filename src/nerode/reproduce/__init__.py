@@ -1,16 +1,15 @@
 """Tables of papers: the published numbers, the protocol, and the specs that measure the same here."""
 
-from nerode.reproduce.papers import PAPERS, find_tables
-from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
-from nerode.reproduce.sweep_files import sweep_text
+from nerode.reproduce.papers import PAPERS, find_tables, sweep_text
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
 
 __all__ = [
     "PAPERS",
-    "Cell",
-    "Lengths",
-    "Line",
+    "LengthRange",
     "Paper",
-    "Table",
+    "PaperTable",
+    "TableCell",
+    "TableLine",
     "find_tables",
     "sweep_text",
 ]

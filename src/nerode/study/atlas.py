@@ -6,13 +6,12 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nerode.core import Budget, write_atomically
+from nerode.core import Budget, Emit, InputError, LostJob, WorkerPool, write_atomically
 from nerode.languages.bestiary import find_language
 from nerode.study.language import Study, study_language
 
@@ -43,16 +42,24 @@ def for_all_languages(
         names: of languages.
         work: what to do with each; it must be picklable if there are several jobs.
         jobs: how many processes.
+
+    Raises:
+        InputError: if a process died, for want of memory perhaps.
     """
     if jobs == 1 or len(names) <= 1:
         for name in names:
             yield name, work(name)
         return
-    with ProcessPoolExecutor(max_workers=min(jobs, len(names))) as pool:
-        order = sorted(names, key=lambda name: -_cost(name))
-        waiting = {pool.submit(work, name): name for name in order}
-        for future in as_completed(waiting):
-            yield waiting[future], future.result()
+    order = sorted(names, key=lambda name: -_cost(name))
+    pool: WorkerPool[str, T] = WorkerPool(functools.partial(_carry_out, work), processes=jobs)
+    for number, found in pool.run(order):
+        if isinstance(found, LostJob):
+            raise InputError(f"{order[number]} was not studied: {found.message}; try fewer --jobs")
+        yield order[number], found
+
+
+def _carry_out(work: Callable[[str], T], name: str, _: Emit) -> T:
+    return work(name)
 
 
 def _cost(name: str) -> int:

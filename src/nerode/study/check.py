@@ -1,12 +1,72 @@
-"""The JSON object of `nerode check`: a contract, keys may be added but never renamed."""
+"""Algebra and verdicts of one language, within a budget: what `nerode check` prints.
+
+Neither the compiler nor the proofs are loaded for this; `study_language` has the whole way.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from nerode.algebra import Profile
-from nerode.languages import Language
-from nerode.verdict import VerdictTable
+from nerode.algebra import Profile, profile as algebra_profile
+from nerode.core import Budget, BudgetExceeded
+from nerode.languages import Dfa, Language
+from nerode.verdict import Task, VerdictTable, decide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageProfile:
+    """A language with its algebra.
+
+    Attributes:
+        language: the language.
+        profile: what the algebra found.
+        automaton: the minimal automaton; None if there is none or it was too large to build.
+    """
+
+    language: Language
+    profile: Profile
+    automaton: Dfa | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageVerdicts:
+    """A language with its algebra and the verdicts on architectures."""
+
+    language: Language
+    profile: Profile
+    table: VerdictTable
+
+
+def profile_language(language: Language, *, budget: Budget | None = None) -> LanguageProfile:
+    """Returns the algebra of a language and its automaton, as far as the budget goes."""
+    budget = budget or Budget()
+    found = algebra_profile(language, budget)
+    automaton = None
+    if found.regular:
+        try:
+            automaton = language.dfa(budget)
+        except BudgetExceeded:
+            automaton = None
+    return LanguageProfile(language=language, profile=found, automaton=automaton)
+
+
+def check_language(
+    language: Language,
+    *,
+    architectures: Iterable[str] | None = None,
+    task: Task | str = Task.PREDICT,
+    dtype: str = "float32",
+    budget: Budget | None = None,
+) -> LanguageVerdicts:
+    """Returns the algebra and the verdicts, as `study_language` does, and nothing else."""
+    budget = budget or Budget()
+    found = algebra_profile(language, budget)
+    table = decide(
+        language, architectures=architectures, task=task, dtype=dtype, profile=found, budget=budget
+    )
+    return LanguageVerdicts(language=language, profile=found, table=table)
 
 
 def check_object(language: Language, profile: Profile, table: VerdictTable) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The study of one language: algebra, automaton, egg-boxes, verdicts, networks and proofs, within a budget.
 
-`study_language` is the whole way; `profile_language` and `check_language` are its first two steps, for those
-who need no more. What reads a study draws or prints; it does not compute.
+`study_language` is the whole way; its first two steps are in `check`, for those who need no more. Pages and
+terminals draw a study; they do not compute.
 """
 
 from __future__ import annotations
@@ -9,36 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nerode.algebra import Profile, profile as algebra_profile
-from nerode.core import Budget, BudgetExceeded
+from nerode.algebra import Profile
+from nerode.core import Budget
 from nerode.languages import Dfa, Language
+from nerode.study.check import profile_language
 from nerode.study.eggboxes import MAX_ELEMENTS, Box, draw_eggboxes
 from nerode.study.networks import NetworkStudy, study_networks
 from nerode.verdict import Task, VerdictTable, decide
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageProfile:
-    """A language with its algebra.
-
-    Attributes:
-        language: the language.
-        profile: what the algebra found.
-        automaton: the minimal automaton; None if there is none or it was too large to build.
-    """
-
-    language: Language
-    profile: Profile
-    automaton: Dfa | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageVerdicts:
-    """A language with its algebra and the verdicts on architectures."""
-
-    language: Language
-    profile: Profile
-    table: VerdictTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,36 +37,6 @@ class Study:
     automaton: Dfa | None = None
     eggboxes: tuple[Box, ...] = ()
     networks: tuple[NetworkStudy, ...] = ()
-
-
-def profile_language(language: Language, *, budget: Budget | None = None) -> LanguageProfile:
-    """Returns the algebra of a language and its automaton, as far as the budget goes."""
-    budget = budget or Budget()
-    found = algebra_profile(language, budget)
-    automaton = None
-    if found.regular:
-        try:
-            automaton = language.dfa(budget)
-        except BudgetExceeded:
-            automaton = None
-    return LanguageProfile(language=language, profile=found, automaton=automaton)
-
-
-def check_language(
-    language: Language,
-    *,
-    architectures: Iterable[str] | None = None,
-    task: Task | str = Task.PREDICT,
-    dtype: str = "float32",
-    budget: Budget | None = None,
-) -> LanguageVerdicts:
-    """Returns the algebra and the verdicts, as `study_language` does, and nothing else."""
-    budget = budget or Budget()
-    found = algebra_profile(language, budget)
-    table = decide(
-        language, architectures=architectures, task=task, dtype=dtype, profile=found, budget=budget
-    )
-    return LanguageVerdicts(language=language, profile=found, table=table)
 
 
 def study_language(

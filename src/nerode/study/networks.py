@@ -87,7 +87,7 @@ class NetworkStudy:
 
     @property
     def lengths(self) -> dict[str, str]:
-        """For each float format the lengths at which the network is proved right: "all", a number, or ""."""
+        """The lengths at which each float format is proved correct: "all", a number, or ""."""
         found = dict.fromkeys(DTYPES, "")
         if isinstance(self.result, Certificate):
             for claim in self.result.claims:

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core import FormatError, InputError
-from nerode.records import RESULT, RunStore, read_metrics, read_result
+from nerode.core import FormatError, InputError, to_mapping
+from nerode.records import RESULT, Measure, RunRecord, RunStore, read_run
 from nerode.study.words import shorten
 
-MEASURES = {
-    "token": "share of positions that are right",
-    "sequence": "share of sequences that are right throughout",
-    "final": "share of sequences whose last answer is right",
-    "scaled": "share of positions that are right, a uniform guess at 0",
+MEASURES: Mapping[Measure, str] = {
+    "token": "share of correct positions",
+    "sequence": "share of sequences that are correct throughout",
+    "final": "share of sequences with a correct last answer",
+    "scaled": "share of correct positions, a uniform guess at 0",
 }
 
-RUN_FORMAT = "nerode-run"
 ANALYSIS_FORMAT = "nerode-analysis-1"
 _ANALYSES = ("analysis/analysis.json", "analysis.json")
-"""Where `nerode analyse` puts what it found, inside the folder of a run."""
-
-_NEEDED = ("title", "complete", "spec", "evaluations", "measure", "threshold", "steps", "parameters")
+"""Places of the files of `nerode analyse`, inside the folder of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,21 +30,37 @@ class RunFile:
     """A finished run.
 
     Attributes:
-        folder: where it is.
-        result: what it found.
-        history: its validations.
-        analysis: what `nerode analyse` found of it; None if it was not asked.
+        folder: its folder.
+        record: its record.
+        analysis: the JSON of `nerode analyse`; None if it was not asked.
     """
 
     folder: Path
-    result: dict[str, Any]
-    history: tuple[dict[str, Any], ...]
-    analysis: dict[str, Any] | None = None
+    record: RunRecord
+    analysis: Mapping[str, Any] | None = None
 
     @property
     def seed(self) -> int:
         """The seed."""
-        return int(self.result["complete"]["run"]["seed"])
+        return self.record.complete.run.seed
+
+    @property
+    def ignored_margins(self) -> dict[int, float]:
+        """Of tests of a written bit the least margin over bits and streams, by the number of ignored bits."""
+        found: dict[int, float] = {}
+        for row in _reads(self.record.examination):
+            ignored, margin = row.get("ignored"), row.get("margin")
+            if isinstance(ignored, int) and isinstance(margin, int | float):
+                found[ignored] = min(found.get(ignored, float("inf")), float(margin))
+        return dict(sorted(found.items()))
+
+
+def _reads(examination: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The rows of the streams of an examination; files may be the user's own."""
+    streams = examination.get("streams")
+    for stream in streams if isinstance(streams, list) else ():
+        reads = stream.get("reads") if isinstance(stream, dict) else None
+        yield from (row for row in (reads if isinstance(reads, list) else ()) if isinstance(row, dict))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +91,8 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
             ]
         for folder in folders:
             try:
-                run = _read_run(folder)
-                found.setdefault(run.result["key"], run)
+                run = RunFile(folder=folder, record=read_run(folder), analysis=_read_analysis(folder))
+                found.setdefault(run.record.key, run)
             except FormatError as error:
                 left_out.append(LeftOut(path=str(folder), why=str(error)))
     if not found:
@@ -90,49 +102,6 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
             f"there is no finished run in {named}{why}; `nerode train` and `nerode sweep` make them"
         )
     return list(found.values()), left_out
-
-
-def _read_run(folder: Path) -> RunFile:
-    path = folder / RESULT
-    result = read_result(folder)
-    if result.get("format") != RUN_FORMAT:
-        raise FormatError("is not the record of a training run", path=path)
-    missing = [name for name in _NEEDED if name not in result]
-    if missing:
-        raise FormatError(f"has no {', '.join(missing)}", path=path)
-    run = RunFile(
-        folder=folder,
-        result=result,
-        history=tuple(read_metrics(folder)),
-        analysis=_read_analysis(folder),
-    )
-    _check(run, path)
-    return run
-
-
-def _check(run: RunFile, path: Path) -> None:
-    """Looks at every value that a report uses, so that a damaged file is told apart from a bug."""
-    result, history = run.result, run.history
-    try:
-        places = [int(row["length"]) for row in result["evaluations"]]
-        steps = [int(row["step"]) for row in history]
-        scores = [float(row[name]) for row in result["evaluations"] for name in MEASURES]
-        scores += [float(row["validation"][name]) for row in history for name in MEASURES]
-        scores += [float(row["loss"]) for row in history if row["loss"] is not None]
-        scores += [run.seed, float(result["threshold"]), int(result["steps"]), int(result["parameters"])]
-        task = result["complete"]["task"]
-        texts = [task["name"], result["title"], result["measure"]]
-        tables = [task["settings"], result["complete"]["run"], result["complete"]["model"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(f"is damaged: {type(error).__name__} {error}", path=path) from None
-    if len(set(places)) < len(places) or len(set(steps)) < len(steps):
-        raise FormatError("is damaged: a length or a step is there twice", path=path)
-    if not all(map(math.isfinite, scores)):
-        raise FormatError("is damaged: a number is not finite", path=path)
-    if not all(isinstance(text, str) for text in texts) or result["measure"] not in MEASURES:
-        raise FormatError("is damaged: task, title or measure is not what it should be", path=path)
-    if not all(isinstance(table, dict) for table in tables):
-        raise FormatError("is damaged: settings are not a table", path=path)
 
 
 def _read_analysis(folder: Path) -> dict[str, Any] | None:
@@ -146,48 +115,35 @@ def _read_analysis(folder: Path) -> dict[str, Any] | None:
     return None
 
 
-Result = Mapping[str, Any]
-
-
-def labelled_groups(results: Sequence[Result]) -> list[tuple[str, list[int]]]:
+def labelled_groups(records: Sequence[RunRecord]) -> list[tuple[str, list[int]]]:
     """Returns the models of runs, each with a name of its own and with the places of its runs, by seed.
 
     The name is the title of the model; where two models share it, with the settings in which they differ.
     """
     groups: dict[str, list[int]] = {}
-    for place, result in enumerate(results):
-        groups.setdefault(canonical([result["title"], _without_seed(_settings(result))]), []).append(place)
-    labels = _labels([results[places[0]] for places in groups.values()])
+    for place, record in enumerate(records):
+        groups.setdefault(_canonical([record.title, _without_seed(record)]), []).append(place)
+    labels = _labels([records[places[0]] for places in groups.values()])
     return [
-        (label, sorted(places, key=lambda place: seed_of(results[place])))
+        (label, sorted(places, key=lambda place: records[place].complete.run.seed))
         for label, places in zip(labels, groups.values(), strict=True)
     ]
 
 
-def seed_of(result: Result) -> int:
-    """Returns the seed of a run."""
-    return int(_settings(result)["run"]["seed"])
-
-
-def canonical(value: Any) -> str:
-    """Returns a text that is the same for equal values."""
+def _canonical(value: object) -> str:
+    """A text that is the same for equal values."""
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def _settings(result: Result) -> Mapping[str, Any]:
-    """The spec with all defaults, where the result has it."""
-    found: Mapping[str, Any] = result.get("complete") or result["spec"]
-    return found
+def _without_seed(record: RunRecord) -> dict[str, Any]:
+    plain = record.complete.to_mapping()
+    return {**plain, "run": {name: value for name, value in plain["run"].items() if name != "seed"}}
 
 
-def _without_seed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    return {**spec, "run": {name: value for name, value in spec["run"].items() if name != "seed"}}
-
-
-def _labels(results: Sequence[Result]) -> list[str]:
+def _labels(records: Sequence[RunRecord]) -> list[str]:
     """The titles; where two are the same, with the settings in which their runs differ."""
-    titles = [str(result["title"]) for result in results]
-    flat = [_flat(_without_seed(_settings(result))) for result in results]
+    titles = [record.title for record in records]
+    flat = [_flat(_without_seed(record)) for record in records]
     labels = []
     for title, own in zip(titles, flat, strict=True):
         same = [other for name, other in zip(titles, flat, strict=True) if name == title]
@@ -197,10 +153,10 @@ def _labels(results: Sequence[Result]) -> list[str]:
     return _numbered(labels)
 
 
-def _flat(table: Any) -> dict[str, Any]:
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     """Plain values by dotted name, those of lists by their places."""
     found: dict[str, Any] = {}
-    todo = [("", table)]
+    todo: list[tuple[str, Any]] = [("", table)]
     while todo:
         place, value = todo.pop()
         if isinstance(value, Mapping):
@@ -213,7 +169,7 @@ def _flat(table: Any) -> dict[str, Any]:
 
 
 def _differ(tables: Iterable[Mapping[str, Any]], key: str) -> bool:
-    return len({canonical(table.get(key)) for table in tables}) > 1
+    return len({_canonical(table.get(key)) for table in tables}) > 1
 
 
 def _numbered(labels: Sequence[str]) -> list[str]:
@@ -227,7 +183,7 @@ def _numbered(labels: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class SeedSummary:
     """Median and range over the seeds of a model."""
 
     median: float
@@ -256,31 +212,31 @@ class ModelGroup:
     @property
     def diverged(self) -> list[int]:
         """The seeds of the runs that diverged."""
-        return [run.seed for run in self.runs if run.result.get("divergence")]
+        return [run.seed for run in self.runs if run.record.divergence]
 
     @property
     def lengths(self) -> list[int]:
         """All lengths that a run was tested at."""
-        return sorted({int(row["length"]) for run in self.runs for row in run.result["evaluations"]})
+        return sorted({score.length for run in self.runs for score in run.record.evaluations})
 
-    def points(self, run: RunFile, measure: str) -> tuple[tuple[int, float], ...]:
+    def points(self, run: RunFile, measure: Measure) -> tuple[tuple[int, float], ...]:
         """Returns length and accuracy of a run, by length; none if it diverged and was not tested."""
-        return tuple(sorted((int(row["length"]), float(row[measure])) for row in run.result["evaluations"]))
+        return tuple(sorted((score.length, score.accuracy(measure)) for score in run.record.evaluations))
 
-    def counted(self, run: RunFile, measure: str) -> tuple[tuple[int, float], ...]:
+    def counted(self, run: RunFile, measure: Measure) -> tuple[tuple[int, float], ...]:
         """Returns the points of a run as they count: 0 wherever the others were tested, if it diverged."""
-        if run.result.get("divergence"):
+        if run.record.divergence:
             return tuple((length, 0.0) for length in self.lengths)
         return self.points(run, measure)
 
-    def summary(self, length: int, measure: str) -> Summary | None:
+    def summary(self, length: int, measure: Measure) -> SeedSummary | None:
         """Returns the scores of all seeds at a length, None if no run was tested there."""
         values = [y for run in self.runs for x, y in self.counted(run, measure) if x == length]
         if not values:
             return None
-        return Summary(median=median(values), low=min(values), high=max(values), seeds=len(values))
+        return SeedSummary(median=median(values), low=min(values), high=max(values), seeds=len(values))
 
-    def mastering(self, length: int, measure: str, threshold: float) -> int:
+    def mastering(self, length: int, measure: Measure, threshold: float) -> int:
         """Returns how many runs master a length and all shorter ones that were tested."""
         return sum(
             any(x == length for x, _ in points) and all(y >= threshold for x, y in points if x <= length)
@@ -303,7 +259,7 @@ class TaskGroup:
     name: str
     settings: Mapping[str, Any]
     models: tuple[ModelGroup, ...]
-    measure: str
+    measure: Measure
     threshold: float
 
     @property
@@ -329,7 +285,7 @@ def task_title(name: str, settings: Mapping[str, Any]) -> str:
     return f"{name} · {about}" if isinstance(about, str) else name
 
 
-def group_runs(runs: Sequence[RunFile], *, measure: str | None = None) -> list[TaskGroup]:
+def group_runs(runs: Sequence[RunFile], *, measure: Measure | None = None) -> list[TaskGroup]:
     """Returns the runs by task, in the order of the titles.
 
     Args:
@@ -338,21 +294,21 @@ def group_runs(runs: Sequence[RunFile], *, measure: str | None = None) -> list[T
     """
     tasks: dict[str, list[RunFile]] = {}
     for run in runs:
-        tasks.setdefault(canonical(run.result["complete"]["task"]), []).append(run)
+        tasks.setdefault(_canonical(to_mapping(run.record.complete.task)), []).append(run)
     return sorted((_task_group(group, measure) for group in tasks.values()), key=lambda task: task.title)
 
 
-def _task_group(runs: Sequence[RunFile], measure: str | None) -> TaskGroup:
-    first = runs[0].result
+def _task_group(runs: Sequence[RunFile], measure: Measure | None) -> TaskGroup:
+    first = runs[0].record
     models = [
         ModelGroup(label=label, runs=tuple(runs[place] for place in places))
-        for label, places in labelled_groups([run.result for run in runs])
+        for label, places in labelled_groups([run.record for run in runs])
     ]
     return TaskGroup(
-        name=str(first["complete"]["task"]["name"]),
-        settings=first["complete"]["task"]["settings"],
+        name=first.complete.task.name,
+        settings=first.complete.task.settings,
         # The names of folders are hashes, whose order says nothing.
         models=tuple(sorted(models, key=lambda model: model.label)),
-        measure=measure or str(first["measure"]),
-        threshold=float(first["threshold"]),
+        measure=measure or first.measure,
+        threshold=first.threshold,
     )

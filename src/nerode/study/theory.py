@@ -9,7 +9,7 @@ from typing import Any
 from nerode.core import Budget, NerodeError, Reference, UnknownName
 from nerode.languages import Language, resolve_language
 from nerode.languages.groups import finite_monoid
-from nerode.records import VerdictSummary
+from nerode.records import RunRecord, VerdictSummary
 from nerode.study.runs import ModelGroup, TaskGroup
 from nerode.verdict import (
     Architecture,
@@ -88,7 +88,7 @@ class TheoryOfRuns:
         A stack of different layers can do what one of them can; what none of them can alone is not known of
         the stack.
         """
-        rows = architectures_of(model)
+        rows = architectures_of(model.runs[0].record)
         if self.language is None or not rows:
             return None
         try:
@@ -109,9 +109,9 @@ class TheoryOfRuns:
         return self._known[row.name]
 
 
-def architectures_of(model: ModelGroup) -> list[Architecture]:
+def architectures_of(record: RunRecord) -> list[Architecture]:
     """Returns the rows of theory for the layers of a model, each once; none if one of them has no row."""
-    layers = model.runs[0].result["complete"].get("model", {}).get("layers")
+    layers = record.complete.model.get("layers")
     if not isinstance(layers, list):
         return []
     found: dict[str, Architecture] = {}
@@ -131,7 +131,7 @@ def works_of(task: TaskGroup, theory: TheoryOfRuns) -> list[Reference]:
     """Returns the works behind the architectures and the verdicts of a task, each once."""
     found: dict[Reference, None] = {}
     for model in task.models:
-        found |= dict.fromkeys(row.reference for row in architectures_of(model))
+        found |= dict.fromkeys(row.reference for row in architectures_of(model.runs[0].record))
         verdict = theory.verdict(model)
         if verdict is not None and verdict.reference is not None:
             found[verdict.reference] = None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core import FormatError, UnknownName
+from nerode.core import UnknownName, read_json
+from nerode.records import RESULT, TableResult, read_run
+from nerode.study.runs import ModelGroup, RunFile, TaskGroup, group_runs
+from nerode.study.theory import architectures_of
 from nerode.verdict import find_architecture
 
 REPRODUCTION = "nerode-reproduction"
@@ -77,25 +79,25 @@ def read_experiments(folder: Path) -> list[TrainingOutcome]:
     """
     found: list[TrainingOutcome] = []
     for path in sorted(folder.rglob("*.json")):
-        data = _read(path)
+        data = read_json(path)
         if isinstance(data, dict) and data.get("format") == REPRODUCTION:
-            found += _lines(data)
+            found += _outcomes(TableResult.from_json(data, path=path))
     return found
 
 
-def _lines(table: Mapping[str, Any]) -> Iterator[TrainingOutcome]:
-    for line in table["lines"]:
-        cells = [cell for cell in line["cells"] if cell["values"]]
-        name = _architecture(line.get("architecture", ""))
-        if line["kind"] == "trained" and line.get("language") and name and cells:
+def _outcomes(table: TableResult) -> Iterator[TrainingOutcome]:
+    for line in table.lines:
+        cells = [cell for cell in line.cells if cell.values]
+        name = _architecture(line.architecture)
+        if line.kind == "trained" and line.language and name and cells:
             yield TrainingOutcome(
-                language=line["language"].lower(),
+                language=line.language.lower(),
                 architecture=name,
-                model=line["model"],
-                points=tuple(_point(cell["column"], cell["values"]) for cell in cells),
-                seeds=len(cells[0]["values"]),
-                threshold=table["threshold"],
-                source=table["command"],
+                model=line.model,
+                points=tuple(_point(cell.column, cell.values) for cell in cells),
+                seeds=len(cells[0].values),
+                threshold=table.threshold,
+                source=table.command,
             )
 
 
@@ -108,42 +110,44 @@ def read_runs(folder: Path) -> list[TrainingOutcome]:
     Raises:
         FormatError: for a file that cannot be read.
     """
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted(folder.glob("*/result.json")):
-        data = _read(path)
-        if not isinstance(data, dict) or data.get("format") != RUN:
-            continue
-        spec = json.loads(json.dumps(data["complete"]))
-        spec["run"].pop("seed", None)
-        groups.setdefault(json.dumps(spec, sort_keys=True), []).append(data)
-    return [item for runs in groups.values() if (item := _group(runs, folder)) is not None]
+    runs = [
+        RunFile(folder=path.parent, record=read_run(path.parent))
+        for path in sorted(folder.glob(f"*/{RESULT}"))
+        if _is_training(read_json(path))
+    ]
+    found = [
+        _outcome(task, model, folder) for task in group_runs(runs) if task.lengths for model in task.models
+    ]
+    return [item for item in found if item is not None]
 
 
-def _group(runs: Sequence[Mapping[str, Any]], folder: Path) -> TrainingOutcome | None:
-    first = runs[0]
-    language, name = _language(first["complete"]["task"]), _architecture(_title(first["title"]))
-    measure = first["measure"]
-    scores: dict[int, list[float]] = {}
-    for run in runs:
-        for score in run["evaluations"]:
-            scores.setdefault(score["length"], []).append(score[measure])
-    if not language or name is None or not scores:
+def _is_training(data: object) -> bool:
+    return isinstance(data, dict) and data.get("format") == RUN
+
+
+def _outcome(task: TaskGroup, model: ModelGroup, folder: Path) -> TrainingOutcome | None:
+    record = model.runs[0].record
+    language, rows = _language(task.name, task.settings), architectures_of(record)
+    if not language or len(rows) != 1 or not model.lengths:
         return None
-    diverged = sum(run.get("divergence") is not None for run in runs)
+    found = [(length, model.summary(length, record.measure)) for length in model.lengths]
     return TrainingOutcome(
         language=language,
-        architecture=name,
-        model=first["title"],
-        points=tuple(_point(f"{n:,}", [*scores[n], *[0.0] * diverged]) for n in sorted(scores)),
-        seeds=len(runs),
-        threshold=first["threshold"],
+        architecture=rows[0].name,
+        model=record.title,
+        points=tuple(
+            Point(label=f"{length:,}", median=s.median, low=s.low, high=s.high)
+            for length, s in found
+            if s is not None
+        ),
+        seeds=len(model.runs),
+        threshold=record.threshold,
         source=str(folder),
     )
 
 
-def _language(task: Mapping[str, Any]) -> str:
-    settings = task.get("settings", {})
-    name = settings.get("language") or _word_problem(settings) or _TASKS_OF_A_LANGUAGE.get(task["name"], "")
+def _language(task: str, settings: Mapping[str, Any]) -> str:
+    name = settings.get("language") or _word_problem(settings) or _TASKS_OF_A_LANGUAGE.get(task, "")
     return str(name).lower()
 
 
@@ -155,12 +159,6 @@ def _word_problem(settings: Mapping[str, Any]) -> str:
     return {"elements": f"{monoid}", "generators": f"{monoid}-generators"}.get(
         settings.get("letters", ""), ""
     )
-
-
-def _title(title: str) -> str:
-    """The architecture of a title: layers of one kind may be stacked."""
-    names = set(title.split(" ×")[0].split("+"))
-    return names.pop() if len(names) == 1 else title
 
 
 def _architecture(name: str) -> str | None:
@@ -175,13 +173,6 @@ def _point(label: str, values: Iterable[float]) -> Point:
     return Point(label=label, median=median(found), low=min(found), high=max(found))
 
 
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FormatError(f"cannot be read: {error}", path=path) from None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
     """One model that does not do what theory says it can, or does what theory says it cannot.
@@ -189,8 +180,8 @@ class Disagreement:
     Attributes:
         trained: what was found.
         verdict: "yes" or "no".
-        kind: "beyond" (theory says no, the longest tested length is right), "forgets" (theory says yes, and
-            only the lengths of training are right) or "unlearned" (theory says yes, and not even those are).
+        kind: "beyond" (theory says no, the longest tested length is correct), "forgets" (theory says yes,
+            only the lengths of training are correct) or "unlearned" (theory says yes, not even those are).
         reading: what it means, in a sentence.
     """
 
@@ -201,10 +192,10 @@ class Disagreement:
 
 
 _READINGS = {
-    "beyond": "right at the longest length tested, although no weights are right at all: longer words will "
-    "fail",
-    "forgets": "weights that are right at every length exist; training found others",
-    "unlearned": "weights that are right at every length exist; training did not find them in its steps",
+    "beyond": "correct at the longest length tested, although no weights are correct at all: longer words "
+    "will fail",
+    "forgets": "weights that are correct at every length exist; training found others",
+    "unlearned": "weights that are correct at every length exist; training did not find them in its steps",
 }
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from nerode.core import InputError, from_mapping, to_mapping
 from nerode.records import RunStore
-from nerode.sweeps.runner import OnOutcome, RunJob, RunOutcome, execute, load_runner
+from nerode.sweeps.running import OnOutcome, RunJob, RunOutcome, execute, load_run_kind
 
 FOLDER = ".slurm"
 _MINUTES = 240
@@ -66,7 +66,7 @@ class RayExecutor:
 
 def run_on_node(store: str, runner: str, job: dict[str, Any]) -> dict[str, Any]:
     """Carries out one run in a process of Ray, and returns its outcome as plain values."""
-    return to_mapping(execute(RunStore(Path(store)), load_runner(runner), from_mapping(RunJob, job)))
+    return to_mapping(execute(RunStore(Path(store)), load_run_kind(runner), from_mapping(RunJob, job)))
 
 
 def _collect_ray(ray: Any, running: dict[Any, RunJob], on_outcome: OnOutcome) -> None:
@@ -161,7 +161,7 @@ class SlurmRun:
 
     def __call__(self) -> dict[str, Any]:
         """Carries the run out, and returns its outcome as plain values."""
-        store, runner = RunStore(Path(self.store)), load_runner(self.runner)
+        store, runner = RunStore(Path(self.store)), load_run_kind(self.runner)
         return to_mapping(execute(store, runner, from_mapping(RunJob, self.job)))
 
     def checkpoint(self) -> Any:

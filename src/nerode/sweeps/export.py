@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import InputError
-from nerode.records import Outline, RunStore, read_metrics
+from nerode.records import RunOutline, RunStore, read_metrics
 
 
-def flat_rows(runs: Sequence[Outline]) -> list[dict[str, Any]]:
+def flat_rows(runs: Sequence[RunOutline]) -> list[dict[str, Any]]:
     """Returns one row for each run and tested length, all with the same columns in the same order.
 
     A run without scores by length has one row. Tables become columns with dotted names, lists become JSON
@@ -38,7 +38,7 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def to_json_lines(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns rows as JSON, one object a line."""
+    """Returns rows as JSON, one object per line."""
     return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
 
 
@@ -54,7 +54,7 @@ def flatten(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
             yield place, value
 
 
-def _rows(run: Outline) -> Iterator[dict[str, Any]]:
+def _rows(run: RunOutline) -> Iterator[dict[str, Any]]:
     result = dict(run.result)
     scores = result.pop("evaluations", None) or [{}]
     shared = {"key": run.key, **dict(flatten(run.spec, "spec")), **dict(flatten(result, "result"))}
@@ -62,10 +62,10 @@ def _rows(run: Outline) -> Iterator[dict[str, Any]]:
         yield {**shared, **dict(flatten(score, "score"))}
 
 
-Tracker = Callable[[RunStore, Outline, Path], None]
+Tracker = Callable[[RunStore, RunOutline, Path], None]
 
 
-def export_tensorboard(store: RunStore, run: Outline, out: Path) -> None:
+def export_tensorboard(store: RunStore, run: RunOutline, out: Path) -> None:
     """Writes the measurements of a run as TensorBoard events into a folder of `out`."""
     _require("tensorboard", package="tensorboard", extra="tensorboard")
     module = _require("torch.utils.tensorboard", package="torch", extra="torch")
@@ -78,7 +78,7 @@ def export_tensorboard(store: RunStore, run: Outline, out: Path) -> None:
         writer.close()
 
 
-def export_wandb(store: RunStore, run: Outline, out: Path) -> None:
+def export_wandb(store: RunStore, run: RunOutline, out: Path) -> None:
     """Writes a run as an offline run of Weights & Biases into `out`; `wandb sync` sends it on."""
     wandb = _require("wandb", package="wandb", extra="wandb")
     out.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def export_wandb(store: RunStore, run: Outline, out: Path) -> None:
 TRACKERS: dict[str, Tracker] = {"tensorboard": export_tensorboard, "wandb": export_wandb}
 
 
-def _measurements(store: RunStore, run: Outline) -> Iterator[tuple[int, dict[str, float]]]:
+def _measurements(store: RunStore, run: RunOutline) -> Iterator[tuple[int, dict[str, float]]]:
     """The numbers of each measurement by dotted name, with its step."""
     for number, row in enumerate(read_metrics(store.root / run.name), start=1):
         values = dict(_numbers(row))

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError, UnknownName
-from nerode.sweeps.runner import RunJob, Runner
+from nerode.sweeps.running import RunJob, RunKind
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
 """Adds to the settings of a run what they leave open."""
@@ -39,7 +39,7 @@ MAX_RUNS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What a sweep file says.
+    """The content of a sweep file.
 
     Attributes:
         base: the spec that all runs share.
@@ -65,7 +65,7 @@ class Sweep:
 
     @property
     def size(self) -> int:
-        """How many combinations there are; two may be the same run."""
+        """The number of combinations; two may be the same run."""
         size = len(self.rows)
         for values in self.grid.values():
             size *= len(values)
@@ -80,7 +80,7 @@ class Sweep:
                     spec = _merged(spec, _nested(name, value))
                 yield spec
 
-    def jobs(self, runner: Runner, complete: Complete = dict) -> list[RunJob]:
+    def jobs(self, runner: RunKind, complete: Complete = dict) -> list[RunJob]:
         """Returns the runs, each once, in the order of their first appearance.
 
         Args:

@@ -27,7 +27,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSpec:
-    """What a file of sequences depends on.
+    """The specification of a file of sequences.
 
     Attributes:
         task: the task.

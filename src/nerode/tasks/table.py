@@ -23,23 +23,23 @@ from nerode.tasks.synthetic import (
 from nerode.tasks.task import Task, TaskKind
 
 KINDS: tuple[TaskKind, ...] = (
-    dfa_states.KIND,
-    flip_flop.KIND,
-    prediction.NEXT_TOKEN,
-    ngram_text.KIND,
-    regular.PARITY,
-    prediction.PREDICTION,
-    recognition.KIND,
-    regular.EVEN_PAIRS,
-    regular.CYCLE_NAVIGATION,
-    state_tracking.KIND,
     bounded_dyck.KIND,
     patterns.COPYING,
     counting.KIND,
     patterns.DENOISING,
+    dfa_states.KIND,
+    flip_flop.KIND,
+    regular.EVEN_PAIRS,
+    regular.CYCLE_NAVIGATION,
     modular_arithmetic.PLAIN,
     modular_arithmetic.BRACKETS,
+    prediction.NEXT_TOKEN,
+    ngram_text.KIND,
+    regular.PARITY,
+    prediction.PREDICTION,
     recall.KIND,
+    recognition.KIND,
+    state_tracking.KIND,
 )
 """All kinds of tasks."""
 

@@ -37,7 +37,7 @@ _TRIES = 200
 
 
 class Memory(StrEnum):
-    """What kind of memory a task asks for (section 3 of seed 003)."""
+    """The kind of memory that a task asks for (section 3 of seed 003)."""
 
     STATEFUL = "stateful: every input may change what is kept"
     STABLE = "stable: what was seen must be kept unchanged"
@@ -200,8 +200,10 @@ class Task(ABC):
             return functional.binary_cross_entropy_with_logits(scores, targets.to(scores.dtype))
         return functional.cross_entropy(scores, targets)
 
-    def right(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Bool[Tensor, "batch time"]:
-        """Returns which positions are answered right; positions that do not count are right."""
+    def correct(
+        self, scores: Float[Tensor, "batch time outputs"], batch: Batch
+    ) -> Bool[Tensor, "batch time"]:
+        """Returns which positions are answered correctly; positions that do not count are."""
         if self.targets_are_bits:
             answered = ((scores > 0) == batch.targets).all(-1)
         else:

@@ -24,7 +24,7 @@ _HEADER = "nerode-checkpoint"
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run so far.
 
     Attributes:
         step: updates made.

@@ -1,4 +1,4 @@
-"""What is trained and validated on. Every batch is a function of the spec and the number of its step."""
+"""Training and validation data. Every batch is a function of the spec and the number of its step."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class FixedData:
 
 
 def training_data(task: Task, run: RunSpec) -> FreshData | FixedData:
-    """Returns what a run is trained on."""
+    """Returns the training data of a run."""
     return FixedData(task, run) if run.epochs else FreshData(task, run)
 
 

@@ -1,4 +1,4 @@
-"""How a model answers at any list of lengths, in memory that does not grow with the length.
+"""Evaluation of a model at any list of lengths, in memory that does not grow with the length.
 
 Long sequences are read in parts, with the state carried from part to part. The test sequences depend on the
 task and the length alone, so that all models and all seeds are asked the same.
@@ -155,10 +155,10 @@ def _cut(batch: Batch, rows: slice, positions: slice) -> Batch:
 
 
 class Tally:
-    """Counts right answers over parts of sequences, without keeping them.
+    """Counts of correct answers over parts of sequences, which are not kept.
 
     Args:
-        task: says what is right.
+        task: decides which answers are correct.
         length: of the sequences.
     """
 
@@ -183,7 +183,7 @@ class Tally:
             return
         # A score that is no number answers nothing, though it may compare like an answer.
         answered = torch.isfinite(scores).all(-1)
-        right = self.task.right(scores, part) & (answered | ~part.mask)
+        right = self.task.correct(scores, part) & (answered | ~part.mask)
         self.positions += int(counted)
         self.right_positions += int((right & part.mask).sum())
         self.loss += self.task.loss(scores, part).item() * counted

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import stream
-from nerode.models import DTYPES
+from nerode.models import TORCH_DTYPES
 from nerode.records import (
     AxisScore,
     Divergence,
@@ -123,7 +123,7 @@ class Trainer:
         self.test_lengths = require_tests(self.task, tested_lengths(spec), all_of_them=asked)
         self.data = training_data(self.task, spec.run)
         self.model = spec_model(spec.model, self.task, seed=spec.run.seed, build=build).to(
-            DTYPES[spec.run.dtype]
+            TORCH_DTYPES[spec.run.dtype]
         )
         self.model.train()
         self.optimiser = make_optimiser(self.model, spec.optimiser)

@@ -95,7 +95,7 @@ def run_in(
     except OSError as error:
         raise _cannot_write(store.folder(key), error) from None
     finally:
-        store.abandon(attempt)
+        store.discard(attempt)
     return record
 
 

@@ -41,7 +41,6 @@ from nerode.verdict.facts import (
     two_groups,
     with_group,
 )
-from nerode.verdict.group_sizes import is_dihedral
 from nerode.verdict.records import Sense, Status, Task, Verdict, VerdictTable
 
 __all__ = [
@@ -73,7 +72,6 @@ __all__ = [
     "householder",
     "in_class",
     "input_dependent",
-    "is_dihedral",
     "length_only",
     "linear",
     "many_factors",

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nerode.algebra.cascades.decompose import decompose_general
-from nerode.algebra.cascades.lookups import LETTER, Lookup, Row, Source, lookup, new, old
+from nerode.algebra.cascades.decomposition import decompose_general
+from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, lookup, new, old
 from nerode.algebra.cascades.records import HOLD, Add, Cascade, Level, Permute, Reset
 from nerode.core import InputError
 from nerode.languages.bestiary import find_language
@@ -25,14 +25,14 @@ def ab_star() -> Cascade:
             num_values=2,
             reads=(LETTER, old(0)),
             otherwise=(0, 0),
-            rows=(Row(((0, 0), (1, 1)), 1), Row(((0, 1), (1, 0)), 1)),
+            rows=(LookupRow(((0, 0), (1, 1)), 1), LookupRow(((0, 1), (1, 0)), 1)),
         ),
         Lookup(
             name="state",
             num_values=3,
             reads=(new(1), new(0)),
             otherwise=(0, 2),
-            rows=(Row(((0, 0), (1, 1)), 1),),
+            rows=(LookupRow(((0, 0), (1, 1)), 1),),
         ),
     )
     levels = (
@@ -120,7 +120,7 @@ def broken_level(number: int, **changes: Any) -> dict[str, Any]:
         ({"state": -1}, "does not exist"),
         (broken_lookup(0, reads=(Source("colour", 0),), otherwise=(0,)), "colour"),
         (broken_lookup(0, otherwise=(0, 1, 0)), "3 defaults"),
-        (broken_lookup(1, rows=(Row(((0, 0), (1, 2)), 1),)), "does not occur"),
+        (broken_lookup(1, rows=(LookupRow(((0, 0), (1, 2)), 1),)), "does not occur"),
         (broken_lookup(2, reads=(new(1), old(0))), "reads old 0"),
         (broken_lookup(2, reads=(new(1), LETTER), rows=()), "reads letter 0"),
         (broken_lookup(1, reads=(LETTER, new(0))), "after the letter"),

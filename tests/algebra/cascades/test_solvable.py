@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nerode.algebra.cascades.abelian import NotSolvable, abelian_levels
-from nerode.algebra.cascades.decompose import decompose_general, decompose_solvable
+from nerode.algebra.cascades.decomposition import decompose_general, decompose_solvable
 from nerode.algebra.cascades.holonomy import holonomy_cascade
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.groups_inside import groups_inside

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from nerode.algebra.cascades import verification
-from nerode.algebra.cascades.decompose import decompose_general
+from nerode.algebra.cascades.decomposition import decompose_general
 from nerode.algebra.cascades.holonomy import holonomy_cascade
 from nerode.algebra.cascades.records import HOLD, Cascade, Reset
 from nerode.algebra.cascades.verification import CascadeMismatch, LevelSweep, verify_cascade

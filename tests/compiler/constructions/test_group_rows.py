@@ -2,7 +2,7 @@
 
 import pytest
 
-from nerode.compiler.constructions.table import CONSTRUCTIONS
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.verdict import ARCHITECTURES, Sense, Status
 from nerode.verdict.theorems import THEOREMS
 from tests.compiler.agreement import request_for

@@ -10,7 +10,7 @@ from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.network.interpreter import Interpreter
 from nerode.proofs import EXACT, Certificate
-from nerode.proofs.exact import certify_exact
+from nerode.proofs.certification import certify_exact
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import dfas
 

@@ -3,8 +3,8 @@ from hypothesis import given, settings
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.past_ltl import PAST_LTL, FormulaMachine
-from nerode.compiler.constructions.table import CONSTRUCTIONS
 from nerode.compiler.pipeline import compile_language
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Alphabet, resolve_language
 from nerode.languages.pastltl import (

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels.dense_scan import dense_scan, dense_scan_reference
+from nerode.models.kernels.scan import dense_scan, dense_scan_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,

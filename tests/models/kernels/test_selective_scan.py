@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels.selective_scan import selective_scan, selective_scan_reference
+from nerode.models.kernels.scan import selective_scan, selective_scan_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     assert_agrees,

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from nerode.core import Budget, InputError
+from nerode.kernel import PREDICT, RECOGNISE, VALID_PREFIXES
 from nerode.languages import Legal, resolve_language
-from nerode.proofs.certificate import PREDICT, RECOGNISE, VALID_PREFIXES
 from nerode.proofs.floats.closure import explore
 from nerode.proofs.floats.runner import Configurations, as_answers, make_runner, to_rows
 from tests.proofs.floats.languages import NOTHING_YET, register_language

@@ -7,9 +7,9 @@ import torch
 
 import nerode as nr
 from nerode.core import Budget, InputError
+from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES
 from nerode.languages import resolve_language
 from nerode.models.compiled import load_model
-from nerode.proofs.certificate import DTYPES, PREDICT, VALID_PREFIXES
 from nerode.proofs.floats.horizons import measure_horizon, search_loops
 from nerode.proofs.floats.prediction import LoopWord, predict_repetitions, read_word
 from nerode.proofs.floats.runner import make_runner

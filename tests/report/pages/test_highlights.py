@@ -1,33 +1,32 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
+from nerode.records import CellResult, LineResult, write_table
 from nerode.report.pages.atlas import atlas_page
 from nerode.report.pages.highlights import read_highlights
+from tests.report import table_specimens as specimens
 from tests.report.pages.test_atlas import parity_row
 from tests.report.pages.test_language import assert_offline, words
 
 
-def cell(column: str, *values: float, printed: str = "", published: float | None = None) -> dict[str, Any]:
-    return {"column": column, "values": list(values), "printed": printed, "published": published}
+def cell(column: str, *values: float, printed: str = "", published: float | None = None) -> CellResult:
+    return specimens.cell(column=column, values=values, printed=printed, published=published)
 
 
-def line(row: str, model: str, kind: str, *cells: dict[str, Any]) -> dict[str, Any]:
-    return {"row": row, "model": model, "kind": kind, "cells": list(cells)}
+def line(row: str, model: str, kind: str, *cells: CellResult) -> LineResult:
+    return specimens.line(row=row, model=model, kind=kind, cells=cells)
 
 
-def write(folder: Path, paper: str, table: str, *lines: dict[str, Any]) -> None:
-    data = {
-        "lines": lines,
-        "threshold": 0.9,
-        "citation": "A paper 2024",
-        "command": f"nerode reproduce {paper}:{table}",
-    }
-    path = folder / "reproduce" / paper / f"{table}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data), encoding="utf-8")
+def write(folder: Path, paper: str, table: str, *lines: LineResult) -> None:
+    found = specimens.table(
+        *lines,
+        paper=paper,
+        table=table,
+        citation="A paper 2024",
+        command=f"nerode reproduce {paper}:{table}",
+    )
+    write_table(folder / "reproduce", found)
 
 
 def write_all(folder: Path) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from nerode.report.tables.published import published_values, reference_points
-from nerode.reproduce import Cell, Lengths, Line
-from nerode.reproduce.grazzi import GRAZZI, MEDIANS
+from nerode.reproduce import LengthRange, TableCell, TableLine
+from nerode.reproduce.published.grazzi import GRAZZI, MEDIANS
 from nerode.study import MEASURES
 from nerode.study.runs import TaskGroup, group_runs, read_run_files
 from tests.report.run_specimens import write_run
@@ -30,10 +30,14 @@ def test_the_table_of_a_paper_is_found_by_task_and_architecture(tmp_path: Path) 
 
 def test_a_value_about_many_lengths_is_shown_at_both_ends(tmp_path: Path) -> None:
     cells = (
-        Cell(column="20–60", reading=Lengths(low=20, high=60, measure="sequence"), published=0.5),
-        Cell(column="80", reading=Lengths(low=80, high=80, measure="token", chance=0.5), published=0.25),
+        TableCell(column="20–60", reading=LengthRange(low=20, high=60, measure="sequence"), published=0.5),
+        TableCell(
+            column="80", reading=LengthRange(low=80, high=80, measure="token", chance=0.5), published=0.25
+        ),
     )
-    line = Line(row="parity", model="M", cells=cells, architecture="mamba", cpu={"task": {"name": "parity"}})
+    line = TableLine(
+        row="parity", model="M", cells=cells, architecture="mamba", cpu={"task": {"name": "parity"}}
+    )
     table = replace(GRAZZI.tables[0], lines=(line,))
     assert not table.ticks
     write_run(tmp_path)

@@ -16,66 +16,7 @@ from nerode.report.tables.reproductions import (
     share,
     table_markdown,
 )
-
-
-def cell(**changes):
-    given = {
-        "column": "51–100",
-        "published": 0.54,
-        "printed": "54",
-        "values": [0.5, 0.6, 0.7],
-        "median": 0.6,
-        "low": 0.5,
-        "high": 0.7,
-        "agreement": "agrees",
-    }
-    return {**given, **changes}
-
-
-def line(**changes):
-    given = {
-        "row": "{0,1}*d_",
-        "model": "Mamba, 1 layer",
-        "kind": "trained",
-        "cells": [cell()],
-        "theory": {"status": "yes", "robust": "no", "reason": "", "reference": ""},
-        "seeds": [0, 1, 2],
-        "keys": ["a", "b", "c"],
-        "cpu_seconds": 90.0,
-        "diverged": [],
-        "failed": [],
-        "missing": [],
-        "stands_in": False,
-        "claims": [],
-        "note": "",
-    }
-    return {**given, **changes}
-
-
-def result(*lines, **changes):
-    given = {
-        "paper": "tiny",
-        "table": "table-1",
-        "citation": "Somebody 2025",
-        "where": "Table 1",
-        "title": "a table",
-        "unit": "accuracy",
-        "threshold": 0.9,
-        "protocol": "p",
-        "corrected": "c",
-        "scale": "s",
-        "remarks": ["checked twice"],
-        "rule": "the rule",
-        "command": "nerode reproduce tiny:table-1",
-        "lines": list(lines) or [line()],
-        "unmeasured": 2,
-        "waiting": [],
-        "environment": {"processor": "a core", "torch": "2", "commit": "0123456789abcdef"},
-        "commits": ["fedcba9876543210", "f"],
-        "cpu_seconds": 90.0,
-    }
-    return {**given, **changes}
-
+from tests.report.table_specimens import cell, line, table as result
 
 PROVED = {
     "scope": "all lengths in exact arithmetic",
@@ -106,7 +47,7 @@ def test_what_repeats_is_left_out():
 
 
 def test_compiled_refused_and_diverged():
-    empty = cell(values=[], median=None, low=None, high=None, agreement="–")
+    empty = cell(values=[], agreement="–")
     rows = cell_rows(
         result(
             line(kind="compiled", cells=[cell(values=[1.0])], claims=[PROVED], seeds=[]),
@@ -186,7 +127,7 @@ def test_the_page_counts_and_lists_what_differs():
 
 
 def test_the_page_tells_ticks_from_crosses_and_easier_tasks():
-    solved = cell(published=0.95, printed="95", values=[1.0], median=1.0)
+    solved = cell(published=0.95, printed="95", values=[1.0])
     text = claims_page([result(line(cells=[solved, cell()]), line(stands_in=True))])
     assert "3 published cells compared: 3 agrees." in text
     assert "In 1 of those that agree the paper solves the task, in 2 it does not." in text
@@ -194,14 +135,14 @@ def test_the_page_tells_ticks_from_crosses_and_easier_tasks():
 
 
 def test_the_page_shows_compiled_networks_beside_trained_ones():
-    right = cell(values=[1.0], median=1.0, low=1.0, high=1.0, agreement="–")
+    right = cell(values=[1.0], agreement="–")
     compiled = line(kind="compiled", cells=[right], claims=[PROVED], seeds=[], architecture="gla")
     text = claims_page([result(line(), compiled)])
     assert (
         "Mamba, 1 layer: 54 | 0.6 (0.5–0.7) | yes (robust: no) | gla: 1 | all lengths in exact arithmetic"
         in text
     )
-    learned = line(cells=[cell(median=0.95)])
+    learned = line(cells=[cell(values=[0.95])])
     assert "Compiled beside trained" not in claims_page([result(learned, compiled)])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from nerode.kernel import fragile_claim
 from nerode.proofs import (
     EXACT,
     PREDICT,
@@ -15,7 +16,6 @@ from nerode.proofs import (
     WINDOW,
     Claim,
 )
-from nerode.proofs.certificate import fragile_claim
 from nerode.report.terminal.findings import claim_line
 from nerode.study.networks import summarise
 

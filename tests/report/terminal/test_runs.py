@@ -15,6 +15,7 @@ from nerode.report.terminal.runs import (
     results_table,
     share,
 )
+from tests.report.run_specimens import record as specimen, score
 
 
 def text(view) -> list[str]:
@@ -23,17 +24,18 @@ def text(view) -> list[str]:
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
-def record(title, seed, accuracies, *, diverged=False, reaches=None, axes=()):
-    return {
-        "title": title,
-        "spec": {"run": {"seed": seed}},
-        "steps": 1000,
-        "cpu_seconds": 2.34,
-        "divergence": {"step": 3, "what": "loss"} if diverged else None,
-        "extrapolates_to": reaches,
-        "evaluations": [{"length": n, "token": a} for n, a in accuracies],
-        "axes": [{"axis": "gap", "value": v, "score": {"token": a}} for v, a in axes],
-    }
+def record(title, seed, accuracies, *, diverged=False, reaches=None, axes=(), **more):
+    return specimen(
+        title=title,
+        seed=seed,
+        steps=1000,
+        cpu_seconds=2.34,
+        divergence={"step": 3, "what": "loss"} if diverged else None,
+        extrapolates_to=reaches,
+        evaluations=[score(a, length=n) for n, a in accuracies],
+        axes=[{"axis": "gap", "value": v, "trained": False, "score": score(a)} for v, a in axes],
+        **more,
+    )
 
 
 def test_every_seed_and_then_median_and_range():
@@ -60,10 +62,9 @@ def test_every_seed_and_then_median_and_range():
 
 
 def test_models_of_one_name_with_other_settings_have_their_own_medians():
-    slow, fast = ({"optimiser": {"rate": rate}} for rate in (0.1, 0.2))
     records = [
-        {**record("mamba", seed, [(40, accuracy)]), "complete": {**own, "run": {"seed": seed}}}
-        for own, seed, accuracy in ((slow, 1, 0.5), (fast, 0, 0.25), (slow, 0, 1.0), (fast, 1, 0.75))
+        record("mamba", seed, [(40, accuracy)], rate=rate)
+        for rate, seed, accuracy in ((0.1, 1, 0.5), (0.2, 0, 0.25), (0.1, 0, 1.0), (0.2, 1, 0.75))
     ]
     assert [line.split() for line in text(results_table(records, "token"))] == [
         ["model", "seed", "steps", "cpu", "s", "40", "reaches"],

@@ -73,8 +73,8 @@ def test_a_model_has_to_be_certain_which_bracket_to_close():
         closing = torch.where(top[..., None] == torch.arange(2), share, 1 - share).log()
         scores[..., 1:-1:2] = closing
         scores[..., 0] = 7.0  # what it gives to opening brackets does not matter
-        assert built.right(scores, batch)[batch.mask].tolist() == [right] * int(batch.mask.sum())
-        assert built.right(scores, batch)[~batch.mask].all()
+        assert built.correct(scores, batch)[batch.mask].tolist() == [right] * int(batch.mask.sum())
+        assert built.correct(scores, batch)[~batch.mask].all()
 
 
 def test_the_loss_is_at_every_position():

@@ -134,9 +134,9 @@ def test_a_legal_symbol_is_right_and_no_other():
     batch = built.label(np.array([[0, 1, 0, 1]]))
     scores = torch.zeros(1, 4, 3)
     scores[0, :, 1] = 1.0  # always close
-    assert built.right(scores, batch).tolist() == [[True, False, True, False]]
+    assert built.correct(scores, batch).tolist() == [[True, False, True, False]]
     scores[0, :, 2] = 2.0  # always end
-    assert built.right(scores, batch).tolist() == [[False, True, False, True]]
+    assert built.correct(scores, batch).tolist() == [[False, True, False, True]]
 
 
 def test_the_loss_is_that_of_the_symbol_that_comes():

@@ -73,7 +73,7 @@ def test_the_loss_looks_at_all_steps_or_at_those_that_count():
     scores = right.where(batch.mask[..., None], -right)
     assert counting(learn="determined").loss(scores, batch) < 1e-9
     assert counting().loss(scores, batch) > 1
-    assert counting().right(scores, batch).all()
+    assert counting().correct(scores, batch).all()
 
 
 def test_longer_times_off():

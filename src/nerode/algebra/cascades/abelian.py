@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from nerode.algebra.cascades.group_coordinates import GroupCoordinates, Vector
-from nerode.algebra.cascades.lookups import Lookup, Row, Source, lookup, old
+from nerode.algebra.cascades.lookups import Lookup, LookupRow, Source, lookup, old
 from nerode.algebra.cascades.records import HOLD, Add, Cascade, Command, Level, Permute, Reset
 from nerode.algebra.group_structure import describe_group
 from nerode.algebra.permutation_groups import PermutationGroup
@@ -126,14 +126,14 @@ class _Rewriter:
             return number, [row[0] for row in table]
         meanings: dict[Command, int] = {}
         otherwise: list[int] = []
-        rows: list[Row] = []
+        rows: list[LookupRow] = []
         for value, row in enumerate(table):
             common = max(dict.fromkeys(row), key=row.count)
             otherwise.append(meanings.setdefault(common, len(meanings)))
             for vector, outcome in zip(vectors, row, strict=True):
                 if outcome != common:
                     literals = ((0, value), *((i, label) for i, label in enumerate(vector, 1)))
-                    rows.append(Row(literals, meanings.setdefault(outcome, len(meanings))))
+                    rows.append(LookupRow(literals, meanings.setdefault(outcome, len(meanings))))
         counters = [self.parts[level][i] for i in split.steps[step]]
         carried = Lookup(
             name=f"carry of {split.level.name} to step {step + 2}",
@@ -337,7 +337,7 @@ def make_lookup(
         positions = tuple(
             sorted((reads.setdefault(source, len(reads)), wanted) for source, wanted in literals)
         )
-        placed.append(Row(positions, value))
+        placed.append(LookupRow(positions, value))
     otherwise = (defaults,) if isinstance(defaults, int) else tuple(defaults[v] for v in sorted(defaults))
     return Lookup(
         name=table.name,

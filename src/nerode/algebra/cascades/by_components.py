@@ -15,16 +15,16 @@ from nerode.algebra.cascades.cascade_builder import CascadeBuilder, ChainWriter,
 from nerode.algebra.cascades.chains import (
     ENTER,
     LEFT,
-    Block,
+    ChainStage,
     Choice,
     Component,
-    Context,
-    Node,
+    ContextNode,
+    LetterContext,
     Reading,
-    Stage,
+    StageBlock,
     build_chain,
 )
-from nerode.algebra.cascades.lookups import LETTER, Lookup, Row, Source, lookup, new, old
+from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, lookup, new, old
 from nerode.algebra.cascades.records import HOLD, Cascade, Command, Level, Reset
 from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Skeleton
@@ -73,7 +73,7 @@ class _Inside:
 
 
 @dataclass(kw_only=True)
-class _Part:
+class _ComponentPart:
     """A component: its states, and from where it is entered."""
 
     states: list[int]
@@ -91,8 +91,8 @@ class _ComponentCascade:
         self.parts, self.part_of = self._split()
         self.inside: dict[int, _Inside] = {}
 
-    def _split(self) -> tuple[list[_Part], list[int]]:
-        parts = [_Part(states=sorted(members)) for members in strong_components(self.rows)]
+    def _split(self) -> tuple[list[_ComponentPart], list[int]]:
+        parts = [_ComponentPart(states=sorted(members)) for members in strong_components(self.rows)]
         part_of = [0] * len(self.rows)
         for number, part in enumerate(parts):
             for q in part.states:
@@ -124,7 +124,7 @@ class _ComponentCascade:
         route = f"component by component, one {kind}"
         return self.builder.build(state=self._state(), num_states=len(self.rows), route=route)
 
-    def _depth(self, part: _Part) -> int:
+    def _depth(self, part: _ComponentPart) -> int:
         return max((self.builder.level_depths[self.inside[s].level[0]] for s in part.sources), default=0)
 
     def _groups(self, wave: Sequence[int]) -> Iterator[list[int]]:
@@ -151,7 +151,7 @@ class _ComponentCascade:
         for (state, symbol), value in sorted(entries.items()):
             for literals in self.inside[self.part_of[state]].before[state]:
                 placed = [(reads.setdefault(source, len(reads)), wanted) for source, wanted in literals]
-                rows.append(Row(((0, symbol), *sorted(placed)), value))
+                rows.append(LookupRow(((0, symbol), *sorted(placed)), value))
         table = Lookup(
             name=name,
             num_values=1 + max([*otherwise, *entries.values()]),
@@ -188,9 +188,9 @@ class _ComponentCascade:
         action, map_of = restricted_action(self.rows, part.states)
         levels = Levels(Skeleton(action, self.budget))
         point = {q: i for i, q in enumerate(part.states)}
-        roots = [LEFT if j is None else Context(j, 0, 0) for j in map_of]
+        roots = [LEFT if j is None else LetterContext(j, 0, 0) for j in map_of]
         enter = {
-            target: Context(ENTER, levels.skeleton.singleton(point[target]), 0)
+            target: LetterContext(ENTER, levels.skeleton.singleton(point[target]), 0)
             for _, _, target in part.entries
         }
         begins = self.dfa.start in point
@@ -239,10 +239,10 @@ class _ComponentCascade:
             flag = (reads.setdefault(new(level), len(reads)), label)
             for value, q in enumerate(inside.after.meanings):
                 if inside.after.number is None:
-                    rows.append(Row((flag,), q))
+                    rows.append(LookupRow((flag,), q))
                 else:
                     source = reads.setdefault(lookup(inside.after.number), len(reads))
-                    rows.append(Row(tuple(sorted([flag, (source, value)])), q))
+                    rows.append(LookupRow(tuple(sorted([flag, (source, value)])), q))
         default = rows.pop().value if self.silent is None else self.silent
         table = Lookup(
             name="state",
@@ -272,7 +272,7 @@ def restricted_action(rows: Rows, states: Sequence[int]) -> tuple[PartialAction,
     return PartialAction(states=tuple(states), letters=tuple(letters), maps=tuple(maps)), map_of
 
 
-def add_flag(blocks: list[Block], begins: bool) -> None:
+def add_flag(blocks: list[StageBlock], begins: bool) -> None:
     """Adds the last level of a component as a block: entering sets it, leaving clears it."""
     last = blocks[-1].stages[-1]
     contexts = list(
@@ -280,7 +280,7 @@ def add_flag(blocks: list[Block], begins: bool) -> None:
     )
     number = {context: i for i, context in enumerate(contexts)}
     for choice in last.moves.values():
-        choice.following = [f and Node(number[f.context], f.context) for f in choice.following]
+        choice.following = [f and ContextNode(number[f.context], f.context) for f in choice.following]
     images = dict.fromkeys(
         f for reading in last.readings.values() for f in reading.following if f is not None
     )
@@ -288,10 +288,10 @@ def add_flag(blocks: list[Block], begins: bool) -> None:
         Reset(0) if context is LEFT else Reset(1) if context.letter == ENTER else HOLD for context in contexts
     ]
     flag = Component(tile={}, num_labels=2, start=int(begins), commands=commands)
-    nodes = [Node(i, context) for i, context in enumerate(contexts)]
-    stage = Stage(
+    nodes = [ContextNode(i, context) for i, context in enumerate(contexts)]
+    stage = ChainStage(
         components=[flag],
         moves={node: Choice(component=None, following=[node]) for node in nodes},
         readings={image: Reading(component=None, following=[image]) for image in images},
     )
-    blocks.append(Block(leaders=contexts, stages=[stage]))
+    blocks.append(StageBlock(leaders=contexts, stages=[stage]))

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from nerode.algebra.cascades.chains import Block, Choice, Component, Context, Node, Reading
-from nerode.algebra.cascades.lookups import LETTER, Lookup, Row, Source, lookup, new, old
+from nerode.algebra.cascades.chains import Choice, Component, ContextNode, LetterContext, Reading, StageBlock
+from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, lookup, new, old
 from nerode.algebra.cascades.records import Cascade, Level
 
 Leaf = tuple[tuple[tuple[Source, int], ...], int]
@@ -81,7 +81,7 @@ class CascadeBuilder:
             num_values=num_states,
             reads=table.reads,
             otherwise=tuple(state.meanings[v] for v in table.otherwise),
-            rows=tuple(Row(row.literals, state.meanings[row.value]) for row in table.rows),
+            rows=tuple(LookupRow(row.literals, state.meanings[row.value]) for row in table.rows),
         )
         return state.number
 
@@ -120,14 +120,14 @@ class CascadeBuilder:
         sources = dict.fromkeys(s for v in sorted(trees) for literals, _ in trees[v] for s, _ in literals)
         position = {source: i for i, source in enumerate([first, *sources])}
         otherwise: list[int] = []
-        rows: list[Row] = []
+        rows: list[LookupRow] = []
         for value in sorted(trees):
             common = Counter(result for _, result in trees[value]).most_common(1)[0][0]
             otherwise.append(meanings.setdefault(common, len(meanings)))
             for literals, result in trees[value]:
                 if result != common:
                     placed = sorted((position[source], wanted) for source, wanted in literals)
-                    rows.append(Row(((0, value), *placed), meanings.setdefault(result, len(meanings))))
+                    rows.append(LookupRow(((0, value), *placed), meanings.setdefault(result, len(meanings))))
         table = Lookup(
             name=name,
             num_values=len(meanings),
@@ -149,14 +149,14 @@ class ChainWriter:
         name: what to call the chain in the names of its levels.
     """
 
-    def __init__(self, builder: CascadeBuilder, blocks: Sequence[Block], name: str = "") -> None:
+    def __init__(self, builder: CascadeBuilder, blocks: Sequence[StageBlock], name: str = "") -> None:
         self.builder = builder
         self.blocks = blocks
         self.name = name
         self.level_of: dict[Place, int] = {}
         self._kinds, self._moves = _merge_leaders(blocks)
 
-    def kind(self, context: Context) -> int:
+    def kind(self, context: LetterContext) -> int:
         """Returns a number that contexts at the top share if they are alike."""
         return self._kinds[0][self.blocks[0].leaders.index(context)] if self.blocks else 0
 
@@ -244,7 +244,7 @@ class ChainWriter:
             ]
         return decoded, trees
 
-    def _reading_leaves(self, b: int, block: Block, source: Callable[[int], Source]) -> dict[int, Tree]:
+    def _reading_leaves(self, b: int, block: StageBlock, source: Callable[[int], Source]) -> dict[int, Tree]:
         """Returns for each image at the beginning of a block the images at its end."""
         decisions: dict[int, Decision | None] = {}
         for s, stage in reversed(list(enumerate(block.stages))):
@@ -271,7 +271,7 @@ def _decide(
     return (*place, choice.component), tuple(options)
 
 
-def _merge_leaders(blocks: Sequence[Block]) -> tuple[list[list[int]], list[list[Decision]]]:
+def _merge_leaders(blocks: Sequence[StageBlock]) -> tuple[list[list[int]], list[list[Decision]]]:
     """Returns for each block the kinds of its leaders, and the decisions to which kinds they lead.
 
     Two leaders are of one kind if all commands from there on are the same.
@@ -281,14 +281,14 @@ def _merge_leaders(blocks: Sequence[Block]) -> tuple[list[list[int]], list[list[
     following: list[int] = []
     for b in range(len(blocks) - 1, -1, -1):
         block = blocks[b]
-        decisions: dict[Node, Decision | None] = {}
+        decisions: dict[ContextNode, Decision | None] = {}
         for s, stage in reversed(list(enumerate(block.stages))):
             result = decisions.__getitem__ if s + 1 < len(block.stages) else partial(_leader_kind, following)
             decisions = {node: _decide((b, s), choice, result) for node, choice in stage.moves.items()}
         levels = [c for stage in block.stages for c in stage.components if c.num_labels > 1]
         numbers: dict[Hashable, int] = {}
         for i, context in enumerate(block.leaders):
-            move = decisions.get(Node(i, context))
+            move = decisions.get(ContextNode(i, context))
             commands = tuple(level.commands[i] for level in levels)
             kinds[b].append(numbers.setdefault((commands, move), len(numbers)))
             moves[b].append(0 if move is None else move)
@@ -296,5 +296,5 @@ def _merge_leaders(blocks: Sequence[Block]) -> tuple[list[list[int]], list[list[
     return kinds, moves
 
 
-def _leader_kind(kinds: Sequence[int], node: Node) -> int:
+def _leader_kind(kinds: Sequence[int], node: ContextNode) -> int:
     return kinds[node.leader] if kinds else 0

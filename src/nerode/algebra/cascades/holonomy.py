@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from nerode.algebra.cascades.cascade_builder import CascadeBuilder, ChainWriter, DecodedLookup
-from nerode.algebra.cascades.chains import Context, build_chain
-from nerode.algebra.cascades.lookups import Lookup, Row, lookup
+from nerode.algebra.cascades.chains import LetterContext, build_chain
+from nerode.algebra.cascades.lookups import Lookup, LookupRow, lookup
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.sections import Levels
 from nerode.algebra.cascades.skeleton import Congruence, Skeleton, Tower
@@ -56,7 +56,7 @@ def add_holonomy(builder: CascadeBuilder, dfa: Dfa, levels: Levels, name: str = 
     """
     skeleton = levels.skeleton
     map_of = {images: j for j, images in enumerate(skeleton.action.maps)}
-    contexts = [Context(map_of[tuple(column)], 0, 0) for column in dfa.transitions.T.tolist()]
+    contexts = [LetterContext(map_of[tuple(column)], 0, 0) for column in dfa.transitions.T.tolist()]
     blocks = build_chain(levels, contexts=contexts, images=[0], start=(dfa.start, 0))
     chain = ChainWriter(builder, blocks, name)
     if chain.has_levels:
@@ -132,11 +132,11 @@ def join_classes(
             values.append([value_of.get(label) for label in congruences[i]])
     table = list(zip(*values, strict=True))
     otherwise: list[int] = []
-    rows: list[Row] = []
+    rows: list[LookupRow] = []
     for first in range(len(decoded_states[order[0]].meanings)):
         states = [q for q in range(num_states) if table[q][0] == first]
         otherwise.append(states[0])
-        rows.extend(Row(_distinguish(table, q, states), q) for q in states[1:])
+        rows.extend(LookupRow(_distinguish(table, q, states), q) for q in states[1:])
     joined = Lookup(
         name="state",
         num_values=num_states,

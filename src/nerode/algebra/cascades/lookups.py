@@ -42,7 +42,7 @@ def lookup(number: int) -> Source:
     return Source("lookup", number)
 
 
-class Row(NamedTuple):
+class LookupRow(NamedTuple):
     """One exception of a lookup: if all literals hold, the value is `value`.
 
     A literal is a pair (position in `reads`, required value).
@@ -73,7 +73,7 @@ class Lookup:
     num_values: int
     reads: tuple[Source, ...]
     otherwise: tuple[int, ...]
-    rows: tuple[Row, ...] = ()
+    rows: tuple[LookupRow, ...] = ()
 
     def __post_init__(self) -> None:
         if len(set(self.reads)) != len(self.reads):
@@ -100,14 +100,14 @@ class Lookup:
         return len(self.otherwise) > 1
 
     @functools.cached_property
-    def _rows_by_first(self) -> dict[int, list[Row]]:
-        grouped: dict[int, list[Row]] = {}
+    def _rows_by_first(self) -> dict[int, list[LookupRow]]:
+        grouped: dict[int, list[LookupRow]] = {}
         for row in self.rows:
             first = row.literals[0][1] if self.has_selector else 0
             grouped.setdefault(first, []).append(row)
         return grouped
 
-    def matches(self, values: Sequence[int]) -> list[Row]:
+    def matches(self, values: Sequence[int]) -> list[LookupRow]:
         """Returns the rows that match the values of `reads`."""
         rows = self._rows_by_first.get(values[0] if self.has_selector else 0, ())
         return [row for row in rows if all(values[position] == wanted for position, wanted in row.literals)]

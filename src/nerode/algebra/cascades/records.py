@@ -131,7 +131,7 @@ class Level:
 
     @property
     def kind(self) -> str:
-        """Which component it is: "reset", "cyclic" (adds modulo num_labels) or "permutation"."""
+        """The kind of component: "reset", "cyclic" (adds modulo num_labels) or "permutation"."""
         kinds = set(map(type, self.commands))
         return "permutation" if Permute in kinds else "cyclic" if Add in kinds else "reset"
 

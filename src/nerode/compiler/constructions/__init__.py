@@ -1,1 +1,1 @@
-"""The constructions, by the languages that they are for; `table` lists them in order."""
+"""The constructions, by the languages that they are for; `compiler.table` lists them in order."""

@@ -17,8 +17,17 @@ from dataclasses import replace
 from nerode.algebra.cascades import decompose
 from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import Form, Relu, conjunction, constant, direction, equals, is_positive, total
-from nerode.compiler.network_builder import DEAD, Assembly
+from nerode.compiler.forms import (
+    Relu,
+    StreamForm,
+    conjunction,
+    constant,
+    direction,
+    equals,
+    is_positive,
+    total,
+)
+from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.languages import Dyck, bounded_dyck_1
 from nerode.network import Embedding, Network
@@ -38,7 +47,7 @@ from nerode.verdict import (
 
 OPEN, CLOSE = direction("open"), direction("close")
 
-DepthIs = Callable[[int, Sequence[Form], Relu], Form]
+DepthIs = Callable[[int, Sequence[StreamForm], Relu], StreamForm]
 """1 where the depth after the letter is a number and all literals of a guard hold."""
 
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
@@ -85,9 +94,9 @@ class Brackets:
         self._most = language.depth
         self._num_kinds = len(language.pairs)
         self.num_bits = (self._num_kinds - 1).bit_length()
-        self._assembly = Assembly(request, self._embedding(), one_hot=("open", "close"))
+        self._assembly = LayerStack(request, self._embedding(), one_hot=("open", "close"))
         self._depth_is: DepthIs
-        self._alive: Form = constant(1)
+        self._alive: StreamForm = constant(1)
 
     def _embedding(self) -> Embedding:
         """Opening or closing, and the kind in bits."""
@@ -126,7 +135,7 @@ class Brackets:
             raise NotCompilable(self._assembly.request.target.name, [reason])
         states = [single.run([0] * depth) for depth in range(self._most + 1)]
 
-        def depth_is(depth: int, guard: Sequence[Form], relu: Relu) -> Form:
+        def depth_is(depth: int, guard: Sequence[StreamForm], relu: Relu) -> StreamForm:
             return layers.weigh(cascade.state, lambda q: int(q == states[depth]), relu, guard)
 
         self._depth_is = depth_is
@@ -137,8 +146,8 @@ class Brackets:
             return
         builder = self._assembly.layer("registers")
         relu = builder.readout_relu
-        above: list[list[Form]] = [[] for _ in range(self.num_bits)]
-        below: list[list[Form]] = [[] for _ in range(self.num_bits)]
+        above: list[list[StreamForm]] = [[] for _ in range(self.num_bits)]
+        below: list[list[StreamForm]] = [[] for _ in range(self.num_bits)]
         for depth in range(1, self._most + 1):
             written = self._depth_is(depth, [OPEN], builder.relu)
             for b in range(self.num_bits):
@@ -185,7 +194,7 @@ class Brackets:
             reference=Reference("Sarrof2024"),
         )
 
-    def _bits(self, name: str, kind: int) -> list[Form]:
+    def _bits(self, name: str, kind: int) -> list[StreamForm]:
         """The literals that say that a register holds a kind."""
         bits = [direction(f"{name}.{b}") for b in range(self.num_bits)]
         return [bit if kind >> b & 1 else 1 - bit for b, bit in enumerate(bits)]

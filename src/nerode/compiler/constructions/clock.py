@@ -68,12 +68,12 @@ def compile_clock_shift(request: Request) -> Network:
     dfa = request.automaton
     n = dfa.num_states
     names = [f"q={q}" for q in range(n)]
-    came_from = {row[0] if row else q: q for q, row in enumerate(dfa.transitions.tolist())}
+    predecessor = {row[0] if row else q: q for q, row in enumerate(dfa.transitions.tolist())}
     layer = state_layer(
         "clock",
         names,
         start=[int(q == dfa.start) for q in range(n)],
-        recurrence=Fixed(matrix=tuple(((came_from[q], 1),) for q in range(n)), write=zero_map(0, n)),
+        recurrence=Fixed(matrix=tuple(((predecessor[q], 1),) for q in range(n)), write=zero_map(0, n)),
     )
     return one_layer_network(
         request,

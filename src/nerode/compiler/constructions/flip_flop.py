@@ -9,8 +9,8 @@ right on every word.
 from __future__ import annotations
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import Form, Relu, conjunction, constant, direction, second_digit, total
-from nerode.compiler.network_builder import DEAD, Assembly
+from nerode.compiler.forms import Relu, StreamForm, conjunction, constant, direction, second_digit, total
+from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import can_hold, diagonal, input_dependent, linear, of_family
@@ -26,11 +26,11 @@ def compile_flip_flop(request: Request) -> Network:
 
     Implements: [Sarrof2024]
     """
-    assembly = _two_layers(request)
-    builder = assembly.layer("errors")
-    assembly.add_dead_flag(builder, _error(builder.relu))
+    stack = _two_layers(request)
+    builder = stack.layer("errors")
+    stack.add_dead_flag(builder, _error(builder.relu))
     return _finish(
-        assembly,
+        stack,
         alive=1 - direction(DEAD),
         route="layer 1 holds the instruction, layer 2 the written bit, layer 3 whether an error occurred",
     )
@@ -48,29 +48,29 @@ def compile_flip_flop_predictor(request: Request) -> Network:
     )
 
 
-def _two_layers(request: Request) -> Assembly:
-    assembly = Assembly(request)
-    if frozenset(assembly.alphabet) != {*INSTRUCTIONS, *BITS}:
+def _two_layers(request: Request) -> LayerStack:
+    stack = LayerStack(request)
+    if frozenset(stack.alphabet) != {*INSTRUCTIONS, *BITS}:
         raise NotCompilable(
             request.target.name, ["the letters of the flip-flop language are w, r, i, 0 and 1"]
         )
     exclusive, retain = request.options.exclusive_scan, request.options.retention
-    builder = assembly.layer("instruction", exposes_previous=exclusive)
+    builder = stack.layer("instruction", exposes_previous=exclusive)
     for name in INSTRUCTIONS:
         state = builder.coordinate(name, gate=0 if exclusive else retain, write=direction(f"x={name}"))
         before = builder.previous(name) if exclusive else second_digit(state, builder.readout_relu, retain)
         builder.output(f"after {name}", before)
-    assembly.add(builder)
-    builder = assembly.layer("bit")
+    stack.add(builder)
+    builder = stack.layer("bit")
     written = [conjunction([direction("after w"), direction(f"x={bit}")], builder.relu) for bit in BITS]
     for bit, write in zip(BITS, written, strict=True):
         stored = builder.coordinate(f"stored {bit}", gate=1 - total(written), write=write)
         builder.output(f"stored {bit}", stored)
-    assembly.add(builder)
-    return assembly
+    stack.add(builder)
+    return stack
 
 
-def _error(relu: Relu) -> Form:
+def _error(relu: Relu) -> StreamForm:
     """Returns 1 where the letter is an error and none came before, 0 or 1 elsewhere.
 
     A bit needs an instruction just before it, and after r it must be the stored one. An instruction must not
@@ -96,20 +96,20 @@ def _error(relu: Relu) -> Form:
     )
 
 
-def _finish(assembly: Assembly, *, alive: Form, route: str) -> Network:
-    decoder = assembly.decoder()
-    letter = assembly.alphabet.index
+def _finish(stack: LayerStack, *, alive: StreamForm, route: str) -> Network:
+    decoder = stack.decoder()
+    letter = stack.alphabet.index
     is_bit = total(direction(f"x={bit}") for bit in BITS)
     between = conjunction([is_bit, alive], decoder.relu)
     for name in INSTRUCTIONS:
         decoder.add(letter(name), between)
-    decoder.add(len(assembly.alphabet), between)
+    decoder.add(len(stack.alphabet), between)
     free = conjunction([direction("x=w") + direction("x=i"), alive], decoder.relu)
     for bit in BITS:
         read = conjunction([direction("x=r"), direction(f"stored {bit}"), alive], decoder.relu)
         decoder.add(letter(bit), free + read)
-    return assembly.network(
-        decoder.build(assembly.empty()),
+    return stack.network(
+        decoder.build(stack.empty()),
         route=route,
         reference=Reference("Sarrof2024"),
     )

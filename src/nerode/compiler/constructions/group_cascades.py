@@ -21,7 +21,7 @@ from nerode.compiler.level_machine import (
     tabulate,
     without_counter_resets,
 )
-from nerode.compiler.network_builder import Assembly
+from nerode.compiler.network_builder import LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import (
@@ -89,11 +89,11 @@ def solvable_levels(request: Request) -> tuple[LevelMachine, str]:
 
 
 def _network(request: Request, machine: LevelMachine, *, route: str, key: str) -> Network:
-    assembly = Assembly(request)
-    layers = MachineLayers(assembly, machine)
+    stack = LayerStack(request)
+    layers = MachineLayers(stack, machine)
     for depth in range(1, max(machine.depths, default=0) + 1):
         layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
-    return assembly.network(
+    return stack.network(
         layers.decoder(),
         route=f"{route}: {describe(machine)}",
         reference=Reference(key),
@@ -145,19 +145,19 @@ def compile_products(request: Request) -> Network:
     dfa = request.automaton
     cascade = request.once("cascade", lambda: decompose_general(dfa, request.options.budget))
     machine = tabulate(cascade, dfa, request.options.budget)
-    assembly = Assembly(request)
-    layers = MachineLayers(assembly, machine)
+    stack = LayerStack(request)
+    layers = MachineLayers(stack, machine)
     for depth in range(1, max(machine.depths, default=0) + 1):
         together, alone = _split(machine, depth)
         layers.add_together(together, depth)
         for number in alone:
             level = machine.levels[number]
             layers.add_alone(number, place_permutation if _is_one_hot(level) else place_rotation)
-    return _finish(request, assembly, layers, cascade.route, Reference("Grazzi2025", "Theorem 4"))
+    return _finish(request, stack, layers, cascade.route, Reference("Grazzi2025", "Theorem 4"))
 
 
 def compile_mirrors(request: Request) -> Network:
-    """Returns layers with one factor a letter for a language whose groups are all solvable.
+    """Returns layers with one factor per letter for a language whose groups are all solvable.
 
     Registers and signs are held under one key each. A counter modulo m > 2 is a vector of the plane that is
     mirrored at every letter; one that is also reset is split into a counter that is not and a register.
@@ -169,16 +169,16 @@ def compile_mirrors(request: Request) -> Network:
     """
     machine, route = solvable_levels(request)
     machine = without_counter_resets(machine, request.options.budget)
-    assembly = Assembly(request)
-    layers = MachineLayers(assembly, machine)
+    stack = LayerStack(request)
+    layers = MachineLayers(stack, machine)
     if any(not _is_diagonal(level) for level in machine.levels):
-        add_position_parity(assembly)
+        add_position_parity(stack)
     for depth in range(1, max(machine.depths, default=0) + 1):
         together, alone = _split(machine, depth)
         layers.add_together(together, depth)
         for number in alone:
             add_mirrors(layers, number)
-    return _finish(request, assembly, layers, route, Reference("Siems2025"))
+    return _finish(request, stack, layers, route, Reference("Siems2025"))
 
 
 def _split(machine: LevelMachine, depth: int) -> tuple[list[int], list[int]]:
@@ -200,17 +200,17 @@ def _is_one_hot(level: TabledLevel) -> bool:
 
 def _finish(
     request: Request,
-    assembly: Assembly,
+    stack: LayerStack,
     layers: MachineLayers,
     route: str,
     reference: Reference,
 ) -> Network:
     decoder = layers.decoder()
     most = max(
-        (n for x in assembly.layers if (n := x.recurrence.most_factors) is not None),
+        (n for x in stack.layers if (n := x.recurrence.most_factors) is not None),
         default=1,
     )
-    return assembly.network(
+    return stack.network(
         decoder,
         route=f"{route}: {describe(layers.machine)}; n_h = {most}",
         reference=reference,
@@ -228,7 +228,7 @@ HOUSEHOLDER_CASCADE = Construction(
 
 MIRROR_CASCADE = Construction(
     name="mirror-cascade",
-    title="registers, signs and mirrors, one factor a letter",
+    title="registers, signs and mirrors, one factor per letter",
     theorem="regular-by-single-reflections",
     language=solvable,
     architecture=linear & householder & has_minus_one & one_factor,

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import Form, constant, direction, total
+from nerode.compiler.forms import StreamForm, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets, one_layer_network, state_layer
 from nerode.compiler.thresholds import (
@@ -142,7 +142,7 @@ def _compile_steps(request: Request, dfa: Dfa) -> Network:
     rows = [form for s in sums for form in (s + 1, s)]
     names = [name for pair in pairs for name in pair]
 
-    def indicator(decoder: DecoderBuilder, on: int, off: int | None) -> Form:
+    def indicator(decoder: DecoderBuilder, on: int, off: int | None) -> StreamForm:
         return bits[on] if off is None else bits[on] - bits[off]
 
     return one_layer_network(
@@ -158,7 +158,7 @@ def _compile_steps(request: Request, dfa: Dfa) -> Network:
 
 
 def _elman_layer(
-    dfa: Dfa, names: Sequence[str], activation: str, rows: Sequence[Form], start: Sequence[Exact]
+    dfa: Dfa, names: Sequence[str], activation: str, rows: Sequence[StreamForm], start: Sequence[Exact]
 ) -> Layer:
     reads = [f"x={symbol}" for symbol in dfa.alphabet]
     update = affine_rows([*reads, *names], rows)
@@ -259,8 +259,8 @@ def cell_layer(
     )
 
 
-def _gates(cell: str, reads: list[str], names: list[str], rows: list[Form], bias: int) -> list[Affine]:
-    def gate(value: Exact) -> list[Form]:
+def _gates(cell: str, reads: list[str], names: list[str], rows: list[StreamForm], bias: int) -> list[Affine]:
+    def gate(value: Exact) -> list[StreamForm]:
         return [constant(value)] * len(names)
 
     order = {

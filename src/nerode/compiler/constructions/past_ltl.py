@@ -7,7 +7,7 @@
     f S g      gate f and not g, write g
 
 Fixed gates do all but "since": O f counts the positions where f held, H f those where it did not.
-What the operands say is a table over the letter and the truth of the operators inside, one unit a row.
+The operands are tables over the letter and the truth of the operators inside, one unit per row.
 Acceptance is the truth of the formula; which letters may follow is a table over the coordinates, made from
 the minimal automaton.
 """
@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import Form, Relu, direction, is_positive, second_digit, top_digit
+from nerode.compiler.forms import Relu, StreamForm, direction, is_positive, second_digit, top_digit
 from nerode.compiler.layer_builder import LayerBuilder
-from nerode.compiler.network_builder import Assembly, legal_sets
+from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import DecisionTable, Literal, decision_table, decode_table, table_indicator
 from nerode.core import Budget, NotCompilable, Reference
 from nerode.languages import Dfa, Legal, distinct_subtrees
@@ -62,7 +62,7 @@ Memory = tuple[bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What holds at one position of a word.
+    """The truth of all subformulas at one position of a word.
 
     Attributes:
         letter: the letter there.
@@ -197,7 +197,7 @@ V = TypeVar("V", bound=Hashable)
 _LONGEST_NAME = 24
 
 HOLD, SET, CLEAR = "hold", "set", "clear"
-"""What "since" does with its bit."""
+"""The commands of "since" to its bit."""
 
 _formula = LanguageCondition(
     "given by a formula of past temporal logic", lambda facts: isinstance(facts.language, FormulaLanguage)
@@ -226,7 +226,7 @@ def compile_past_ltl(request: Request) -> Network:
     for depth in range(1, network.depth + 1):
         network.add_layer(depth)
     operators = f"{len(machine.temporal)} operators" if len(machine.temporal) > 1 else "one operator"
-    return network.assembly.network(
+    return network.stack.network(
         network.decoder(legal_sets(language.automaton)),
         route=f"the formula itself: {operators}, nested to depth {network.depth}",
         reference=Reference("Alsmann2026"),
@@ -237,7 +237,7 @@ class _FormulaNetwork:
     """The layers of one formula."""
 
     def __init__(self, request: Request, machine: FormulaMachine, positions: list[Position]) -> None:
-        self.assembly = Assembly(request)
+        self.stack = LayerStack(request)
         self._machine = machine
         self._positions = positions
         self._names = self._name_operators()
@@ -256,8 +256,8 @@ class _FormulaNetwork:
         machine = self._machine
         operators = [i for i in machine.temporal if machine.depth(i) == depth]
         looks_back = any(isinstance(machine.nodes[i], Yesterday | WeakYesterday) for i in operators)
-        exposes = looks_back and self.assembly.request.options.exclusive_scan
-        builder = self.assembly.layer(f"nesting {depth}", exposes_previous=exposes)
+        exposes = looks_back and self.stack.request.options.exclusive_scan
+        builder = self.stack.layer(f"nesting {depth}", exposes_previous=exposes)
         for i in operators:
             match machine.nodes[i]:
                 case Yesterday() | WeakYesterday():
@@ -266,13 +266,13 @@ class _FormulaNetwork:
                     self._add_unary(builder, i)
                 case Since():
                     self._add_since(builder, i)
-        self.assembly.add(builder)
+        self.stack.add(builder)
 
     def _add_yesterday(self, builder: LayerBuilder, i: int) -> None:
         name = self._names[i]
         start = int(isinstance(self._machine.nodes[i], WeakYesterday))
         holds = self._truth(self._machine.operands[i][0], builder.relu)
-        exclusive, retain = builder.exposes_previous, self.assembly.request.options.retention
+        exclusive, retain = builder.exposes_previous, self.stack.request.options.retention
         state = builder.coordinate(name, gate=0 if exclusive else retain, write=holds, start=start)
         relu = builder.readout_relu
         builder.output(name, builder.previous(name) if exclusive else second_digit(state, relu, retain))
@@ -282,7 +282,7 @@ class _FormulaNetwork:
         name = self._names[i]
         holds = self._truth(self._machine.operands[i][0], builder.relu)
         once = isinstance(self._machine.nodes[i], Once)
-        if self.assembly.time_invariant:
+        if self.stack.time_invariant:
             count = builder.coordinate(name, gate=1, write=holds if once else 1 - holds)
             seen = is_positive(count, builder.readout_relu)
             builder.output(name, seen if once else 1 - seen)
@@ -293,8 +293,8 @@ class _FormulaNetwork:
 
     def _add_since(self, builder: LayerBuilder, i: int) -> None:
         name = self._names[i]
-        if self.assembly.time_invariant:
-            raise NotCompilable(self.assembly.request.target.name, ["'since' needs an input-dependent gate"])
+        if self.stack.time_invariant:
+            raise NotCompilable(self.stack.request.target.name, ["'since' needs an input-dependent gate"])
         left, right = self._machine.operands[i]
         cone = sorted({*self._machine.cone(left), *self._machine.cone(right)})
 
@@ -313,20 +313,20 @@ class _FormulaNetwork:
 
     def decoder(self, legal: list[Legal]) -> ScoreDecoder:
         """Returns the decoder: the end by the truth of the formula, letters by what the operators keep."""
-        decoder = self.assembly.decoder()
+        decoder = self.stack.decoder()
         whole = len(self._machine.nodes) - 1
-        decoder.add(len(self.assembly.alphabet), self._truth(whole, decoder.relu))
+        decoder.add(len(self.stack.alphabet), self._truth(whole, decoder.relu))
         kept = list(dict.fromkeys((p.memory, p.state) for p in self._positions))
         table = decision_table(
             [memory for memory, _ in kept],
             [Legal(legal[state].symbols, False) for _, state in kept],
             [2] * len(self._machine.temporal),
-            self.assembly.request.options.budget,
+            self.stack.request.options.budget,
         )
         decode_table(decoder, table, self._kept_literal)
-        return decoder.build(self.assembly.empty())
+        return decoder.build(self.stack.empty())
 
-    def _truth(self, place: int, relu: Relu) -> Form:
+    def _truth(self, place: int, relu: Relu) -> StreamForm:
         """Returns 1 where a subformula holds."""
         cone = self._machine.cone(place)
         table = self._table(cone, lambda position: position.truth[place])
@@ -335,21 +335,21 @@ class _FormulaNetwork:
     def _table(self, cone: Sequence[int], value: Callable[[Position], V]) -> DecisionTable[V]:
         """Returns a function of the letter and of the truth of some operators as a table."""
         cases = {(p.letter, *(p.truth[i] for i in cone)): value(p) for p in self._positions}
-        sizes = [len(self.assembly.alphabet), *(2 for _ in cone)]
-        return decision_table(list(cases), list(cases.values()), sizes, self.assembly.request.options.budget)
+        sizes = [len(self.stack.alphabet), *(2 for _ in cone)]
+        return decision_table(list(cases), list(cases.values()), sizes, self.stack.request.options.budget)
 
     def _literal(self, cone: Sequence[int]) -> Literal:
         """The literals of the variables of `_table`."""
 
-        def literal(variable: int, value: int) -> list[Form]:
+        def literal(variable: int, value: int) -> list[StreamForm]:
             if variable == 0:
-                return [self.assembly.letter(value)]
+                return [self.stack.letter(value)]
             name = direction(self._names[cone[variable - 1]])
             return [name if value else 1 - name]
 
         return literal
 
-    def _kept_literal(self, variable: int, value: int) -> list[Form]:
+    def _kept_literal(self, variable: int, value: int) -> list[StreamForm]:
         """The literals of what an operator keeps: the truth of what follows Y or Z, otherwise its own."""
         place = self._machine.temporal[variable]
         looks_back = isinstance(self._machine.nodes[place], Yesterday | WeakYesterday)

@@ -18,7 +18,7 @@ from nerode.compiler.constructions.cyclic import MOST_TURNS, turns_of
 from nerode.compiler.group_representations import Representation, fewest_reflections
 from nerode.compiler.level_codings import mirror_factor
 from nerode.compiler.matrices import reflection_factors
-from nerode.compiler.network_builder import Assembly, one_layer_network, point_decoder, state_layer
+from nerode.compiler.network_builder import LayerStack, one_layer_network, point_decoder, state_layer
 from nerode.compiler.rotations import LanguageGroup, dihedral_turns
 from nerode.core import BudgetExceeded, Exact, NotCompilable, Reference, cosine, sine
 from nerode.languages import Dfa
@@ -27,7 +27,6 @@ from nerode.verdict import (
     group_language,
     has_minus_one,
     householder,
-    is_dihedral,
     linear,
     many_factors,
     one_factor,
@@ -54,7 +53,7 @@ def compile_product(request: Request) -> Network:
     if most is not None and found.num_factors > most:
         raise NotCompilable(
             request.target.name,
-            [f"{found.title}: {found.num_factors} reflections a letter, the target has {most} in a layer"],
+            [f"{found.title}: {found.num_factors} reflections per letter, the target has {most} in a layer"],
         )
     names = [f"q={q}" if found.on_states else f"h{q + 1}" for q in range(found.dimension)]
     layer = state_layer(
@@ -83,7 +82,7 @@ def _reference(found: Representation) -> Reference:
 
 SINGLE_REFLECTION = Construction(
     name="single-reflection",
-    title="one reflection a letter",
+    title="one reflection per letter",
     theorem="regular-by-single-reflections",
     language=group_language,
     architecture=linear & householder & has_minus_one & one_factor,
@@ -191,14 +190,14 @@ def _dihedral(dfa: Dfa) -> Polygon | None:
 
 
 def _network(request: Request, dfa: Dfa, polygon: Polygon, *, route: str, reference: Reference) -> Network:
-    assembly = Assembly(request)
-    for layer in (_parity_layer(polygon), _mirror_layer(polygon, assembly.stream)):
-        assembly.append(layer, (*assembly.stream, *layer.outputs))
+    stack = LayerStack(request)
+    for layer in (_parity_layer(polygon), _mirror_layer(polygon, stack.stream)):
+        stack.append(layer, (*stack.stream, *layer.outputs))
     states = _states(dfa, polygon)
     angles = {polygon.angle(e, hidden=hidden): q for e, q in states.items() for hidden in (False, True)}
     points = [_unit(angle, 8 * polygon.m) for angle in angles]
     decoder = point_decoder(dfa, ("h1", "h2"), points, list(angles.values()))
-    return assembly.network(decoder, route=route, reference=reference)
+    return stack.network(decoder, route=route, reference=reference)
 
 
 def _states(dfa: Dfa, polygon: Polygon) -> dict[Element, int]:
@@ -255,7 +254,7 @@ def _unit(k: int, n: int) -> tuple[Exact, Exact]:
     return cosine(k, n), sine(k, n)
 
 
-dihedral_group = with_group("a dihedral group language", lambda group: is_dihedral(group.name))
+dihedral_group = with_group("a dihedral group language", lambda group: group.is_dihedral)
 
 PLANE_REFLECTIONS = Construction(
     name="plane-reflections",

@@ -16,12 +16,12 @@ from nerode.algebra.cascades import Cascade, NotCounterFree, Source, decompose
 from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.constructions.group_cascades import describe
-from nerode.compiler.forms import Form
+from nerode.compiler.forms import StreamForm
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.compiler.level_codings import nearness
 from nerode.compiler.level_layers import MachineLayers
 from nerode.compiler.level_machine import tabulate
-from nerode.compiler.network_builder import Assembly, legal_sets
+from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import DecisionTable, decision_table, decode_table
 from nerode.core import Budget, NotCompilable, Reference, root_of_unity
 from nerode.languages import Dfa, Legal, minimise
@@ -54,14 +54,14 @@ def compile_star_free(request: Request) -> Network:
         cascade = request.once("star-free cascade", lambda: decompose(dfa, request.options.budget))
     except NotCounterFree as refusal:
         raise NotCompilable(request.target.name, [str(refusal)]) from None
-    assembly = Assembly(request)
-    layers = CascadeLayers(assembly, cascade, assembly.letter)
-    decoder = assembly.decoder()
+    stack = LayerStack(request)
+    layers = CascadeLayers(stack, cascade, stack.letter)
+    decoder = stack.decoder()
     _decode(decoder, layers, dfa, request)
     labels = sum(level.num_labels for level in cascade.levels)
     retention = request.options.retention
-    return assembly.network(
-        decoder.build(assembly.empty()),
+    return stack.network(
+        decoder.build(stack.empty()),
         route=f"{cascade.route}: depth {cascade.depth}, labels of {cascade.bits} bits (one-hot: {labels})"
         + (
             ""
@@ -94,7 +94,7 @@ def _decode(decoder: DecoderBuilder, layers: CascadeLayers, dfa: Dfa, request: R
 
 
 def _state_rows(cascade: Cascade) -> int:
-    """How many rows the lookup that says the state has, with the lookups that only it needs."""
+    """Number of rows of the lookup of the state, with the lookups that only it needs."""
     return sum(
         len(table.rows)
         for number, table in enumerate(cascade.lookups)
@@ -155,12 +155,12 @@ def compile_clocked(request: Request) -> Network:
     m, marked = _marked_automaton(dfa, request)
     cascade = decompose(marked, request.options.budget)
     machine = tabulate(cascade, marked, request.options.budget)
-    assembly = Assembly(request)
-    layers = MachineLayers(assembly, machine, _add_clock(assembly, m) if m > 1 else None)
+    stack = LayerStack(request)
+    layers = MachineLayers(stack, machine, _add_clock(stack, m) if m > 1 else None)
     for depth in range(1, max(machine.depths, default=0) + 1):
         layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
     clock = f"a clock modulo {m} marks the letters; " if m > 1 else ""
-    return assembly.network(
+    return stack.network(
         layers.decoder(_legal(marked, m)),
         route=f"{clock}{cascade.route}: {describe(machine)}",
         reference=Reference("Alsmann2026"),
@@ -194,23 +194,23 @@ def _marked_automaton(dfa: Dfa, request: Request) -> tuple[int, Dfa]:
     )
 
 
-def _add_clock(assembly: Assembly, m: int) -> list[Form]:
+def _add_clock(stack: LayerStack, m: int) -> list[StreamForm]:
     """Adds the time-invariant layer; returns its marked letters, all marks of the first letter first."""
-    builder = LayerBuilder("clock", assembly.stream, complex_state=True)
+    builder = LayerBuilder("clock", stack.stream, complex_state=True)
     turn = builder.coordinate("turn", gate=root_of_unity(1, m), write=0, start=1)
     marked = []
-    for a, symbol in enumerate(assembly.alphabet):
+    for a, symbol in enumerate(stack.alphabet):
         for i in range(m):
             # The clock has already gone on: a letter that is marked i is read when it shows i + 1.
             near = nearness(turn, builder.imaginary(turn), Fraction(i + 1, m), m)
-            both = builder.readout_relu(near + assembly.letter(a) - 1)
+            both = builder.readout_relu(near + stack.letter(a) - 1)
             marked.append(builder.output(f"x={symbol}@{i}", both))
-    assembly.append(builder.build(time_invariant=True), builder.stream)
+    stack.append(builder.build(time_invariant=True), builder.stream)
     return marked
 
 
 def _legal(marked: Dfa, m: int) -> list[Legal]:
-    """What is legal in each state, without the marks."""
+    """The legal letters of each state, without the marks."""
     letters = np.any(marked.legal.reshape(marked.num_states, -1, m), axis=2)
     return [
         Legal(frozenset(np.flatnonzero(row).tolist()), bool(end))

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 
 from nerode.compiler.automaton_parts import Flags, Parts, old_name, one_part, partitions, suffix_table
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import Form, direction, second_digit, total
-from nerode.compiler.network_builder import Assembly
+from nerode.compiler.forms import StreamForm, direction, second_digit, total
+from nerode.compiler.network_builder import LayerStack
 from nerode.compiler.tables import DecisionTable, decode_table, table_indicator
 from nerode.core import Budget, BudgetExceeded, NotCompilable, Reference
 from nerode.languages import Dfa, Legal
@@ -72,12 +72,12 @@ def compile_parts(request: Request, parts: Parts, reference: Reference) -> Netwo
     moves, answers = request.once(f"tables of {parts.kind}", lambda: _tables(parts, request.options.budget))
     literals = [literal for table in moves.values() for literal in table.literals]
     literals += [literal for table in answers.values() for literal in table.literals]
-    assembly = Assembly(request)
+    stack = LayerStack(request)
     flags = Flags(parts)
-    window = Window(assembly, chains_of(literals), alone=not len(flags))
+    window = Window(stack, chains_of(literals), alone=not len(flags))
     exposes = request.options.exclusive_scan
     for depth in range(1, flags.depth + 1):
-        builder = assembly.layer(f"flags {depth}", exposes_previous=exposes)
+        builder = stack.layer(f"flags {depth}", exposes_previous=exposes)
         for flag in flags.at(depth):
             event = total(
                 table_indicator(
@@ -89,13 +89,13 @@ def compile_parts(request: Request, parts: Parts, reference: Reference) -> Netwo
                 )
                 for source in flags.sources(flag)
             )
-            assembly.flag(builder, flag, event, old=old_name(flag) if flags.is_read(flag) else None)
-        assembly.add(builder)
-    decoder = assembly.decoder()
+            stack.flag(builder, flag, event, old=old_name(flag) if flags.is_read(flag) else None)
+        stack.add(builder)
+    decoder = stack.decoder()
     for part, answer in answers.items():
         decode_table(decoder, answer, window.literal, flags.is_there(part))
-    return assembly.network(
-        decoder.build(assembly.empty()),
+    return stack.network(
+        decoder.build(stack.empty()),
         route=_route(parts, window, flags),
         reference=reference,
     )
@@ -104,7 +104,7 @@ def compile_parts(request: Request, parts: Parts, reference: Reference) -> Netwo
 def _tables(
     parts: Parts, budget: Budget
 ) -> tuple[dict[int, DecisionTable[int]], dict[int, DecisionTable[Legal]]]:
-    """Where each part leads by the letters of the window, and what is legal in it."""
+    """The moves and the legal letters of each part, as tables over the letters of the window."""
     moves: dict[int, DecisionTable[int]] = {}
     answers: dict[int, DecisionTable[Legal]] = {}
     for part in range(len(parts.names)):
@@ -157,12 +157,12 @@ class Window:
         num_layers: how many layers hold it.
     """
 
-    def __init__(self, assembly: Assembly, chains: Chains, *, alone: bool) -> None:
-        self._assembly = assembly
-        self._nothing = len(assembly.alphabet)
+    def __init__(self, stack: LayerStack, chains: Chains, *, alone: bool) -> None:
+        self._assembly = stack
+        self._nothing = len(stack.alphabet)
         self._current_on_stream = False
-        before = len(assembly.layers)
-        transition = assembly.request.target.properties.transition
+        before = len(stack.layers)
+        transition = stack.request.target.properties.transition
         longest = max(chains.values(), default=1)
         if longest == 1 and not alone:
             pass
@@ -170,9 +170,9 @@ class Window:
             self._add_shift(chains, permutation=transition is Transition.PERMUTATION_DIAGONAL)
         else:
             self._add_delays(chains)
-        self.num_layers = len(assembly.layers) - before
+        self.num_layers = len(stack.layers) - before
 
-    def literal(self, position: int, letter: int) -> tuple[Form, ...]:
+    def literal(self, position: int, letter: int) -> tuple[StreamForm, ...]:
         """Returns 1 where the letter so many positions back is this one."""
         if position == 0 and not self._current_on_stream:
             return (self._assembly.letter(letter),)
@@ -193,7 +193,7 @@ class Window:
             for position in range(length):
                 name = self._name(position, letter)
                 enters = position == 0 and letter < self._nothing
-                write: Form | int = self._assembly.letter(letter) if enters else 0
+                write: StreamForm | int = self._assembly.letter(letter) if enters else 0
                 state = builder.coordinate(name, gate=0, write=write, start=int(letter == self._nothing))
                 builder.output(name, state)
                 matrix.append(((len(matrix) - 1, 1),) if position else ())
@@ -240,7 +240,7 @@ class Window:
         for letter in letters:
             held, shown = self._name(position - 1, letter), self._name(position, letter)
             absent = letter == self._nothing
-            write: Form | int = 0 if absent and position == 1 else self.literal(position - 1, letter)[0]
+            write: StreamForm | int = 0 if absent and position == 1 else self.literal(position - 1, letter)[0]
             state = builder.coordinate(held, gate=0 if exclusive else retain, write=write, start=int(absent))
             if exclusive:
                 builder.output(shown, builder.previous(held))

@@ -21,11 +21,10 @@ import numpy as np
 
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Word
-from nerode.languages.counting import check_length, count_words, no_word_of_length
 from nerode.languages.dfa import Dfa
-from nerode.languages.equivalence import is_empty
 from nerode.languages.minimisation import minimise
-from nerode.languages.sampling.shares import error_bound, settle
+from nerode.languages.operations import is_empty
+from nerode.languages.sampling.shares import check_length, count_words, error_bound, no_word_of_length, settle
 from nerode.languages.sampling.uniform import LONGEST, letter_shares, sample_accepted_batch
 
 _MOST_EDITS = 32

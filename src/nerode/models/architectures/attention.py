@@ -141,7 +141,7 @@ class Attention(SequenceLayer):
         return q, {"keys": keys, "values": values}
 
     def _bias(self, first: int, last: int, like: Tensor) -> Tensor | None:
-        """What is added to the scores of the positions from first to last (heads, queries, keys)."""
+        """The bias of the scores of the positions from first to last (heads, queries, keys)."""
         if self.settings.positions != "alibi":
             return None
         places = torch.arange(last, device=like.device)

@@ -22,13 +22,19 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import NotCompilable, Reference, to_complex, to_float
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.registers import read_registers
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.weight_writer import BlockPlan, GatedMove, StreamForm, WeightWriter, at, combine, set_rows
+from nerode.models.weight_writer import BlockPlan, GatedPlan, StreamForm, WeightWriter, at, combine, set_rows
 
 _INNER, _OUTER = 0.9, 0.999
 
@@ -173,7 +179,7 @@ class ComplexDiagonalWriter(WeightWriter):
         assert block.layer is not None
         assert layer.radius is not None
         move = block.layer.move
-        if not isinstance(move, GatedMove):
+        if not isinstance(move, GatedPlan):
             raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {move.kind}"])
         for i, (gate, write) in enumerate(zip(move.gates, move.writes, strict=True)):
             sizes, angles = zip(*(cmath.polar(g) for g in self._by_letter(gate, block)), strict=True)

@@ -26,7 +26,7 @@ from nerode.models.registers import Register, registers_of, set_taps
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
-    ReflectionMove,
+    ReflectionPlan,
     StreamForm,
     WeightWriter,
     combine,
@@ -40,7 +40,7 @@ class DeltaNetSettings(DeltaSettings):
 
 
 class DeltaNet(DeltaRule):
-    """A DeltaNet layer: one key a token, no decay.
+    """A DeltaNet layer: one key per token, no decay.
 
     Implements: [YangDeltaNet2024]
     """
@@ -61,7 +61,7 @@ class GatedDeltaNetSettings(DeltaSettings):
 
 
 class GatedDeltaNet(DeltaRule):
-    """A Gated DeltaNet layer: one key a token, and the decay of Mamba-2.
+    """A Gated DeltaNet layer: one key per token, and the decay of Mamba-2.
 
     Implements: [YangGatedDeltaNet2025]
     """
@@ -75,7 +75,7 @@ class DeltaProductSettings(DeltaSettings):
     """Settings of a DeltaProduct layer: those of the delta rule, and two of its own.
 
     Attributes:
-        factors: number of keys, values and β a token.
+        factors: number of keys, values and β per token.
         gated: whether the state fades before them, by the decay of Mamba-2.
     """
 
@@ -131,7 +131,7 @@ class DeltaWriter(WeightWriter):
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns heads for the coordinates, and as many factors as the letters need."""
         move = None if block.layer is None else block.layer.move
-        if not isinstance(move, ReflectionMove):
+        if not isinstance(move, ReflectionPlan):
             return _PLAIN | {"heads": max(1, len(block.states)), "key_width": 1} | self._factors(1)
         states = len(block.states)
         return (
@@ -143,7 +143,7 @@ class DeltaWriter(WeightWriter):
         assert isinstance(layer, DeltaRule)
         mirrors = None if block.layer is None else block.layer.move
         registers = []
-        if not isinstance(mirrors, ReflectionMove):
+        if not isinstance(mirrors, ReflectionPlan):
             registers = registers_of(block, self.architecture, signs=layer.settings.signed)
         assert layer.convolution is not None
         set_taps(layer.convolution, registers, first=layer.sizes[0] + layer.sizes[1])
@@ -153,7 +153,7 @@ class DeltaWriter(WeightWriter):
             set_rows(layer.gate, [StreamForm({ONE: _SCALE})] * layer.gate.out_features)
         for head, place in enumerate(block.states):
             layer.output.weight[place, head] = 1 if layer.gate is None else 1 / _SCALE
-        if isinstance(mirrors, ReflectionMove):
+        if isinstance(mirrors, ReflectionPlan):
             self._fill_mirrors(layer, block, mirrors)
         else:
             self._fill_registers(layer, registers)
@@ -184,7 +184,7 @@ class DeltaWriter(WeightWriter):
         for head, register in enumerate(registers):
             layer.start[head] = to_float(register.start)
 
-    def _fill_mirrors(self, layer: DeltaRule, block: BlockPlan, move: ReflectionMove) -> None:
+    def _fill_mirrors(self, layer: DeltaRule, block: BlockPlan, move: ReflectionPlan) -> None:
         assert block.layer is not None
         assert layer.start is not None
         n, signed = len(block.states), layer.settings.signed
@@ -226,7 +226,7 @@ class DeltaWriter(WeightWriter):
 
 
 def _value(register: Register) -> StreamForm:
-    """What a register is pulled towards: β v is what is written."""
+    """The value v that a register is pulled towards: β v is written."""
     return StreamForm() if register.gate == 1 else register.write.scaled(Fraction(1) / (1 - register.gate))
 
 
@@ -284,7 +284,7 @@ DELTAPRODUCT = LayerKind(
     title="DeltaProduct",
     settings=DeltaProductSettings,
     build=DeltaProduct,
-    equation="S = ∏(I - β k kᵀ) S + …, several k, v, β a token",
+    equation="S = ∏(I - β k kᵀ) S + …, several k, v, β per token",
     reference=Reference("Siems2025"),
     surroundings=AROUND,
     variants={

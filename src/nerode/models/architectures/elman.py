@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from nerode.core import InputError, NotCompilable, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
-from nerode.models.weight_writer import BlockPlan, CellMove, WeightWriter, as_tensor, set_affine
+from nerode.models.weight_writer import BlockPlan, CellPlan, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class ElmanWriter(WeightWriter):
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns the number of units and the activation."""
         layer, move = self.layer_of(block), self.layer_of(block).move
-        if not isinstance(move, CellMove) or move.cell != "elman" or move.activation not in ("tanh", "relu"):
+        if not isinstance(move, CellPlan) or move.cell != "elman" or move.activation not in ("tanh", "relu"):
             raise NotCompilable(self.architecture, [f"layer {layer.name} is not an Elman layer of the zoo"])
         return {"hidden": layer.width, "activation": move.activation, "learned_start": True}
 

@@ -25,12 +25,18 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, softplus
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
-from nerode.models.transitions import DiagonalTransition
 from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, set_rows
 
 _SHARPNESS = 8.0
@@ -262,7 +268,7 @@ class GriffinWriter(WeightWriter):
 
 
 def _undo(gate: Exact) -> Exact:
-    """What makes up for the factor √(1 - a²); where that is 0 nothing is written."""
+    """The inverse of the factor √(1 - a²); where that is 0 nothing is written."""
     value = to_float(gate)
     return 0 if abs(value) >= 1 else Fraction(1 / math.sqrt(1 - value * value))
 

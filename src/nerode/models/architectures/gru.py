@@ -103,7 +103,7 @@ class Gru(SequenceLayer):
         return h, {"h": h[:, -1]}
 
     def _project(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """What does not need the state, and the bias that the reset gate multiplies."""
+        """The projection of the inputs, and the bias that the reset gate multiplies."""
         inner = self.recurrent.new_zeros(self.outputs)
         if self.recurrent_bias is None:
             return self.read(x), inner

@@ -20,12 +20,18 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
-from nerode.models.transitions import DiagonalTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +146,7 @@ class H3(SequenceLayer):
         return DiagonalTransition(state="h", gate=gate.expand(*x.shape[:2], -1, -1, -1, -1))
 
     def _shift_kernel(self) -> Float[Tensor, "inputs shifts"]:
-        """What the shift register makes of an input j positions later, for each j."""
+        """The kernel of the shift register: its answer to an input j positions later, for each j."""
         read, write = widened(self.shift_read), widened(self.shift_write)
         later = pad(read, (0, read.shape[1] - 1)).unfold(1, read.shape[1], 1)
         return (later * write[:, None]).sum(-1)

@@ -143,7 +143,7 @@ class Hgrn2Writer(WeightWriter):
 
 
 def _undo(gate: Exact) -> Exact:
-    """What makes up for the factor 1 - f; a register that always holds is never written."""
+    """The inverse of the factor 1 - f; a register that always holds is never written."""
     return 0 if gate == 1 else Fraction(1 / (1 - to_float(gate)))
 
 

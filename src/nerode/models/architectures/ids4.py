@@ -24,9 +24,9 @@ from nerode.models.parts.heads import require_positive
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
-    FixedMove,
-    GatedMove,
-    MatrixMove,
+    FixedPlan,
+    GatedPlan,
+    MatrixPlan,
     StreamForm,
     WeightWriter,
     as_tensor,
@@ -124,15 +124,15 @@ class Ids4Writer(WeightWriter):
         assert layer.B is not None
         assert layer.start is not None
         match block.layer.move:
-            case MatrixMove() as move:
+            case MatrixPlan() as move:
                 for place, matrix in zip(block.letters, move.matrices, strict=True):
                     set_matrix(layer.A[place], matrix)
                 for place, write in zip(block.letters, move.writes, strict=True):
                     layer.B.weight[:, place] = as_tensor(write)
-            case FixedMove() as move:
+            case FixedPlan() as move:
                 set_matrix(layer.A[ONE], move.matrix)
                 set_rows(layer.B, move.writes)
-            case GatedMove() as move if not block.layer.complex_state:
+            case GatedPlan() as move if not block.layer.complex_state:
                 _set_gates(layer.A, move.gates)
                 set_rows(layer.B, move.writes)
             case move:

@@ -16,11 +16,17 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import Mixing, Readout
-from nerode.models.transitions import DiagonalTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.precision import widened
 from nerode.models.parts.state_space import (
     Mixing,
@@ -26,7 +33,6 @@ from nerode.models.parts.state_space import (
     require_steps,
 )
 from nerode.models.parts.time_invariant import dense_system
-from nerode.models.transitions import DenseTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

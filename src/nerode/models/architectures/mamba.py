@@ -23,12 +23,18 @@ from torch import Tensor, nn
 from torch.nn.functional import silu, softplus
 
 from nerode.core import InputError, Reference, to_float
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
-from nerode.models.kernels.selective_scan import selective_scan
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
+from nerode.models.kernels.scan import selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
-from nerode.models.transitions import DiagonalTransition
 from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, set_rows
 
 
@@ -156,7 +162,7 @@ class Mamba(SequenceLayer):
         return DiagonalTransition(state="h", gate=self._gates(self._select(u)[0]))
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
-        """What enters the recurrence, what gates its outputs, and the window after the sequence."""
+        """The inputs of the recurrence, the gate of its outputs, and the window after the sequence."""
         require_features(self, x)
         u, z = self._branches(x)
         after = {}

@@ -2,8 +2,8 @@
 
     z, (u, B, C), r = in_proj x
     u, B, C = SiLU(convolution of (u, B, C))
-    Δ       = softplus(r + dt_bias)                one number a head
-    S_t     = exp(Δ A) S_{t-1} + Bᵀ (Δ u)          A = -exp(A_log), one number a head
+    Δ       = softplus(r + dt_bias)                one number per head
+    S_t     = exp(Δ A) S_{t-1} + Bᵀ (Δ u)          A = -exp(A_log), one number per head
     y       = C S_t + D u
     output  = out_proj norm(y ∘ SiLU(z))
 
@@ -23,13 +23,19 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu, softplus
 
 from nerode.core import InputError, Reference, to_float
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import registers_of, set_taps, share_of
-from nerode.models.transitions import DiagonalTransition
 from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, combine, set_rows
 
 _EPSILON = 1e-5
@@ -83,7 +89,7 @@ class Mamba2Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """What the recurrence of a position, or of each position of a sequence, reads."""
+    """The inputs of the recurrence at a position, or at each position of a sequence."""
 
     u: Tensor
     B: Tensor

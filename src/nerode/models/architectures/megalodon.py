@@ -25,12 +25,18 @@ from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.attention import attend, attend_step
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiscreteSystem
-from nerode.models.transitions import DiagonalTransition
 
 
 class ComplexMovingAverage(nn.Module):

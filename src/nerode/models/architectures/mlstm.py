@@ -23,19 +23,25 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.registers import Register, registers_of, share_of
-from nerode.models.transitions import DiagonalTransition
 from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, combine, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlstmInputs:
-    """What positions read and write; the leading axes are (batch) or (batch, time).
+    """Queries, keys, values and gates of positions; the leading axes are (batch) or (batch, time).
 
     Attributes:
         q: what is read, (…, heads, keys).

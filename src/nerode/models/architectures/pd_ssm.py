@@ -30,8 +30,8 @@ from nerode.models.parts.precision import as_complex, widened
 from nerode.models.registers import Register, distinct_moves, read_registers
 from nerode.models.weight_writer import (
     BlockPlan,
-    GatedMove,
-    PermutationMove,
+    GatedPlan,
+    PermutationPlan,
     StreamForm,
     WeightWriter,
     at,
@@ -183,10 +183,10 @@ class PdSsmWriter(WeightWriter):
         sizes, phases = _last(layer.size), _last(layer.phase)
         sizes.bias.fill_(_SATURATED)
         phases.bias.fill_(-_SATURATED)
-        if isinstance(move, GatedMove):
+        if isinstance(move, GatedPlan):
             self._fill_registers(layer, block)
             return
-        if not isinstance(move, PermutationMove):
+        if not isinstance(move, PermutationPlan):
             raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {move.kind}"])
         for letter, (images, diagonal) in enumerate(zip(move.images, move.diagonals, strict=True)):
             for j, i in enumerate(images):
@@ -215,7 +215,7 @@ class PdSsmWriter(WeightWriter):
                     _set(_last(mlp).weight, i, signals.index(register.moves), change)
 
     def _registers(self, block: BlockPlan) -> list[Register]:
-        if block.layer is None or not isinstance(block.layer.move, GatedMove):
+        if block.layer is None or not isinstance(block.layer.move, GatedPlan):
             return []
         return read_registers(block, self.architecture)
 
@@ -223,9 +223,9 @@ class PdSsmWriter(WeightWriter):
         """The real and the imaginary parts of what is written."""
         assert block.layer is not None
         move = block.layer.move
-        if isinstance(move, GatedMove):
+        if isinstance(move, GatedPlan):
             return list(move.writes), []
-        assert isinstance(move, PermutationMove)
+        assert isinstance(move, PermutationPlan)
         real, imaginary = [], []
         for i in range(block.layer.width):
             values = [to_complex(write[i]) for write in move.writes]

@@ -16,11 +16,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_divisible, require_positive, split_heads
-from nerode.models.transitions import DenseTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

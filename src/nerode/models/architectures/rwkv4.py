@@ -20,12 +20,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
-from nerode.models.transitions import DiagonalTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

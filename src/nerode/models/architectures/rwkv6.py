@@ -16,12 +16,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
 from nerode.models.parts.linear_attention import AttentionInputs
 from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
-from nerode.models.transitions import DiagonalTransition
 
 MIXTURES = ("decay", "key", "value", "receptance", "gate")
 """What is read from a mixture of its own, in the order of the rows of `mix`."""
@@ -132,7 +138,7 @@ class Rwkv6(SequenceLayer):
         return DiagonalTransition(state="S", gate=a.decay[..., None])
 
     def _attend(self, x: Tensor, last: Tensor) -> tuple[AttentionInputs, Tensor]:
-        """What positions with these features, after these, read and write, and their output gate."""
+        """Queries, keys, values and decays of positions with these features, and their output gate."""
         change = last - x
         down = torch.einsum("...i,inr->...nr", x + change * self.mix_base, self.mix_down)
         mix = self.mix + torch.einsum("...nr,nri->...ni", torch.tanh(down), self.mix_up)

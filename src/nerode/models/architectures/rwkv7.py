@@ -19,10 +19,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
-from nerode.models.kernels.erase_scan import erase_scan
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
+from nerode.models.kernels.matrix_scan import erase_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.transitions import DenseTransition
 
 FASTEST = math.exp(-0.5)
 """The rate of the fastest decay: w lies between exp(-0.607) = 0.545 and 1."""
@@ -92,7 +98,7 @@ class LowRank(nn.Module):
 
 
 class Rwkv7Inputs(NamedTuple):
-    """What the scan reads, each (…, heads, width of a head), in the order of its arguments."""
+    """The arguments of the scan in order, each (…, heads, width of a head)."""
 
     r: Tensor
     k: Tensor
@@ -203,7 +209,7 @@ class Rwkv7(SequenceLayer):
         return self._signals(x, before)
 
     def _signals(self, x: Tensor, before: Tensor | None) -> tuple[Rwkv7Inputs, Tensor | None]:
-        """What the state is told, and the gate of the output."""
+        """The arguments of the scan, and the gate of the output."""
         x_r, x_w, x_k, x_v, x_a, x_g = [x] * 6
         if self.mix is not None and before is not None:
             mixed = x[..., None, :] + (before - x)[..., None, :] * self.mix

@@ -24,7 +24,14 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import (
     Mixing,
@@ -35,7 +42,6 @@ from nerode.models.parts.state_space import (
     require_steps,
 )
 from nerode.models.parts.time_invariant import dense_system
-from nerode.models.transitions import DenseTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +153,7 @@ def _joined(row: Tensor, h: Tensor) -> Tensor:
 
 
 def _as_row(row: Complex[Tensor, "inputs half"]) -> Float[Tensor, "inputs states"]:
-    """What the real and imaginary parts of h are multiplied by in `_joined`."""
+    """The factors of the real and imaginary parts of h in `_joined`."""
     return torch.view_as_real(2 * row.conj().resolve_conj()).flatten(1)
 
 

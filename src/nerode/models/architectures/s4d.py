@@ -17,7 +17,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import NotCompilable, Reference, to_complex
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import (
     DiagonalSsm,
@@ -28,8 +35,7 @@ from nerode.models.parts.state_space import (
     require_even,
     require_steps,
 )
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.weight_writer import BlockPlan, FixedMove, GatedMove, WeightWriter
+from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, WeightWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +146,7 @@ class S4dWriter(WeightWriter):
     sources = True
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
-        """Returns one complex state a channel and a linear map after them."""
+        """Returns one complex state per channel and a linear map after them."""
         return {
             "states": 2,
             "activation": False,
@@ -183,9 +189,9 @@ class S4dWriter(WeightWriter):
     def _gate(self, block: BlockPlan, i: int) -> complex:
         assert block.layer is not None
         move = block.layer.move
-        if isinstance(move, FixedMove) and all(j == i for j, _ in move.matrix[i]):
+        if isinstance(move, FixedPlan) and all(j == i for j, _ in move.matrix[i]):
             return complex(sum(to_complex(c) for _, c in move.matrix[i]))
-        if isinstance(move, GatedMove) and not move.steps[i]:
+        if isinstance(move, GatedPlan) and not move.steps[i]:
             return to_complex(move.gates[i].constant)
         raise NotCompilable(
             self.architecture, [f"layer {block.layer.name} is not diagonal with gates that are fixed"]

@@ -149,7 +149,7 @@ class Slstm(SequenceLayer):
         return self._normalise(h), after
 
     def _project(self, x: Tensor, mixed: Tensor) -> Tensor:
-        """What the gates read without the state: i and f from the convolution, z and o from the input."""
+        """The projections to the gates: i and f from the convolution, z and o from the input."""
         if x is mixed:
             return self._read(x, self.read) + self.bias.flatten()
         both = [self._read(mixed, self.read[:2]), self._read(x, self.read[2:])]

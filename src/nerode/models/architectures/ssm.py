@@ -15,14 +15,13 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
-from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.base import DenseTransition, LayerKind, SequenceLayer, State, require_features
 from nerode.models.parts.dense import dense_states
 from nerode.models.parts.precision import widened
-from nerode.models.transitions import DenseTransition
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
-    FixedMove,
+    FixedPlan,
     LayerPlan,
     StreamForm,
     WeightWriter,
@@ -125,7 +124,7 @@ class Ssm(SequenceLayer):
                 return self.A
 
     def _allowed(self) -> Bool[Tensor, "states states"]:
-        """Where a nilpotent A may differ from zero: from a block to those after it."""
+        """The mask of the entries of a nilpotent A that may differ from zero: from a block to later ones."""
         states = len(self.A)
         blocks = min(self.settings.window or states, states)
         block = torch.arange(states, device=self.A.device) * blocks // states
@@ -191,10 +190,10 @@ class SsmWriter(WeightWriter):
             layer.bias[state] = to_float(form.constant)
             layer.C[:, state] = scores[:, unit]
 
-    def _fill_matrix(self, layer: Ssm, plan: LayerPlan) -> FixedMove:
+    def _fill_matrix(self, layer: Ssm, plan: LayerPlan) -> FixedPlan:
         """Sets the matrix and the start; raises NotCompilable unless the matrix is fixed and real."""
         move = plan.move
-        if not isinstance(move, FixedMove) or plan.complex_state:
+        if not isinstance(move, FixedPlan) or plan.complex_state:
             raise NotCompilable(
                 self.architecture, [f"layer {plan.name} is not a real recurrence with a fixed matrix"]
             )

@@ -19,11 +19,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    HouseholderTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.transitions import HouseholderTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +64,7 @@ class TttSettings:
 
 
 class TttInputs(NamedTuple):
-    """What the inner models read: (batch, heads, time, …), queries and keys with a last entry 1."""
+    """The inputs of the inner models: (batch, heads, time, …), queries and keys with a last entry 1."""
 
     q: Tensor
     k: Tensor

@@ -49,7 +49,7 @@ def all_peers() -> Registry[Peer]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What was found about a peer.
+    """The result of the audit of a peer.
 
     Attributes:
         peer: the peer.
@@ -162,7 +162,7 @@ def _compare_at(
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What a library warns of (slow paths, odd settings) concerns those who train with it."""
+    """Silences warnings of libraries (slow paths, odd settings), which concern those who train."""
     before = logging.root.manager.disable
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -32,7 +32,7 @@ _MOST = 100.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """How far a tensor of the peer's is from the exact one.
+    """The distance of a tensor of the peer from the exact one.
 
     Attributes:
         largest: the largest difference.
@@ -108,7 +108,7 @@ def _allowed(own: float, tolerance: float) -> float:
 
 
 TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 1e-1}
-"""What two right implementations may differ by, as a share of the largest number."""
+"""The difference allowed between two correct implementations, as a share of the largest number."""
 
 _LOSS_SEED = 2
 _SMALL = 0.1
@@ -116,7 +116,7 @@ _SMALL = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What was found at one length.
+    """The result at one length.
 
     Attributes:
         length: number of positions.

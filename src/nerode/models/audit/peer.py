@@ -124,7 +124,7 @@ class Pair:
 
 
 class PairBuilder(Protocol):
-    """What builds a pair of layers; it draws from torch's generator."""
+    """A function that builds a pair of layers; it draws from torch's generator."""
 
     def __call__(self, *, dtype: torch.dtype, length: int) -> Pair:
         """Returns the pair, its weights of this type, for sequences up to this length."""

@@ -21,14 +21,14 @@ from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
     CellGate,
-    CellMove,
-    FixedMove,
-    GatedMove,
+    CellPlan,
+    FixedPlan,
+    GatedPlan,
     LayerPlan,
-    MatrixMove,
-    Move,
-    PermutationMove,
-    ReflectionMove,
+    MatrixPlan,
+    MovePlan,
+    PermutationPlan,
+    ReflectionPlan,
     StreamForm,
     at,
     combine,
@@ -147,7 +147,7 @@ class _Planner:
             move=move,
         )
         block = BlockPlan(layer=planned, letters=self.letters)
-        if self.sources and isinstance(move, GatedMove | FixedMove):
+        if self.sources and isinstance(move, GatedPlan | FixedPlan):
             block.sources = [self._sources(form) for _ in range(copies) for form in move.writes]
         block.states = [self._place() for _ in range(copies * layer.width)]
         self.blocks.append(block)
@@ -205,7 +205,7 @@ def plan_move(
     seen: Sequence[StreamForm],
     letters: Sequence[int],
     updates: Sequence[set[tuple[Exact, Exact]]],
-) -> Move:
+) -> MovePlan:
     """Returns a recurrence with its maps as forms over the stream.
 
     Args:
@@ -217,7 +217,7 @@ def plan_move(
     kind = recurrence.kind
     match recurrence:
         case Gated(gate=gate, write=write):
-            return GatedMove(
+            return GatedPlan(
                 gates=compose(gate, seen),
                 writes=compose(write, seen),
                 steps=[[c for _, c in row] for row in gate.rows],
@@ -225,13 +225,13 @@ def plan_move(
                 kind=kind,
             )
         case Fixed(matrix=matrix, write=write):
-            return FixedMove(matrix=matrix, writes=compose(write, seen), kind=kind)
+            return FixedPlan(matrix=matrix, writes=compose(write, seen), kind=kind)
         case ByChoice(table=RowTable(matrices=matrices), writes=writes):
-            return MatrixMove(matrices=matrices, writes=writes, kind=kind)
+            return MatrixPlan(matrices=matrices, writes=writes, kind=kind)
         case ByChoice(table=ColumnTable(images=images, diagonals=diagonals), writes=writes):
-            return PermutationMove(images=images, diagonals=diagonals, writes=writes, kind=kind)
+            return PermutationPlan(images=images, diagonals=diagonals, writes=writes, kind=kind)
         case ByChoice(table=FactorTable(factors=factors), writes=writes, selector=selector):
-            return ReflectionMove(
+            return ReflectionPlan(
                 chosen=[at(p) for p in letters] if selector is None else compose(selector, seen),
                 factors=[[(factor.beta, factor.vector) for factor in choice] for choice in factors],
                 writes=writes,
@@ -239,14 +239,14 @@ def plan_move(
             )
         case Squashed(activation=activation, update=update):
             gates = [_cell_gate(update, seen)]
-            return CellMove(cell="elman", gates=gates, activation=activation, kind=kind)
+            return CellPlan(cell="elman", gates=gates, activation=activation, kind=kind)
         case GatedCell(cell=cell, gates=maps, cap=cap):
-            return CellMove(cell=cell, gates=[_cell_gate(gate, seen) for gate in maps], cap=cap, kind=kind)
+            return CellPlan(cell=cell, gates=[_cell_gate(gate, seen) for gate in maps], cap=cap, kind=kind)
     raise AssertionError(f"the recurrence {kind} has no plan")
 
 
 def _cell_gate(update: Affine, seen: Sequence[StreamForm]) -> CellGate:
-    """What the inputs add to each row, and the matrix of the state."""
+    """The part of each row that reads the inputs, and the matrix of the state."""
     width, first = update.num_outputs, len(seen)
     recurrent = torch.zeros(width, width, dtype=torch.float64)
     for i, row in enumerate(update.rows):

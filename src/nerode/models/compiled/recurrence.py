@@ -12,8 +12,7 @@ from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.torch_numbers import TorchNumbers
 from nerode.models.kernels import cells
-from nerode.models.kernels.dense_scan import dense_scan
-from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.kernels.scan import dense_scan, diagonal_scan
 from nerode.models.parts.dense import dense_states
 from nerode.network import ByChoice, Fixed, Gated, GatedCell, Recurrence, RecurrenceStep, Squashed
 

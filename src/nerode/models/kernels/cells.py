@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core import UnknownName
-from nerode.models.kernels.members import (
+from nerode.models.kernels.arguments import (
     MemberFunction,
     as_members,
     dense_or_none,
@@ -25,10 +25,11 @@ from nerode.models.kernels.members import (
     empty_states,
     one_by_one,
     or_none,
+    require_like,
+    require_sequence,
     shifted,
     weight_gradient,
 )
-from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 

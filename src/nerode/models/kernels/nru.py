@@ -16,16 +16,17 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
-from nerode.models.kernels.members import (
+from nerode.models.kernels.arguments import (
     MemberFunction,
     as_members,
     dense_or_none,
     one_by_one,
     or_none,
+    require_like,
+    require_sequence,
     shifted,
     weight_gradient,
 )
-from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 ORDER = 5
@@ -37,7 +38,7 @@ LEAST = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heads:
-    """How the heads of an NRU are laid out.
+    """The layout of the heads of an NRU.
 
     Attributes:
         count: how many write, and how many erase.
@@ -64,12 +65,12 @@ class Heads:
 
     @property
     def span(self) -> int:
-        """How many numbers describe the directions of all heads that write."""
+        """The size of the directions of all heads that write."""
         return 2 * self.side if self.factored else self.count * self.memory
 
     @property
     def width(self) -> int:
-        """How many numbers all heads need: strengths to write and to erase, then directions of both."""
+        """The size of all heads: strengths to write and to erase, then directions of both."""
         return 2 * (self.count + self.span)
 
 

@@ -13,16 +13,17 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nerode.models.kernels.members import (
+from nerode.models.kernels.arguments import (
     MemberFunction,
     as_members,
     dense_or_none,
     empty_gates,
     one_by_one,
     or_none,
+    require_like,
+    require_sequence,
     shifted,
 )
-from nerode.models.kernels.tensor_checks import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 Cell = tuple[Tensor, Tensor, Tensor, Tensor]

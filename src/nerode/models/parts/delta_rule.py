@@ -20,11 +20,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import SequenceLayer, State, Surroundings, require_features
-from nerode.models.kernels.delta_scan import delta_scan
+from nerode.models.base import HouseholderTransition, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.matrix_scan import delta_scan
 from nerode.models.parts.precision import widened
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.transitions import HouseholderTransition
 
 
 class DecayGate(nn.Module):
@@ -111,7 +110,7 @@ class DeltaSettings:
 
 
 class DeltaInputs(NamedTuple):
-    """What a token tells the state; an axis of time may stand before the axes named here."""
+    """Keys, values, strengths and decay of a token; an axis of time may stand before the axes named here."""
 
     q: Float[Tensor, "*batch heads keys"]
     k: Float[Tensor, "*batch factors heads keys"]
@@ -121,7 +120,7 @@ class DeltaInputs(NamedTuple):
 
 
 class DeltaRule(SequenceLayer):
-    """A layer with the delta rule; `factors` keys a token, and a decay of the state if asked for.
+    """A layer with the delta rule; `factors` keys per token, and a decay of the state if asked for.
 
     Weights are drawn from N(0, 0.8/n), n the number of inputs of the map: that is the published deviation of
     0.02 at the published width of 2,048, and gives features of the same size at any other. Convolutions are

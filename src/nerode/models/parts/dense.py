@@ -9,9 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nerode.models.base import SequenceLayer, State, require_features
-from nerode.models.kernels.dense_scan import dense_scan
-from nerode.models.transitions import DenseTransition
+from nerode.models.base import DenseTransition, SequenceLayer, State, require_features
+from nerode.models.kernels.scan import dense_scan
 
 CHUNK = 16
 LONG = 128

@@ -12,15 +12,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.models.base import SequenceLayer, State, require_features
+from nerode.models.base import DiagonalTransition, SequenceLayer, State, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import require_divisible
-from nerode.models.transitions import DiagonalTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionInputs:
-    """What each position asks for and writes; the leading axes are those of the features it comes from.
+    """Queries, keys, values and decays of positions; the leading axes are those of their features.
 
     Attributes:
         q: what is read, (…, heads, keys).

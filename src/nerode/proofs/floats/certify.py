@@ -14,23 +14,15 @@ import numpy as np
 import torch
 
 from nerode.core import Budget, BudgetExceeded, UnknownName
+from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES, Certificate, Failure, Refutation, language_claim
 from nerode.languages import Language, Legal, language_hash
 from nerode.models.compiled import load_model
 from nerode.network import Network, network_hash
-from nerode.proofs.certificate import (
-    DTYPES,
-    PREDICT,
-    VALID_PREFIXES,
-    Certificate,
-    Refutation,
-    Unproved,
-    language_claim,
-)
-from nerode.proofs.checker_problem import Failure
 from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
 from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
 from nerode.proofs.floats.recheck import METHOD, limits, recheck
 from nerode.proofs.floats.runner import Decode, Runner, StepModule, from_rows, layout_of, make_runner, to_rows
+from nerode.proofs.proving import Unproved
 
 Json = Any
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.kernel import RECOGNISE, VALID_PREFIXES, Refutation
 from nerode.languages import Language, Word
-from nerode.proofs.certificate import RECOGNISE, VALID_PREFIXES, Refutation
+from nerode.proofs.answers import refutation
 from nerode.proofs.floats.runner import (
     Answers,
     Configurations,
@@ -213,13 +214,7 @@ class _Search:
         return tuple(reversed(word))
 
     def _refute(self, word: Word, expected: Answers, got: Answers) -> Refutation:
-        names = self.language.alphabet
-        return Refutation(
-            word=tuple(names.symbols[a] for a in word),
-            at=len(word),
-            expected=tuple(as_legal(expected).names(names)),
-            got=tuple(as_legal(got).names(names)),
-        )
+        return refutation(self.language.alphabet, word, as_legal(expected), as_legal(got))
 
     def _result(self, states: int, *, expanded: int, length: int | str) -> Exploration:
         """The first states; only the expanded ones have moves."""

@@ -19,19 +19,19 @@ import torch
 from torch import Tensor
 
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, write_atomically
-from nerode.languages import Language
-from nerode.models.compiled import load_model
-from nerode.network import Network, network_hash
-from nerode.proofs.certificate import (
+from nerode.kernel import (
     ANY_ORDER,
     TESTED,
     Certificate,
     Claim,
+    Failure,
     Refutation,
     certificate_from_json,
     certificate_to_json,
 )
-from nerode.proofs.checker_problem import Failure
+from nerode.languages import Language
+from nerode.models.compiled import load_model
+from nerode.network import Network, network_hash
 from nerode.proofs.floats.certify import FloatVerdict, certify_floats
 from nerode.proofs.floats.horizons import Horizon, LoopReport, search_loops
 from nerode.proofs.floats.listing import describe_arithmetic

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nerode.core import Budget, BudgetExceeded
+from nerode.kernel import RECOGNISE, VALID_PREFIXES
 from nerode.languages import Language, Word
-from nerode.proofs.certificate import RECOGNISE, VALID_PREFIXES
 from nerode.proofs.floats.prediction import CHUNK, FirstError, LoopWord, predict_repetitions, read_word
 from nerode.proofs.floats.runner import (
     Answers,

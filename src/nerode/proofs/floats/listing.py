@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from nerode.core import InputError
-from nerode.proofs.checker_problem import LANGUAGE_TASKS
+from nerode.kernel import LANGUAGE_TASKS
 
 Json = Any
 

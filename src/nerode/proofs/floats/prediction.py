@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import Budget, InputError
+from nerode.kernel import DTYPES, RECOGNISE, Refutation
 from nerode.languages import Alphabet, Language, Word
-from nerode.proofs.certificate import DTYPES, RECOGNISE, Refutation
 from nerode.proofs.floats.runner import Answers, Configurations, Numbers, Runner, State, as_legal
 
 CHUNK = 4096

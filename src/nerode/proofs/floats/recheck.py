@@ -27,9 +27,9 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import Budget, InputError
+from nerode.kernel import VALID_PREFIXES, Certificate, Claim, Failure, first_not_implied, language_claim
 from nerode.languages import Language, Legal, language_hash
-from nerode.proofs.certificate import VALID_PREFIXES, Certificate, Claim, language_claim
-from nerode.proofs.checker_problem import Failure, agrees, refuse_unless_implied, refute
+from nerode.proofs.answers import agrees, wrong_answer
 from nerode.proofs.floats.listing import Listed, fingerprint, read_listing
 
 METHOD = "bit-closure"
@@ -99,7 +99,7 @@ def recheck(
             failure = _walk(module, language, listed)
     except InputError as error:
         return Failure(what=str(error), entry=f"evidence.{METHOD}")
-    return failure or refuse_unless_implied(certificate.claims, [_shown(listed)])
+    return failure or first_not_implied(certificate.claims, [_shown(listed)])
 
 
 def _fits(module: Stepping, listed: Listed) -> Failure | None:
@@ -142,7 +142,9 @@ def _check_empty(language: Language, listed: Listed, empty: Legal | None) -> Fai
         return Failure(
             what="the module says nothing about the empty prefix", entry=f"evidence.{METHOD}.empty"
         )
-    return None if agrees(listed.task, expected, empty) else refute(language.alphabet, (), expected, empty)
+    return (
+        None if agrees(listed.task, expected, empty) else wrong_answer(language.alphabet, (), expected, empty)
+    )
 
 
 Transition = tuple[int, int, int, Legal]
@@ -220,7 +222,7 @@ def _replay_some(
     for (i, letter, target, expected), flags, bits in zip(filled, answers, _bits(after, batch), strict=True):
         got = _legal(tuple(flags))
         if not agrees(listed.task, expected, got):
-            return refute(language.alphabet, (*_word(listed, i), letter), expected, got)
+            return wrong_answer(language.alphabet, (*_word(listed, i), letter), expected, got)
         if bits != listed.states[target]:
             name = language.alphabet.symbols[letter]
             what = (

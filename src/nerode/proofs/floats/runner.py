@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
+from nerode.kernel import DTYPES
 from nerode.languages import Alphabet, Language, Legal
-from nerode.proofs.certificate import DTYPES
 
 State = dict[str, Tensor]
 Answers = npt.NDArray[np.bool_]

@@ -8,7 +8,7 @@ from typing import Any
 
 from nerode.core import Reference
 from nerode.report.figures.length_figure import Published
-from nerode.reproduce import PAPERS, Cell, Lengths, Line, Paper, Table
+from nerode.reproduce import PAPERS, LengthRange, Paper, PaperTable, TableCell, TableLine
 from nerode.study import ModelGroup, TaskGroup, architectures_of
 
 
@@ -42,7 +42,7 @@ def published_values(task: TaskGroup, papers: Iterable[Paper] | None = None) -> 
     known = list(PAPERS.values()) if papers is None else list(papers)
     found = []
     for model in task.models:
-        names = {row.name for row in architectures_of(model)}
+        names = {row.name for row in architectures_of(model.runs[0].record)}
         for paper, table, line in _lines(known):
             if line.architecture in names and len(names) == 1 and _same_task(task, line):
                 found += [_value(model, paper, table, cell) for cell in line.cells if _is_shown(cell)]
@@ -59,7 +59,7 @@ def reference_points(values: Iterable[PublishedValue], measure: str) -> tuple[Pu
     )
 
 
-def _lines(papers: Iterable[Paper]) -> Iterator[tuple[Paper, Table, Line]]:
+def _lines(papers: Iterable[Paper]) -> Iterator[tuple[Paper, PaperTable, TableLine]]:
     for paper in papers:
         for table in paper.tables:
             # Ticks and crosses are no accuracies.
@@ -68,7 +68,7 @@ def _lines(papers: Iterable[Paper]) -> Iterator[tuple[Paper, Table, Line]]:
                     yield paper, table, line
 
 
-def _same_task(task: TaskGroup, line: Line) -> bool:
+def _same_task(task: TaskGroup, line: TableLine) -> bool:
     """Whether a line of a paper is about the same kind of task, and about the same language or monoid."""
     if line.cpu is None or line.stands_in:
         return False
@@ -78,20 +78,20 @@ def _same_task(task: TaskGroup, line: Line) -> bool:
     return asked.get("name") == task.name and all(settings.get(n) == task.settings.get(n) for n in named)
 
 
-def _measure(reading: Lengths) -> str:
+def _measure(reading: LengthRange) -> str:
     """The measure as reports call it, or in words where reports have none like it."""
     if not reading.chance:
         return reading.measure
     return "scaled" if reading.measure == "token" else f"{reading.measure}, a guess at 0"
 
 
-def _is_shown(cell: Cell) -> bool:
-    return cell.published is not None and isinstance(cell.reading, Lengths)
+def _is_shown(cell: TableCell) -> bool:
+    return cell.published is not None and isinstance(cell.reading, LengthRange)
 
 
-def _value(model: ModelGroup, paper: Paper, table: Table, cell: Cell) -> PublishedValue:
+def _value(model: ModelGroup, paper: Paper, table: PaperTable, cell: TableCell) -> PublishedValue:
     assert cell.published is not None
-    assert isinstance(cell.reading, Lengths)
+    assert isinstance(cell.reading, LengthRange)
     return PublishedValue(
         label=model.label,
         column=cell.column,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
 from nerode.core import Reference
-from nerode.records import VerdictSummary
+from nerode.records import HistoryRow, Measure, VerdictSummary
 from nerode.report.figures.bars_and_heat_maps import Bar, BarChart
 from nerode.report.figures.length_figure import LengthCurves, LengthSeries, SeedCurve
 from nerode.report.figures.line_chart import ChartLine, LineChart
@@ -79,7 +78,7 @@ def make_report(
     runs: Sequence[RunFile],
     *,
     left_out: Sequence[LeftOut] = (),
-    measure: str | None = None,
+    measure: Measure | None = None,
     sense: Sense = Sense.FINITE_PRECISION,
     task_works: Mapping[str, Reference] | None = None,
 ) -> RunReport:
@@ -106,7 +105,7 @@ def _task_report(task: TaskGroup, sense: Sense, task_works: Mapping[str, Referen
     published = published_values(task)
     works = dict.fromkeys([task_works[task.name]] if task.name in task_works else [])
     works |= dict.fromkeys(works_of(task, theory)) | dict.fromkeys(value.reference for value in published)
-    histories = [(model.label, run.seed, run.history) for model in task.models for run in model.runs]
+    histories = [(model.label, run.seed, run.record.history) for model in task.models for run in model.runs]
     return TaskReport(
         task=task,
         theories=theories,
@@ -166,7 +165,7 @@ def _successes(task: TaskGroup) -> BarChart | None:
     )
 
 
-def report_json(report: RunReport) -> dict[str, Any]:
+def report_json(report: RunReport) -> dict[str, object]:
     """Returns the report as plain values: every cell of every table, by name."""
     return {
         "format": "nerode-report-1",
@@ -177,7 +176,7 @@ def report_json(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _task_json(item: TaskReport) -> dict[str, Any]:
+def _task_json(item: TaskReport) -> dict[str, object]:
     task = item.task
     models = []
     for model, theory in zip(task.models, item.theories, strict=True):
@@ -185,7 +184,7 @@ def _task_json(item: TaskReport) -> dict[str, Any]:
         models.append(
             {
                 "model": model.label,
-                "parameters": model.runs[0].result["parameters"],
+                "parameters": model.runs[0].record.parameters,
                 "seeds": model.seeds,
                 "diverged": model.diverged,
                 "lengths": {
@@ -216,7 +215,7 @@ def _task_json(item: TaskReport) -> dict[str, Any]:
 
 
 def dynamics_charts(
-    runs: Sequence[tuple[str, int, Sequence[Mapping[str, Any]]]], *, measure: str
+    runs: Sequence[tuple[str, int, Sequence[HistoryRow]]], *, measure: Measure
 ) -> tuple[LineChart, LineChart]:
     """Returns loss and accuracy against steps: every seed thin, the median of those still training thick.
 
@@ -224,9 +223,9 @@ def dynamics_charts(
         runs: label, seed and history of each run.
         measure: the accuracy to show.
     """
-    loss = [(label, seed, _column(history, lambda row: row["loss"])) for label, seed, history in runs]
+    loss = [(label, seed, _column(history, lambda row: row.loss)) for label, seed, history in runs]
     accuracy = [
-        (label, seed, _column(history, lambda row: row["validation"][measure]))
+        (label, seed, _column(history, lambda row: row.validation.accuracy(measure)))
         for label, seed, history in runs
     ]
     return (
@@ -247,10 +246,8 @@ def dynamics_charts(
 Points = tuple[tuple[float, float | None], ...]
 
 
-def _column(
-    history: Sequence[Mapping[str, Any]], read: Callable[[Mapping[str, Any]], float | None]
-) -> Points:
-    return tuple((float(row["step"]), read(row)) for row in history)
+def _column(history: Sequence[HistoryRow], read: Callable[[HistoryRow], float | None]) -> Points:
+    return tuple((float(row.step), read(row)) for row in history)
 
 
 def _lines(curves: Sequence[tuple[str, int, Points]]) -> tuple[ChartLine, ...]:
@@ -288,7 +285,7 @@ def stream_chart(task: TaskGroup) -> LineChart | None:
     lines = []
     for model in task.models:
         for run in model.runs:
-            points = tuple(_least(run))
+            points = tuple((float(n), margin) for n, margin in run.ignored_margins.items())
             if points:
                 lines.append(ChartLine(series=model.label, name=f"seed {run.seed}", points=points))
     if not lines:
@@ -300,21 +297,5 @@ def stream_chart(task: TaskGroup) -> LineChart | None:
         lines=tuple(lines),
         log_x=True,
         zero=True,
-        caption="The least over both bits and all streams; one line a seed. Below 0 the bit is lost.",
+        caption="The least over both bits and all streams; one line per seed. Below 0 the bit is lost.",
     )
-
-
-def _least(run: RunFile) -> Iterator[tuple[float, float | None]]:
-    found: dict[int, float] = {}
-    for row in _reads(run.result.get("examination")):
-        ignored, margin = row.get("ignored"), row.get("margin")
-        if isinstance(ignored, int) and isinstance(margin, int | float):
-            found[ignored] = min(found.get(ignored, float("inf")), float(margin))
-    yield from ((float(n), found[n]) for n in sorted(found))
-
-
-def _reads(examination: Any) -> Iterator[dict[str, Any]]:
-    streams = examination.get("streams") if isinstance(examination, dict) else None
-    for stream in streams if isinstance(streams, list) else ():
-        reads = stream.get("reads") if isinstance(stream, dict) else None
-        yield from (row for row in (reads if isinstance(reads, list) else ()) if isinstance(row, dict))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from nerode.records import VerdictSummary
 from nerode.report.terminal.runs import share
@@ -83,7 +82,7 @@ def _row(task: TaskGroup, model: ModelGroup, lengths: Sequence[int]) -> tuple[st
     seeds = str(len(model.runs))
     if model.diverged:
         seeds += f" ({len(model.diverged)} diverged)"
-    return (model.label, f"{model.runs[0].result['parameters']:,}", seeds, *cells)
+    return (model.label, f"{model.runs[0].record.parameters:,}", seeds, *cells)
 
 
 def to_markdown(tables: Iterable[ResultTable]) -> str:
@@ -144,7 +143,8 @@ def to_csv(tasks: Iterable[TaskGroup]) -> str:
     for task in tasks:
         for model in task.models:
             for run in model.runs:
-                ends = (run.result["steps"], run.result["parameters"], run.result.get("cpu_seconds", ""))
+                record = run.record
+                ends = (record.steps, record.parameters, record.cpu_seconds)
                 for length, value in model.points(run, task.measure):
                     names = (_cell(task.title), _cell(model.label))
                     writer.writerow((*names, run.seed, length, task.measure, value, *ends))
@@ -164,72 +164,8 @@ def _cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-RESULT_KEYS = (
-    "key",
-    "parameters",
-    "steps",
-    "samples",
-    "stopped",
-    "divergence",
-    "measure",
-    "threshold",
-    "first_failing_length",
-    "extrapolates_to",
-    "axes",
-    "examination",
-    "cpu_seconds",
-)
-"""What the JSON object of a run takes over from its result."""
-
-
-def run_item(result: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Returns a run as the command line prints it: by task, architecture, seed and length.
-
-    The folder is None for a run that has none.
-    """
-    return {
-        **name_run(result.get("spec") or {}, result),
-        **{name: result.get(name) for name in RESULT_KEYS},
-        "status": "done",
-        "lengths": {str(score["length"]): score for score in result.get("evaluations") or ()},
-        "folder": None if folder is None else str(folder),
-    }
-
-
-def name_run(spec: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns task, architecture and seed of a run; None where it does not have them."""
-    return {
-        "task": _inside(spec, "task", "name"),
-        "architecture": result.get("title"),
-        "seed": _inside(spec, "run", "seed"),
-    }
-
-
-def list_row(name: str, spec: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns a finished run as cells: folder, task, model, seed, steps, how it ended, how far it reaches."""
-    named = name_run(spec, result)
-    reaches = result.get("extrapolates_to")
-    return (
-        name,
-        *("" if value is None else str(value) for value in named.values()),
-        f"{result['steps']:,}" if isinstance(result.get("steps"), int) else "",
-        {"divergence": "diverged", "threshold": "done, learnt"}.get(str(result.get("stopped")), "done"),
-        "–" if reaches is None else str(reaches),
-    )
-
-
 def plain_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Returns rows in columns as plain text; ten thousand of them in a moment, which a rich table cannot."""
     lines = [headings, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-
-
-LIST_HEADINGS = ("run", "task", "model", "seed", "steps", "", "reaches")
-
-
-def _inside(table: Mapping[str, Any], *names: str) -> Any:
-    place: Any = table
-    for name in names:
-        place = place.get(name) if isinstance(place, Mapping) else None
-    return place

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from nerode.study import labelled_groups, seed_of
+from nerode.records import Measure, RunRecord
+from nerode.study import labelled_groups
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,16 +73,16 @@ def live_table(rows: Iterable[RunRow]) -> Table:
     return view
 
 
-def results_table(records: Sequence[Mapping[str, Any]], measure: str) -> Table:
+def results_table(records: Sequence[RunRecord], measure: Measure) -> Table:
     """Returns model × length: every seed, then the median and the range of each model.
 
     A run that diverged was not tested; it counts as 0.
 
     Args:
-        records: the records of runs as plain values.
+        records: of the runs.
         measure: which accuracy.
     """
-    lengths = sorted({score["length"] for record in records for score in record["evaluations"]})
+    lengths = sorted({score.length for record in records for score in record.evaluations})
     view = _plain_table("model", "seed", "steps", "cpu s", *map(str, lengths), "reaches")
     for label, places in labelled_groups(records):
         group = [records[place] for place in places]
@@ -94,52 +94,50 @@ def results_table(records: Sequence[Mapping[str, Any]], measure: str) -> Table:
     return view
 
 
-def _result_row(
-    label: str, record: Mapping[str, Any], lengths: Sequence[int], measure: str
-) -> list[Text | str]:
-    found = {score["length"]: score[measure] for score in record["evaluations"]}
-    steps = f"{record['steps']:,}"
-    if record["divergence"] is not None:
+def _result_row(label: str, record: RunRecord, lengths: Sequence[int], measure: Measure) -> list[Text | str]:
+    found = {score.length: score.accuracy(measure) for score in record.evaluations}
+    steps = f"{record.steps:,}"
+    if record.divergence is not None:
         steps += " diverged"
-    reaches = record["extrapolates_to"]
+    reaches = record.extrapolates_to
     return [
         Text(label, style="cyan"),
-        str(seed_of(record)),
+        str(record.complete.run.seed),
         steps,
-        f"{record['cpu_seconds']:.1f}",
+        f"{record.cpu_seconds:.1f}",
         *(share(found[n]) if n in found else "–" for n in lengths),
         "–" if reaches is None else str(reaches),
     ]
 
 
-def _values(group: Sequence[Mapping[str, Any]], length: int, measure: str) -> list[float]:
+def _values(group: Sequence[RunRecord], length: int, measure: Measure) -> list[float]:
     """The scores at a length, none if no run was tested there."""
-    found = [s[measure] for record in group for s in record["evaluations"] if s["length"] == length]
-    diverged = sum(record["divergence"] is not None for record in group)
+    found = [s.accuracy(measure) for record in group for s in record.evaluations if s.length == length]
+    diverged = sum(record.divergence is not None for record in group)
     return found + [0.0] * diverged if found else []
 
 
-def _summary(group: Sequence[Mapping[str, Any]], lengths: Sequence[int], measure: str) -> list[str]:
+def _summary(group: Sequence[RunRecord], lengths: Sequence[int], measure: Measure) -> list[str]:
     columns = [_values(group, length, measure) for length in lengths]
     return [share(median(values)) if values else "–" for values in columns]
 
 
-def _range(group: Sequence[Mapping[str, Any]], lengths: Sequence[int], measure: str) -> list[str]:
+def _range(group: Sequence[RunRecord], lengths: Sequence[int], measure: Measure) -> list[str]:
     columns = [_values(group, length, measure) for length in lengths]
     return [f"{share(min(values))}–{share(max(values))}" if values else "–" for values in columns]
 
 
-def axes_table(records: Sequence[Mapping[str, Any]], measure: str) -> Table | None:
+def axes_table(records: Sequence[RunRecord], measure: Measure) -> Table | None:
     """Returns the scores along the other quantities of a task; None if it has none."""
-    places = list(dict.fromkeys((a["axis"], a["value"]) for record in records for a in record["axes"]))
+    places = list(dict.fromkeys((a.axis, a.value) for record in records for a in record.axes))
     if not places:
         return None
     view = _plain_table("model", "seed", *(f"{axis} {value}" for axis, value in places))
     for label, own in labelled_groups(records):
         for record in (records[place] for place in own):
-            found = {(a["axis"], a["value"]): a["score"][measure] for a in record["axes"]}
+            found = {(a.axis, a.value): a.score.accuracy(measure) for a in record.axes}
             cells = [share(found[place]) if place in found else "–" for place in places]
-            view.add_row(Text(label, style="cyan"), str(seed_of(record)), *cells)
+            view.add_row(Text(label, style="cyan"), str(record.complete.run.seed), *cells)
     return view
 
 

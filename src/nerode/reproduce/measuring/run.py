@@ -1,29 +1,46 @@
-"""From a table to its numbers: specs, runs (or those that are there), cells."""
+"""The measurement of a table: specs, runs (or those that are there), compiled networks, cells."""
 
 from __future__ import annotations
 
 import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
+import torch
+
+from nerode.core import Budget, to_mapping
+from nerode.languages import resolve_language
+from nerode.models.compiled import CompiledModel, load_model
+from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.records import CellResult, LineResult, RunRecord, RunStore, TableResult, TrainSpec, read_run
 from nerode.reproduce.agreement import RULE, compare
-from nerode.reproduce.measuring.compiled import measure_compiled
-from nerode.reproduce.measuring.polished import polished_lines
-from nerode.reproduce.measuring.readings import lengths_to_test, read_value, readings_of
-from nerode.reproduce.records import Cell, Finding, Lengths, Line, Paper, Table
-from nerode.study import summarise_verdict
+from nerode.reproduce.measuring.readings import lengths_to_test, polished_lines, read_value, readings_of
+from nerode.reproduce.records import (
+    Finding,
+    LengthRange,
+    Noise,
+    Paper,
+    PaperTable,
+    Reading,
+    TableCell,
+    TableLine,
+)
+from nerode.study import NetworkStudy, study_network, summarise_verdict
 from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
-from nerode.tasks import build_task
-from nerode.training import TRAINING, describe_environment, make_spec, merge, run_key
+from nerode.tasks import Prediction, Task, build_task
+from nerode.tasks.formal import LanguageSettings
+from nerode.training import TRAINING, describe_environment, draw_tests, make_spec, merge, run_key
 
 OnLine = Callable[[str], None]
 """Is called with one line per run that ended."""
 
 
-def specs_of(line: Line, seeds: Sequence[int]) -> list[TrainSpec]:
+def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
     """Returns the runs of a line at CPU scale, one for each seed; none for a line that is not trained."""
     if line.cpu is None:
         return []
@@ -36,7 +53,7 @@ def specs_of(line: Line, seeds: Sequence[int]) -> list[TrainSpec]:
 
 def run_table(
     paper: Paper,
-    table: Table,
+    table: PaperTable,
     *,
     out: Path,
     seeds: int | None = None,
@@ -44,7 +61,7 @@ def run_table(
     on_line: OnLine | None = None,
     polished: Path | None = None,
 ) -> TableResult:
-    """Returns a table with what the runs at CPU scale found; runs that are in `out` are not made again.
+    """Returns a table with the results of the runs at CPU scale; runs that are in `out` are not made again.
 
     Args:
         paper: the paper.
@@ -95,13 +112,13 @@ def _is_measured(line: LineResult) -> bool:
     return bool(line.failed) or any(cell.values for cell in line.cells)
 
 
-def _command(paper: Paper, table: Table, seeds: int | None, out: Path) -> str:
+def _command(paper: Paper, table: PaperTable, seeds: int | None, out: Path) -> str:
     words = ["nerode", "reproduce", f"{paper.name}:{table.name}", "--scale", "cpu", "--out", str(out)]
     return shlex.join(words + ([] if seeds is None else ["--seeds", str(seeds)]))
 
 
 def _run_all(
-    lines: Sequence[Line],
+    lines: Sequence[TableLine],
     specs: Sequence[Sequence[TrainSpec]],
     out: Path,
     jobs: int,
@@ -137,8 +154,8 @@ def _run_all(
 
 
 def _trained_line(
-    table: Table,
-    line: Line,
+    table: PaperTable,
+    line: TableLine,
     specs: Sequence[TrainSpec],
     records: Mapping[str, RunRecord],
     failures: Mapping[str, str],
@@ -170,14 +187,14 @@ def _trained_line(
     )
 
 
-def _language_by_length(line: Line) -> str:
+def _language_by_length(line: TableLine) -> str:
     """The language of a line whose last cell is harder in length than its first."""
     last = line.cells[-1].reading
-    by_length = isinstance(last, Lengths) or (isinstance(last, Finding) and last.name == "survives")
+    by_length = isinstance(last, LengthRange) or (isinstance(last, Finding) and last.name == "survives")
     return line.language if by_length else ""
 
 
-def _compiled_line(table: Table, line: Line) -> LineResult:
+def _compiled_line(table: PaperTable, line: TableLine) -> LineResult:
     measured = measure_compiled(line)
     return LineResult(
         row=line.row,
@@ -196,9 +213,9 @@ def _compiled_line(table: Table, line: Line) -> LineResult:
 
 
 def compared(
-    table: Table, cells: Sequence[Cell], values: Sequence[tuple[float, ...]]
+    table: PaperTable, cells: Sequence[TableCell], values: Sequence[tuple[float, ...]]
 ) -> tuple[CellResult, ...]:
-    """Returns the cells of a line with what was found."""
+    """Returns the cells of a line with their values and how they agree."""
     thresholds = [table.threshold if cell.threshold is None else cell.threshold for cell in cells]
     learned = all(
         median(own) >= threshold
@@ -217,3 +234,88 @@ def compared(
         )
         for cell, own, threshold in zip(cells, values, thresholds, strict=True)
     )
+
+
+_WORDS = 100
+"""Words of each length."""
+
+_SECONDS = 60.0
+"""For the compiler, and again for the proof."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Measurements of a compiled network.
+
+    Attributes:
+        values: a share for each cell of the line; empty if there is no network.
+        claims: what was proved, as plain values.
+        parameters: numbers of the network.
+        problems: why there is no network, or no proof.
+        cpu_seconds: for compiling, running and proving.
+    """
+
+    values: tuple[tuple[float, ...], ...]
+    claims: tuple[dict[str, Any], ...] = ()
+    parameters: int | None = None
+    problems: tuple[str, ...] = ()
+    cpu_seconds: float = 0.0
+
+
+def measure_compiled(line: TableLine) -> Measured:
+    """Returns the accuracies of the compiled network of a line in float32, and the claims proved of it."""
+    begun = time.process_time()
+    language = resolve_language(line.language)
+    study = study_network(language, line.compile_to, budget=Budget(seconds=_SECONDS))
+    if study.network is None:
+        return Measured(
+            values=((),) * len(line.cells),
+            problems=study.refusals,
+            cpu_seconds=time.process_time() - begun,
+        )
+    task = Prediction(LanguageSettings(language=line.language))
+    model = load_model(study.network, dtype=torch.float32)
+    return Measured(
+        values=tuple(_value(model, task, study.claims, cell.reading) for cell in line.cells),
+        claims=tuple(map(_plain_claim, study.claims)),
+        parameters=study.network.num_parameters,
+        problems=_problems(study),
+        cpu_seconds=time.process_time() - begun,
+    )
+
+
+def _problems(study: NetworkStudy) -> tuple[str, ...]:
+    """The reason why there is no proof, if there is none."""
+    match study.result:
+        case Refutation():
+            return (f"wrong on the word {''.join(study.result.word)!r}",)
+        case Unproved():
+            return (f"not proved: {study.result.reason}",)
+    return ()
+
+
+def _value(model: CompiledModel, task: Task, claims: Sequence[Claim], reading: Reading) -> tuple[float, ...]:
+    match reading:
+        case LengthRange():
+            return _share(model, task, reading)
+        case Noise():
+            proved = [claim.eps for claim in claims if claim.scope == UNDER_NOISE and claim.eps]
+            return (float(bool(proved) and max(proved) >= reading.eps),)
+        case _:
+            return ()
+
+
+def _plain_claim(claim: Claim) -> dict[str, Any]:
+    return {**to_mapping(claim), "eps": None if claim.eps is None else str(claim.eps)}
+
+
+@torch.no_grad()
+def _share(model: CompiledModel, task: Task, reading: LengthRange) -> tuple[float, ...]:
+    """The share of words that are correct throughout, at all lengths of a reading together."""
+    right = words = 0
+    for length in lengths_to_test(task, [reading]):
+        for batch in draw_tests(task, length, _WORDS):
+            scores, _ = model(batch.inputs)
+            right += int((model.legal(scores) == batch.targets).all(-1).all(-1).sum())
+            words += len(batch)
+    return (right / words,) if words else ()

@@ -1,4 +1,4 @@
-"""Bounded Dyck languages as language models, and how often they close the right bracket."""
+"""Bounded Dyck languages as language models, and how often models close the correct bracket."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nerode.tasks.formal.source import Bools, last_open, with_kinds
 from nerode.tasks.task import Axis, Batch, Memory, Task, TaskKind, require_range
 
 CERTAIN = 0.8
-"""Share of the probability of all closing brackets that the right one has to have, as in the paper."""
+"""Share of the probability of all closing brackets that the correct one has to have, as in the paper."""
 
 _AXIS = "depth"
 
@@ -51,7 +51,7 @@ class BoundedDyck(Task):
     Where another bracket may be opened and one may be closed, both are as likely, and all kinds are; words
     have this distribution given their length. The letters 2i and 2i+1 open and close kind i; one more output
     is the end. The loss is that of the next letter at every position. The positions that count are those
-    with an open bracket: right is a model that gives the bracket which closes it more than 0.8 of what it
+    with an open bracket: correct is a model that gives the bracket which closes it more than 0.8 of what it
     gives to all closing brackets. Targets have the next letter first, then the kind that is open last, -1 for
     none.
 
@@ -117,7 +117,9 @@ class BoundedDyck(Task):
         """Returns the mean loss of the next letters, at all positions."""
         return functional.cross_entropy(scores.flatten(0, 1), batch.targets[..., 0].flatten())
 
-    def right(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Bool[Tensor, "batch time"]:
+    def correct(
+        self, scores: Float[Tensor, "batch time outputs"], batch: Batch
+    ) -> Bool[Tensor, "batch time"]:
         """Returns where the model is certain enough which bracket to close."""
         shares = scores[..., 1:-1:2].softmax(-1)
         due = batch.targets[..., 1:].clamp(min=0)
@@ -163,7 +165,7 @@ def _chances(length: int, depth: int) -> npt.NDArray[np.float64]:
 
 KIND = TaskKind(
     name="bounded-dyck",
-    title="the next letter of balanced words of bounded depth; the right closing bracket counts",
+    title="the next letter of balanced words of bounded depth; the correct closing bracket counts",
     settings=BoundedDyckSettings,
     build=BoundedDyck,
     reference=Reference("Hewitt2020"),

@@ -14,9 +14,9 @@ from nerode.tasks.task import Batch, Integers, TaskKind
 
 
 class Prediction(LanguageTask):
-    """Words of a language; the targets are bits, one a letter and one for the end.
+    """Words of a language; the targets are bits, one per letter and one for the end.
 
-    A position is right if all its bits are, and a word if all its positions are. The empty prefix is not
+    A position is correct if all its bits are, and a word if all its positions are. The empty prefix is not
     asked about, as in the papers.
 
     References: [Bhattamishra2020], [Sarrof2024]
@@ -39,7 +39,7 @@ class Prediction(LanguageTask):
 
 
 class NextToken(LanguageTask):
-    """Words of a language; the loss is that of the next symbol, and a symbol that may come next is right.
+    """Words of a language; the loss is that of the next symbol, and a letter that may come next is correct.
 
     Targets have the next symbol first, and after it a 1 for each symbol that may follow and a 0 for the
     others (batch, time, 1 + outputs). Which of several legal symbols comes next is chance, so that
@@ -68,7 +68,9 @@ class NextToken(LanguageTask):
         """Returns the mean loss of the next symbols."""
         return functional.cross_entropy(scores[batch.mask], batch.targets[..., 0][batch.mask].long())
 
-    def right(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Bool[Tensor, "batch time"]:
+    def correct(
+        self, scores: Float[Tensor, "batch time outputs"], batch: Batch
+    ) -> Bool[Tensor, "batch time"]:
         """Returns at which positions the symbol with the highest score may come next."""
         best = scores.argmax(-1, keepdim=True)
         return (batch.targets[..., 1:].gather(-1, best)[..., 0] == 1) | ~batch.mask
@@ -85,7 +87,7 @@ PREDICTION = TaskKind(
 
 NEXT_TOKEN = TaskKind(
     name="language-next-token",
-    title="the next symbol of a word, or its end; right if it is a legal one",
+    title="the next symbol of a word, or its end; correct if it is a legal one",
     settings=LanguageSettings,
     build=NextToken,
     reference=Reference("Sarrof2024"),

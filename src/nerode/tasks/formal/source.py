@@ -227,7 +227,7 @@ class CounterWords(WordSource):
 
 
 def _allowed(machine: CounterMachine, words: Integers) -> Bools:
-    """What the rules allow after each prefix, the empty one first, if all letters before were allowed."""
+    """The letters that the rules allow after each prefix, the empty one first, if all before were allowed."""
     count, length = words.shape
     amounts = np.array(machine.increments, dtype=np.int64).reshape(len(machine.alphabet), -1)
     counters = np.empty((count, length + 1, len(machine.start)), dtype=np.int64)

@@ -37,9 +37,9 @@ class PhaseTest:
     Attributes:
         name: "two-isi" or "double-isi".
         gap: steps between the two times on; 0 for "double-isi".
-        signal: what the model read, one bit a step.
+        signal: what the model read, one bit per step.
         answers: what it predicted after each step.
-        passed: whether the answers are right in the sense of this file.
+        passed: whether the answers are correct in the sense of this file.
     """
 
     name: str
@@ -214,7 +214,7 @@ class Counting(Task):
 
 
 def _determined(signal: npt.NDArray[np.bool_], shortest: int) -> npt.NDArray[np.bool_]:
-    """Where the signal is on, or has been off for less than the shortest time off."""
+    """The mask of positions where the signal is on, or has been off for less than the shortest time."""
     places = np.arange(signal.shape[1])
     last_on = np.maximum.accumulate(np.where(signal, places, -1), axis=1)
     determined: npt.NDArray[np.bool_] = places - last_on < shortest

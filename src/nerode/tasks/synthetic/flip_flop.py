@@ -38,8 +38,8 @@ def survey(answer: Answer, rng: np.random.Generator, *, longest: int) -> list[di
     """Returns, for each kind of stream and each bit, what was read after how many ignored bits.
 
     Each row has the stream, the written bit, `survived` (the last checkpoint up to which every read was
-    right, 0 if none was), and `reads`: the number of ignored bits, whether the read was right, and the
-    margin of the right answer.
+    correct, 0 if none was), and `reads`: the number of ignored bits, whether the read was correct, and the
+    margin of the correct answer.
 
     Args:
         answer: the model.

@@ -135,7 +135,7 @@ class PatternTask(Task):
     def _places(
         self, pattern: int, blanks: int, count: int, rng: np.random.Generator
     ) -> npt.NDArray[np.bool_]:
-        """Where the pattern is among the letters before the signal, the same number in each row."""
+        """The mask of the pattern among the letters before the signal, the same number in each row."""
 
     def _sizes_at(self, axis: str, value: int) -> tuple[int, int]:
         match axis:

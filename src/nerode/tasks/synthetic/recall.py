@@ -89,7 +89,7 @@ class AssociativeRecall(Task):
 
 
 def _read_before(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Where a key is not the first of its kind in its row."""
+    """The mask of keys that are not the first of their kind in their row."""
     order = keys.argsort(axis=1, kind="stable")
     ordered = np.take_along_axis(keys, order, axis=1)
     again = np.zeros(keys.shape, dtype=np.bool_)

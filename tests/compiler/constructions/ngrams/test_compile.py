@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from nerode.compiler.construction import NgramOptions
-from nerode.compiler.constructions.table import CONSTRUCTIONS
 from nerode.compiler.pipeline import compile_language
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
 from nerode.network.interpreter import Interpreter

@@ -61,13 +61,13 @@ def compile_ngram_rnn(request: Request) -> Network:
     return _beside(recurrent_network, request, targets, width)
 
 
-class _Builder(Protocol):
+class _BuildNetwork(Protocol):
     def __call__(
         self, request: Request, targets: Targets, layout: Layout, *, width: int, shared: bool
     ) -> Network | None: ...
 
 
-def _beside(build: _Builder, request: Request, targets: Targets, width: int) -> Network:
+def _beside(build: _BuildNetwork, request: Request, targets: Targets, width: int) -> Network:
     """Returns the network whose delay line has neurons of its own."""
     layout = _sphere(request, targets, width) if width > 1 else None
     if layout is None and targets.unknown is not None:

@@ -73,7 +73,7 @@ class Layout:
 
     @property
     def ages(self) -> int:
-        """How many words the delay line keeps: all but the oldest word of a context."""
+        """Number of words that the delay line keeps: all but the oldest word of a context."""
         return len(self.contexts[0]) - 1
 
     @property
@@ -125,7 +125,7 @@ def line_layout(contexts: tuple[Context, ...], num_words: int) -> Layout:
 
 
 def _starts(codes: Sequence[int]) -> list[int]:
-    """Where each ramp leaves zero: at the code before its own."""
+    """The code where each ramp leaves zero: the one before its own."""
     return [codes[0] - 1, *codes[:-1]]
 
 

@@ -43,7 +43,7 @@ from nerode.network import (
 
 Rows = list[Mapping[int, Exact]]
 Column = Mapping[int, LogSum]
-"""What one neuron adds to the score of each output when its value is 1."""
+"""The addition of one neuron to the score of each output when its value is 1."""
 
 
 def word_embedding(layout: Layout, width: int) -> Embedding:

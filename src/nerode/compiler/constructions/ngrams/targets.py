@@ -33,7 +33,7 @@ _LARGEST_POWER = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """What the network has to say after each context.
+    """The scores that the network has to give after each context.
 
     Attributes:
         contexts: the windows of n-1 words, the set P of the definition, in increasing order.
@@ -160,7 +160,7 @@ Feature = Mapping[int, Fraction]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing:
-    """Who stands for what.
+    """The detectors that remain, and the weights of delay neurons and detectors.
 
     Attributes:
         kept: the detectors that remain, in order.

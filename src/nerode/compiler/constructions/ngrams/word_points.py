@@ -57,7 +57,7 @@ def _smallest_radius(num_points: int, width: int) -> int | None:
 
 
 def _norm_counts(largest: int, width: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """How many integer points have each norm up to `largest`; floats, because only the size matters."""
+    """Number of integer points of each norm up to `largest`; floats, because only the size matters."""
     counts = np.zeros(largest + 1)
     counts[0] = 1
     for _ in range(width):

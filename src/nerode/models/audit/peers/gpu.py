@@ -14,8 +14,7 @@ from torch.nn.functional import logsigmoid, normalize
 
 from nerode.models.audit.peer import Pair, PairBuilder, Peer
 from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
-from nerode.models.kernels.delta_scan import delta_scan_reference
-from nerode.models.kernels.matrix_scan import decay_scan_reference
+from nerode.models.kernels.matrix_scan import decay_scan_reference, delta_scan_reference
 
 HEADS, SIZE = 2, 16
 UNMEASURED = "never run by the authors, who have no CUDA device"
@@ -81,7 +80,7 @@ def pair_delta_rule(*, dtype: torch.dtype, length: int) -> Pair:
 
 
 def _rule(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """q, unit keys, v, and one β a head."""
+    """q, unit keys, v, and one β per head."""
     q, k, v, logits = _heads(x)
     return q, normalize(k, dim=-1), v, torch.sigmoid(logits[..., 0])
 
