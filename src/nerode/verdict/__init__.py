@@ -4,7 +4,7 @@ from nerode.verdict.architectures import ALIASES, ARCHITECTURES, Architecture, f
 from nerode.verdict.classes import (
     ClassCondition,
     Gates,
-    Recurrence,
+    MemoryKind,
     State,
     Transition,
     can_hold,
@@ -51,7 +51,7 @@ __all__ = [
     "Facts",
     "Gates",
     "LanguageCondition",
-    "Recurrence",
+    "MemoryKind",
     "Sense",
     "State",
     "Status",
