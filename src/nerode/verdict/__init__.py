@@ -1,10 +1,14 @@
-"""Which architecture can express a language: classes, theorems, and the decision."""
+"""Verdicts: whether an architecture can express a language, by which theorem, in which arithmetic.
+
+Open `decision` first: it joins the facts of a language (`facts`), the properties of an architecture
+(`architectures`, `classes`) and the theorems (`theorems/`, one row per result).
+"""
 
 from nerode.verdict.architectures import ALIASES, ARCHITECTURES, Architecture, find_architecture
 from nerode.verdict.classes import (
     ClassCondition,
     Gates,
-    Recurrence,
+    RecurrenceKind,
     State,
     Transition,
     can_hold,
@@ -51,7 +55,7 @@ __all__ = [
     "Facts",
     "Gates",
     "LanguageCondition",
-    "Recurrence",
+    "RecurrenceKind",
     "Sense",
     "State",
     "Status",

@@ -1,4 +1,4 @@
-"""What theorems may ask about a language: the algebra's profile and what follows from it."""
+"""Facts about a language that theorems may use: the algebra's profile and what follows from it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Facts:
 
     @functools.cached_property
     def found(self) -> dict[str, object]:
-        """What later stages have found out about the language, by name."""
+        """Findings of later stages about the language, by name."""
         return {}
 
     @functools.cached_property
