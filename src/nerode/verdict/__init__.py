@@ -45,7 +45,7 @@ from nerode.verdict.facts import (
     two_groups,
     with_group,
 )
-from nerode.verdict.records import Sense, Status, Task, Verdict, VerdictTable
+from nerode.verdict.records import LanguageTask, Sense, Status, Verdict, VerdictTable
 
 __all__ = [
     "ALIASES",
@@ -55,11 +55,11 @@ __all__ = [
     "Facts",
     "Gates",
     "LanguageCondition",
+    "LanguageTask",
     "RecurrenceKind",
     "Sense",
     "State",
     "Status",
-    "Task",
     "Transition",
     "Verdict",
     "VerdictTable",
