@@ -28,6 +28,9 @@ _MANY_UNITS = 128
 
 Preimage = frozenset[int]
 
+_GROWTH = Fraction(321, 250)
+"""A number below e^(1/4)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdUnit:
@@ -267,10 +270,6 @@ def _line_up(family: Sequence[Preimage], num_states: int) -> tuple[int, ...]:
 def _list(dfa: Dfa, letters: Sequence[int]) -> str:
     shown = " ".join(dfa.alphabet.symbols[a] for a in letters[:4])
     return shown + (" …" if len(letters) > 4 else "")
-
-
-_GROWTH = Fraction(321, 250)
-"""A number below e^(1/4)."""
 
 
 def letter_sum(dfa: Dfa, amounts: Sequence[int]) -> StreamForm:

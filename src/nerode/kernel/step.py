@@ -257,6 +257,7 @@ class SpanArithmetic:
     """
 
     zero = spans.ZERO
+    meter = None
 
     def __init__(self, work: WorkCount, noise: int = 0) -> None:
         self.work = work
@@ -498,7 +499,7 @@ class Stepper:
         match move:
             case GatedMove():
                 gates, writes = (rows.values(table) for rows in maps.moves)
-                if getattr(arithmetic, "meter", None) is not None:
+                if arithmetic.meter is not None:
                     arithmetic.meter.gates(number, gates, writes, arithmetic.region)
                 zero = arithmetic.zero
                 return [

@@ -168,21 +168,21 @@ class _CellStep:
     def __init__(self, record: GatedCell, numbers: Numbers[Any]) -> None:
         self.record, self.numbers = record, numbers
         names = CELL_GATES[record.cell]
-        self.gates = {
-            name: numbers.stateful(gate, f"{name} gate", number)
+        self.gates = [
+            (name, self._function(name), *numbers.stateful(gate, f"{name} gate", number))
             for number, (name, gate) in enumerate(zip(names, record.gates, strict=True))
-        }
+        ]
 
     def drive(self, seen: Any, letter: Any) -> tuple[Any, ...]:
-        return tuple(read(seen) for read, _ in self.gates.values())
+        return tuple(read(seen) for _, _, read, _ in self.gates)
 
     def shown(self, drive: tuple[Any, ...], state: Any) -> dict[str, Any]:
         """Returns the gates after their nonlinearity."""
         h = self.numbers.split(state, self.record.blocks)[0]
         found: dict[str, Any] = {}
-        for part, (name, (_, complete)) in zip(drive, self.gates.items(), strict=True):
+        for part, (name, function, _, complete) in zip(drive, self.gates, strict=True):
             inner = self.numbers.times(found["reset"], h) if name == "candidate" else h
-            found[name] = self.numbers.apply(self._function(name), complete(part, inner))
+            found[name] = self.numbers.apply(function, complete(part, inner))
         return found
 
     def _function(self, gate: str) -> str:

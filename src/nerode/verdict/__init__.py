@@ -8,7 +8,7 @@ from nerode.verdict.architectures import ALIASES, ARCHITECTURES, Architecture, f
 from nerode.verdict.classes import (
     ClassCondition,
     Gates,
-    RecurrenceKind,
+    MemoryKind,
     State,
     Transition,
     can_hold,
@@ -56,7 +56,7 @@ __all__ = [
     "Gates",
     "LanguageCondition",
     "LanguageTask",
-    "RecurrenceKind",
+    "MemoryKind",
     "Sense",
     "State",
     "Status",

@@ -8,7 +8,7 @@ from nerode.algebra import Profile, profile as algebra_profile
 from nerode.core import DTYPES, Budget, InputError
 from nerode.languages import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture
-from nerode.verdict.classes import RecurrenceKind
+from nerode.verdict.classes import MemoryKind
 from nerode.verdict.facts import Facts
 from nerode.verdict.records import LanguageTask, Provenance, Sense, Status, Verdict, VerdictTable
 from nerode.verdict.theorems import THEOREMS, Theorem
@@ -77,7 +77,7 @@ def collect_facts(
 def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdict:
     """Returns the verdict of one architecture in one sense."""
     found = _by_theorems(facts, architecture, sense)
-    if found.status is Status.OPEN and architecture.properties.recurrence is RecurrenceKind.HYBRID:
+    if found.status is Status.OPEN and architecture.properties.recurrence is MemoryKind.HYBRID:
         return _by_parts(facts, architecture, sense, found)
     return found
 

@@ -52,6 +52,10 @@ DepthIs = Callable[[int, Sequence[StreamForm], Relu], StreamForm]
 
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
 
+_several_kinds = LanguageCondition(
+    "with several kinds of brackets", lambda facts: facts.language.parameters.get("k", 1) > 1
+)
+
 
 def compile_bounded_dyck(request: Request) -> Network:
     """Returns a depth counter, a layer of m·ceil(log2 K) bits and an error flag; right on every word.
@@ -220,11 +224,6 @@ BOUNDED_DYCK_PREDICTOR = Construction(
     language=bounded_dyck,
     architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
     build=compile_bounded_dyck_predictor,
-)
-
-
-_several_kinds = LanguageCondition(
-    "with several kinds of brackets", lambda facts: facts.language.parameters.get("k", 1) > 1
 )
 
 

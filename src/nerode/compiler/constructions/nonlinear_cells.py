@@ -51,6 +51,16 @@ _MANY_UNITS = 1_000
 _HALF = Fraction(1, 2)
 _additive = ClassCondition("ReLU units beside a memory", lambda c: c.state is State.ADDITIVE)
 
+_cells = ClassCondition("a gated cell", lambda c: c.state in (State.CELL, State.NORMALISED))
+
+_COARSE, _FINE = Fraction(21, 16), Fraction(86051, 65536)
+"""1/tanh 1 = 1.31303528…, with an error of 6/10000 and of 2/1000000."""
+
+_MANY = 64
+"""Above this spread the fine value is needed."""
+
+_REFERENCES = {"lstm": "HochreiterSchmidhuber1997", "gru": "Cho2014", "slstm": "Beck2024"}
+
 
 def compile_elman_tanh(request: Request) -> Network:
     """Returns a network of tanh units near -1 and 1.
@@ -196,17 +206,6 @@ ELMAN_TANH = Construction(
     architecture=nonlinear & squashed,
     build=compile_elman_tanh,
 )
-
-
-_cells = ClassCondition("a gated cell", lambda c: c.state in (State.CELL, State.NORMALISED))
-
-_COARSE, _FINE = Fraction(21, 16), Fraction(86051, 65536)
-"""1/tanh 1 = 1.31303528…, with an error of 6/10000 and of 2/1000000."""
-
-_MANY = 64
-"""Above this spread the fine value is needed."""
-
-_REFERENCES = {"lstm": "HochreiterSchmidhuber1997", "gru": "Cho2014", "slstm": "Beck2024"}
 
 
 def compile_gated_cells(request: Request) -> Network:

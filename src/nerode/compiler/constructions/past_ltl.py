@@ -59,6 +59,25 @@ from nerode.verdict import (
 
 Memory = tuple[bool, ...]
 
+V = TypeVar("V", bound=Hashable)
+
+_LONGEST_NAME = 24
+
+HOLD, SET, CLEAR = "hold", "set", "clear"
+"""The commands of "since" to its bit."""
+
+_formula = LanguageCondition(
+    "given by a formula of past temporal logic", lambda facts: isinstance(facts.language, FormulaLanguage)
+)
+
+_unary = LanguageCondition(
+    "given by a formula without 'since'",
+    lambda facts: (
+        isinstance(facts.language, FormulaLanguage)
+        and not any(isinstance(node, Since) for node in subformulas(facts.language.formula.formula))
+    ),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -190,25 +209,6 @@ def _boolean(node: Formula, below: Sequence[bool]) -> bool:
             return below[0] == below[1]
         case _:
             raise TypeError(f"{type(node).__name__} is not a Boolean operator")
-
-
-V = TypeVar("V", bound=Hashable)
-
-_LONGEST_NAME = 24
-
-HOLD, SET, CLEAR = "hold", "set", "clear"
-"""The commands of "since" to its bit."""
-
-_formula = LanguageCondition(
-    "given by a formula of past temporal logic", lambda facts: isinstance(facts.language, FormulaLanguage)
-)
-_unary = LanguageCondition(
-    "given by a formula without 'since'",
-    lambda facts: (
-        isinstance(facts.language, FormulaLanguage)
-        and not any(isinstance(node, Since) for node in subformulas(facts.language.formula.formula))
-    ),
-)
 
 
 def compile_past_ltl(request: Request) -> Network:

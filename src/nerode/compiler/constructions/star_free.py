@@ -43,6 +43,9 @@ _FEW_CONFIGURATIONS = 1_000
 _MOST_CONFIGURATIONS = 20_000
 """Label combinations up to which it is tried where they cannot."""
 
+LONGEST_CLOCK = 24
+"""Clocks modulo 1, 2, 3 … are tried up to this one."""
+
 
 def compile_star_free(request: Request) -> Network:
     """Returns diagonal layers with gates 0 and 1 that run a cascade of set-reset automata.
@@ -137,10 +140,6 @@ STAR_FREE_DELTA_RULE = Construction(
     architecture=linear & householder & input_dependent & can_hold,
     build=compile_star_free,
 )
-
-
-LONGEST_CLOCK = 24
-"""Clocks modulo 1, 2, 3 … are tried up to this one."""
 
 
 def compile_clocked(request: Request) -> Network:

@@ -36,6 +36,9 @@ from nerode.verdict import (
 _MOST_STATES = 3_000
 """States up to which all pairs of states are followed back."""
 
+Chains = Mapping[int, int]
+"""For each letter that is looked for, how many positions back from the current one (0), that one included."""
+
 
 def compile_window(request: Request) -> Network:
     """Returns a network that holds the last letters: definite languages.
@@ -133,10 +136,6 @@ WINDOW = Construction(
     architecture=linear & can_hold,
     build=compile_window,
 )
-
-
-Chains = Mapping[int, int]
-"""For each letter that is looked for, how many positions back from the current one (0), that one included."""
 
 
 def chains_of(literals: Iterable[tuple[int, int]]) -> dict[int, int]:

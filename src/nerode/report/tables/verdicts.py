@@ -11,7 +11,7 @@ from nerode.verdict import (
     ARCHITECTURES,
     Architecture,
     Gates,
-    RecurrenceKind,
+    MemoryKind,
     Sense,
     Status,
     Transition,
@@ -139,9 +139,9 @@ _TRANSITION_TITLES = {
     Transition.DENSE: FAMILY_ORDER[5],
 }
 _RECURRENCE_TITLES = {
-    RecurrenceKind.NONLINEAR: FAMILY_ORDER[7],
-    RecurrenceKind.ATTENTION: FAMILY_ORDER[8],
-    RecurrenceKind.HYBRID: FAMILY_ORDER[9],
+    MemoryKind.NONLINEAR: FAMILY_ORDER[7],
+    MemoryKind.ATTENTION: FAMILY_ORDER[8],
+    MemoryKind.HYBRID: FAMILY_ORDER[9],
 }
 
 

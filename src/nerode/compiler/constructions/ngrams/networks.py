@@ -45,6 +45,12 @@ Rows = list[Mapping[int, Exact]]
 Column = Mapping[int, LogSum]
 """The addition of one neuron to the score of each output when its value is 1."""
 
+MOST_CONTEXTS = 200
+"""The pseudo-inverse has as many entries as the square of the contexts; above this a sparse one is taken."""
+
+_OFFSET = 2
+"""Delay units hold numbers between -1 and 1 and this; above 1, so that they stay above zero."""
+
 
 def word_embedding(layout: Layout, width: int) -> Embedding:
     """Returns the embedding of the words; coordinates beyond those of the layout are zero."""
@@ -273,10 +279,6 @@ def _route(targets: Targets, layout: Layout, shared: bool) -> str:
     )
 
 
-MOST_CONTEXTS = 200
-"""The pseudo-inverse has as many entries as the square of the contexts; above this a sparse one is taken."""
-
-
 def conditioned_network(
     request: Request, targets: Targets, layout: Layout, *, width: int, sparse: bool = False
 ) -> Network | None:
@@ -335,10 +337,6 @@ def _left_inverse_of_few(blocks: Matrix) -> tuple[list[int], Matrix] | None:
     read = independent_rows(blocks, len(blocks[0]))
     inverse = invert([blocks[i] for i in read]) if len(read) == len(blocks[0]) else None
     return None if inverse is None else (read, inverse)
-
-
-_OFFSET = 2
-"""Delay units hold numbers between -1 and 1 and this; above 1, so that they stay above zero."""
 
 
 def recurrent_network(

@@ -30,6 +30,9 @@ UNKNOWN = -1
 
 _LARGEST_POWER = 64
 
+Feature = Mapping[int, Fraction]
+"""The delay neurons that are not 0 on a context, with their values."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
@@ -152,10 +155,6 @@ def make_scores(distribution: Scores, num_outputs: int, normaliser: str, eps: Fr
         return {output: 2 * p / least for output, p in distribution.items()}
     share = min(eps / 4, least * zeros / (2 + least * zeros))
     return {output: p * (1 - share) * zeros / share for output, p in distribution.items()}
-
-
-Feature = Mapping[int, Fraction]
-"""The delay neurons that are not 0 on a context, with their values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

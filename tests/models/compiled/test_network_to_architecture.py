@@ -16,8 +16,7 @@ from nerode.core import InputError, NotCompilable, UnknownName
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.base import State
-from nerode.models.compiled.carrying import carry
-from nerode.models.compiled.load import load_model
+from nerode.models.compiled.load import load_model, network_to_architecture
 from nerode.models.folder import read_model, save_model
 from nerode.models.model import Model
 from tests.models.compiled.walks import (
@@ -59,7 +58,7 @@ CASES = [
 @functools.cache
 def carried(name: str, target: str, dtype: torch.dtype = torch.float32) -> Model:
     """The model of a named language, compiled as a real architecture needs it."""
-    return carry(network_for(name, target, exclusive_scan=False), target, dtype=dtype)
+    return network_to_architecture(network_for(name, target, exclusive_scan=False), target, dtype=dtype)
 
 
 @pytest.mark.parametrize(("name", "target"), CASES)
@@ -99,7 +98,7 @@ def test_is_an_ordinary_model_of_the_architecture(name: str, target: str) -> Non
 def test_a_convolution_shows_the_state_before_the_letter(name: str, target: str, dtype: torch.dtype) -> None:
     network, language = network_for(name, target), facts_of(name).language
     assert any(layer.exposes_previous for layer in network.layers)
-    model = carry(network, target, dtype=dtype)
+    model = network_to_architecture(network, target, dtype=dtype)
     assert {layer.name for layer in model.config.layers} == {target}
     lawful = torch.tensor([lawful_word(language, 1000) or [0]])
     random = random_words(len(language.alphabet), batch=1, length=2000)
@@ -109,7 +108,7 @@ def test_a_convolution_shows_the_state_before_the_letter(name: str, target: str,
 
 def test_registers_of_three_signs_are_for_architectures_that_have_them() -> None:
     with pytest.raises(NotCompilable, match="takes the values -1, 0, 1"):
-        carry(network_for("tomita-3", "mamba-signed"), "mamba-signed")
+        network_to_architecture(network_for("tomita-3", "mamba-signed"), "mamba-signed")
 
 
 @pytest.mark.parametrize("target", ["gla", "complex-diagonal", "ids4", "pd-ssm"])
@@ -134,7 +133,7 @@ def test_predictors_are_right_on_lawful_words(name: str, target: str) -> None:
 def test_offset_counting_in_s4d() -> None:
     language = find_language("offset-counting-10")
     network = compile_language(language, "s4d", Options(construction="offset-counting"))
-    model = carry(network, "s4d")
+    model = network_to_architecture(network, "s4d")
     assert len(model.blocks) == 1
     words = torch.tensor([lawful_word(language, 2000)])
     assert words.shape[1] == 2000
@@ -144,7 +143,7 @@ def test_offset_counting_in_s4d() -> None:
 @pytest.mark.parametrize("target", ["ssm", "elman-relu"])
 def test_ngrams_in_the_models_of_the_paper(target: str) -> None:
     network = network_for("ngram-seed", target)
-    model = carry(network, target, dtype=torch.float64)
+    model = network_to_architecture(network, target, dtype=torch.float64)
     assert model.state_size == 145
     assert len(model.config.layers) == 1
     word = torch.tensor([lawful_word(facts_of("ngram-seed").language, 30, seed=5)])
@@ -234,19 +233,19 @@ def test_a_mamba_that_does_not_hold_forgets_at_a_finite_horizon(gate: float) -> 
 
 def test_an_exclusive_scan_is_refused() -> None:
     with pytest.raises(NotCompilable, match=r"shows its state before the letter.*exclusive_scan=False"):
-        carry(network_for("tomita-4", "gla"), "gla")
+        network_to_architecture(network_for("tomita-4", "gla"), "gla")
 
 
 @pytest.mark.parametrize("target", ["mamba", "mamba-2", "hgrn2", "griffin", "mlstm", "deltanet"])
 def test_counters_need_free_writes(target: str) -> None:
     with pytest.raises(NotCompilable, match="a counter adds while its gate is 1"):
-        carry(network_for("dyck-1", "gla"), target)
+        network_to_architecture(network_for("dyck-1", "gla"), target)
 
 
 @pytest.mark.parametrize("target", ["mamba", "hgrn2", "griffin", "mlstm", "gla"])
 def test_negative_gates_need_a_signed_architecture(target: str) -> None:
     with pytest.raises(NotCompilable, match=r"gate is -1; here gates lie in \[0,1\]"):
-        carry(network_for("parity", "mamba-signed"), target)
+        network_to_architecture(network_for("parity", "mamba-signed"), target)
 
 
 @pytest.mark.parametrize(
@@ -264,19 +263,19 @@ def test_negative_gates_need_a_signed_architecture(target: str) -> None:
         ("tomita-4", "lstm", "gru", "is not made of gru cells"),
         ("tomita-4", "lstm", "elman-tanh", "is not an Elman layer"),
         ("cycle-navigation", "complex-diagonal", "gla", "has a complex state"),
-        ("tomita-4", "mamba", "transformer", "there is no carrier"),
+        ("tomita-4", "mamba", "transformer", "nothing writes compiled weights"),
     ],
 )
 def test_refusals_name_the_reason(name: str, compiled_for: str, target: str, reason: str) -> None:
     with pytest.raises(NotCompilable, match=reason):
-        carry(network_for(name, compiled_for, exclusive_scan=False), target)
+        network_to_architecture(network_for(name, compiled_for, exclusive_scan=False), target)
 
 
 def test_unknown_architectures_and_types() -> None:
     network = network_for("parity", "mamba-signed")
     with pytest.raises(UnknownName, match="did you mean mamba"):
-        carry(network, "mambo")
+        network_to_architecture(network, "mambo")
     with pytest.raises(InputError, match=r"mamba-2 keeps registers beyond the range of torch\.float16"):
         carried("flip-flop", "mamba-2", torch.float16)
     with pytest.raises(InputError, match="cannot have the type"):
-        carry(network, "mamba-signed", dtype=torch.int32)
+        network_to_architecture(network, "mamba-signed", dtype=torch.int32)
