@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks._preset_rows import ROWS
-from nerode.records import TrainSpec
+from nerode.records import TrainSpec, read_toml
 from nerode.tasks import build_task
-from nerode.training import read_toml, spec_model_config, tested_lengths
+from nerode.training import spec_model_config, tested_lengths
 
 FOLDER = Path(__file__).parent.parent / "experiments" / "presets"
 FILES = sorted(FOLDER.glob("*.toml"))

@@ -18,7 +18,7 @@ from nerode.languages import Legal, WordLike
 from nerode.network.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.network.numbers import DIGITS, DecimalNumbers, ExactNumbers, Scalar, Scalars
 from nerode.network.record import Layer, Network
-from nerode.network.step import LayerStep, NetworkStep, Units
+from nerode.network.step import LayerStep, NetworkStep
 
 NetworkState = tuple[tuple[Scalar, ...], ...]
 """The states of all layers after a prefix."""
@@ -151,7 +151,7 @@ def _make_decoder(network: Network, numbers: ExactNumbers | DecimalNumbers) -> C
     num_letters = len(network.alphabet)
     match decoder:
         case ScoreDecoder():
-            units = Units(decoder.units, numbers, "decoder units")
+            units = numbers.with_units(decoder.units, "decoder units")
             scoring = numbers.map(decoder.scores, "decoder scores")
 
             def by_scores(reads: Scalars) -> Answer:

@@ -39,6 +39,13 @@ if TYPE_CHECKING:
         read_run_files,
         task_title,
     )
+    from nerode.study.searches import (
+        MemorisationStudy,
+        Question,
+        Search,
+        add_claims,
+        study_memorisation,
+    )
     from nerode.study.theory import TheoryOfRuns, architectures_of, summarise_verdict, works_of
     from nerode.study.trained import (
         Disagreement,
@@ -71,14 +78,18 @@ __all__ = [
     "LanguageVerdicts",
     "LeftOut",
     "LengthCount",
+    "MemorisationStudy",
     "ModelGroup",
     "NetworkStudy",
+    "Question",
     "RunFile",
+    "Search",
     "Study",
     "StudyCache",
     "TaskGroup",
     "TheoryOfRuns",
     "TrainingOutcome",
+    "add_claims",
     "all_targets",
     "architectures_of",
     "check_language",
@@ -101,6 +112,7 @@ __all__ = [
     "run_item",
     "shorten",
     "study_language",
+    "study_memorisation",
     "study_named",
     "study_network",
     "study_networks",

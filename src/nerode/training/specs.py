@@ -1,19 +1,17 @@
-"""Training specs: from tables, TOML files, `--set a.b=c` and small defaults; complete specs and run keys.
+"""Training specs: from tables and small defaults; complete specs and run keys.
 
 The defaults are models and rates that learn on a laptop, one row per kind of layer: `--arch` begins there.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from nerode.core import FormatError, InputError
+from nerode.core import InputError
 from nerode.models import model_config
-from nerode.records import CompleteSpec, TrainSpec
+from nerode.records import CompleteSpec, TrainSpec, merge_tables
 from nerode.tasks import build_task, complete_task, resolve_task, task_file_hashes
 from nerode.training.model_building import complete_model, model_file_hashes
 
@@ -60,64 +58,6 @@ def complete_spec(spec: TrainSpec) -> CompleteSpec:
 def run_key(spec: TrainSpec) -> str:
     """Returns the hash of the complete spec: the name of the run."""
     return complete_spec(spec).key
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Returns the tables of a TOML file.
-
-    Raises:
-        FormatError: if it cannot be read or is not TOML.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
-    except UnicodeDecodeError:
-        raise FormatError("is not UTF-8 text", path=path) from None
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"is not TOML: {error}", path=path) from None
-
-
-def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
-    """Returns nested tables for texts like "optimiser.rate=1e-3".
-
-    What stands behind the sign is read as a TOML value (numbers, lists, true, tables), and as plain text if
-    it is none.
-
-    Raises:
-        InputError: for a text without a name or a sign, or for names that contradict each other.
-    """
-    tables: dict[str, Any] = {}
-    for text in assignments:
-        name, sign, value = text.partition("=")
-        parts = [part.strip() for part in name.split(".")]
-        if not sign or not all(parts):
-            raise InputError(f"{text!r} does not set anything; write it like optimiser.rate=1e-3")
-        place = tables
-        for part in parts[:-1]:
-            place = place.setdefault(part, {})
-            if not isinstance(place, dict):
-                raise InputError(f"{text!r} sets a part of {part}, which another setting made a plain value")
-        place[parts[-1]] = _value(value.strip())
-    return tables
-
-
-def merge(base: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables joined, later ones over earlier ones, table by table."""
-    joined = dict(base)
-    for other in others:
-        for name, value in other.items():
-            before = joined.get(name)
-            both = isinstance(before, Mapping) and isinstance(value, Mapping)
-            joined[name] = merge(before, value) if both else value  # type: ignore[arg-type]
-    return joined
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +137,7 @@ def with_small_defaults(tables: Mapping[str, Any]) -> dict[str, Any]:
     defaults.pop("task")
     if "layer_settings" in defaults["model"]:
         defaults["model"]["layer_settings"] *= depth
-    return merge(defaults, tables)
+    return merge_tables(defaults, tables)
 
 
 def make_specs(
@@ -223,10 +163,10 @@ def make_specs(
     return [
         spec
         for layers in architectures
-        for spec in specs_of_seeds(merge(default_tables(task, layers), tables or {}), seeds=seeds)
+        for spec in specs_of_seeds(merge_tables(default_tables(task, layers), tables or {}), seeds=seeds)
     ]
 
 
 def specs_of_seeds(tables: Mapping[str, Any], *, seeds: Sequence[int]) -> list[TrainSpec]:
     """Returns the spec that tables describe, once for each seed."""
-    return [make_spec(merge(tables, {"run": {"seed": seed}})) for seed in seeds]
+    return [make_spec(merge_tables(tables, {"run": {"seed": seed}})) for seed in seeds]

@@ -229,5 +229,5 @@ def test_polished_networks_are_read_where_there_are_some(tmp_path):
     assert line.cpu_seconds == 6.0
     assert line.note.startswith("1 of 2 seeds proved")
     (tmp_path / "bad.jsonl").write_text("{")
-    with pytest.raises(FormatError, match="cannot be read"):
+    with pytest.raises(FormatError, match="not JSON"):
         polished_lines(tmp_path)

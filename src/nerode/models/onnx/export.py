@@ -12,7 +12,7 @@ from onnx import ModelProto, TensorProto, helper
 from nerode.core import InputError, imaginary_part, real_part, to_float, write_atomically
 from nerode.models.onnx.graph import ELEMENTS, Floats, GraphWriter
 from nerode.models.onnx.onnx_numbers import OnnxNumbers
-from nerode.network import Layer, LogitDecoder, Network, NetworkStep, PointDecoder, ScoreDecoder, Units
+from nerode.network import Layer, LogitDecoder, Network, NetworkStep, PointDecoder, ScoreDecoder
 
 IR_VERSION = 10
 OPSET = 18
@@ -121,7 +121,7 @@ def _write_scores(numbers: OnnxNumbers, graph: GraphWriter, network: Network, re
     letters = len(network.alphabet)
     match decoder:
         case ScoreDecoder():
-            seen = Units(decoder.units, numbers, "units")(reads)
+            seen = numbers.with_units(decoder.units, "units")(reads)
             return numbers.map(decoder.scores, "scores")(seen)
         case PointDecoder():
             points = np.array([[to_float(real_part(e)) for e in p] for p in decoder.points])

@@ -104,7 +104,7 @@ def claim_line(claim: Claim) -> str:
     if claim.scope == TESTED:
         parts = [f"tested to length {claim.length:,} in {claim.dtype}, no proof"]
     if claim.task == WINDOW or claim.task == FRAGILE:
-        parts = [claim.covers]
+        parts = [claim.covers.removesuffix(".")]
     if claim.scope == UNDER_NOISE and claim.dtype is not None:
         parts.append(f"computed in {claim.dtype}")
     if claim.eps is not None:

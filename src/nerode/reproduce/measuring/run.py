@@ -17,7 +17,16 @@ from nerode.core import Budget, to_mapping
 from nerode.languages import resolve_language
 from nerode.models.compiled import CompiledModel, load_model
 from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
-from nerode.records import CellResult, LineResult, RunRecord, RunStore, TableResult, TrainSpec, read_run
+from nerode.records import (
+    CellResult,
+    LineResult,
+    RunRecord,
+    RunStore,
+    TableResult,
+    TrainSpec,
+    merge_tables,
+    read_run,
+)
 from nerode.reproduce.agreement import RULE, compare
 from nerode.reproduce.measuring.readings import lengths_to_test, polished_lines, read_value, readings_of
 from nerode.reproduce.records import (
@@ -34,7 +43,7 @@ from nerode.study import NetworkStudy, study_network, summarise_verdict
 from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
 from nerode.tasks import Prediction, Task, build_task
 from nerode.tasks.formal import LanguageSettings
-from nerode.training import TRAINING, describe_environment, draw_tests, make_spec, merge, run_key
+from nerode.training import TRAINING, describe_environment, draw_tests, make_spec, run_key
 
 OnLine = Callable[[str], None]
 """Is called with one line per run that ended."""
@@ -47,7 +56,8 @@ def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
     first = make_spec(line.cpu)
     lengths = lengths_to_test(build_task(first.task), readings_of(line))
     return [
-        make_spec(merge(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}})) for seed in seeds
+        make_spec(merge_tables(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
+        for seed in seeds
     ]
 
 
