@@ -1,4 +1,7 @@
-"""What every stage stands on: errors, budgets, references, registries, named random streams."""
+"""The foundation of all stages: errors, budgets, exact numbers, files, references, registries, streams.
+
+Open `errors` first: everything that nerode raises on purpose.
+"""
 
 from nerode.core.budget import Budget
 from nerode.core.config import from_mapping, to_mapping

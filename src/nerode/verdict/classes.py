@@ -9,7 +9,7 @@ from nerode.verdict.conditions import Condition
 
 
 class MemoryKind(StrEnum):
-    """How a layer carries the past."""
+    """The kind of recurrence by which a layer carries the past."""
 
     LINEAR = "linear"
     NONLINEAR = "nonlinear"
@@ -28,7 +28,7 @@ class Transition(StrEnum):
 
 
 class Gates(StrEnum):
-    """Where the eigenvalues of one factor of the transition may lie."""
+    """The set in which the eigenvalues of one factor of the transition may lie."""
 
     NONNEGATIVE = "[0,1]"
     SIGNED = "[-1,1]"
@@ -46,7 +46,7 @@ class UnitGate(StrEnum):
 
 
 class State(StrEnum):
-    """What keeps the values of a nonlinear state in bounds."""
+    """The function that keeps the values of a nonlinear state in bounds."""
 
     SQUASHED = "squashed into a bounded interval"
     RELU = "unbounded ReLU units"

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nerode.report.pages.render import Bibliography, Citation
-from nerode.verdict import ARCHITECTURES, Architecture, Gates, MemoryKind, Sense, Status, Transition, Verdict
+from nerode.verdict import (
+    ARCHITECTURES,
+    Architecture,
+    Gates,
+    MemoryKind,
+    Sense,
+    Status,
+    Transition,
+    Verdict,
+)
 
 SENSE_TITLES: Mapping[Sense, str] = {
     Sense.FINITE_PRECISION: "finite precision",
