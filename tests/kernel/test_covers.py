@@ -286,7 +286,7 @@ def test_a_network_that_never_closes_ends_with_its_budget() -> None:
     """A counter without a bound, walked as if its states were finitely many."""
     network, language = compiled("dyck-1", "ssm")
     description = {"task": "predict on valid prefixes"}
-    budget = WorkBudget(seconds=2, cells=10**9)
+    budget = WorkBudget(seconds=0.5, cells=10**9)
     with pytest.raises(kernel.OverBudget, match="CPU seconds"):
         kernel.prove(network, language, "joint-closure", description, budget=budget)
 

@@ -1,12 +1,11 @@
 """The neutral record between compiler, models, proofs and pages: exact networks and their step."""
 
-from nerode.network.affine import Affine, AffineBuilder, Row, zero_map
+from nerode.network.affine import Affine, AffineBuilder, Factor, Row, zero_map
 from nerode.network.cells import CELL_GATES, CELL_STATES, GatedCell, Squashed
 from nerode.network.choices import ByChoice, ColumnTable, FactorTable, RowTable
 from nerode.network.decoders import Decoder, LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.network.interpreter import Answer, Interpreter, NetworkState
 from nerode.network.json_form import network_from_json, network_hash, network_text, network_to_json
-from nerode.network.matrices import Factor
 from nerode.network.moves import Fixed, Gated, Recurrence
 from nerode.network.numbers import Numbers, RecurrenceStep, relu
 from nerode.network.record import Embedding, Layer, Network, Origin

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from nerode.core import Exact, InputError, is_rational
-from nerode.network.affine import Affine
-from nerode.network.moves import Recurrence, check_map
+from nerode.network.affine import Affine, check_map
+from nerode.network.moves import Recurrence
 from nerode.network.numbers import Numbers, RecurrenceStep
 from nerode.network.writing import NamedMap, StateNames, write_map
 
@@ -49,9 +49,9 @@ class Squashed(Recurrence):
         """Returns the recurrence with another update."""
         return replace(self, update=change(self.update))
 
-    def sources(self, width: int) -> list[set[int]]:
-        """Returns the coordinates of the state that each row reads."""
-        first = self.update.num_inputs - width
+    def sources(self) -> list[set[int]]:
+        """Returns for each coordinate those that its next value may depend on."""
+        first = self.update.num_inputs - self.update.num_outputs
         return [{j - first for j, _ in row if j >= first} for row in self.update.rows]
 
     def lines(self, names: StateNames) -> list[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
@@ -20,8 +19,7 @@ from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
 
 from nerode.core import Cyclotomic, Exact, imaginary_part, real_part
-from nerode.network.affine import Affine, Row
-from nerode.network.matrices import Factor, moved_columns, multiplied
+from nerode.network.affine import Affine, Factor, Row, moved_columns, multiplied
 
 Vector = TypeVar("Vector")
 Rows = Sequence[Row]
@@ -172,16 +170,12 @@ Scalar = Any
 Scalars = Sequence[Scalar]
 
 
-class ScalarNumbers(Numbers[Scalars]):
-    """Vectors as sequences of Python numbers."""
+class ExactNumbers(Numbers[Scalars]):
+    """Sequences of rational and cyclotomic numbers, without rounding."""
 
     def number(self, value: Exact) -> Scalar:
         """Returns an exact number in this arithmetic."""
         return value
-
-    def total(self, terms: Sequence[Scalar]) -> Scalar:
-        """Returns a sum."""
-        return functools.reduce(operator.add, terms)
 
     def map(self, affine: Affine, place: str) -> Callable[[Scalars], Scalars]:
         """Returns a map that looks only at inputs that are not zero."""
@@ -212,7 +206,14 @@ class ScalarNumbers(Numbers[Scalars]):
 
     def by_rows(self, matrices: Sequence[Rows]) -> Callable[[int, Scalars, Scalars], Scalars]:
         """Returns (choice, h, b) ↦ A(choice) h + b; most coordinates of a one-hot state are zero."""
-        columns = self.columns(matrices)
+
+        @functools.cache
+        def columns(choice: int) -> list[list[tuple[int, Scalar]]]:
+            found: list[list[tuple[int, Scalar]]] = [[] for _ in matrices[choice]]
+            for i, row in enumerate(matrices[choice]):
+                for j, c in row:
+                    found[j].append((i, self.number(c)))
+            return found
 
         def moved(choice: int, h: Scalars, added: Scalars) -> Scalars:
             new = list(added)
@@ -224,24 +225,11 @@ class ScalarNumbers(Numbers[Scalars]):
 
         return moved
 
-    def columns(self, matrices: Sequence[Rows]) -> Callable[[int], list[list[tuple[int, Scalar]]]]:
-        """Returns the columns of the matrix of a choice, converted when they are first asked for."""
-
-        @functools.cache
-        def convert(choice: int) -> list[list[tuple[int, Scalar]]]:
-            found: list[list[tuple[int, Scalar]]] = [[] for _ in matrices[choice]]
-            for i, row in enumerate(matrices[choice]):
-                for j, c in row:
-                    found[j].append((i, self.number(c)))
-            return found
-
-        return convert
-
     def by_factors(
         self, factors: Sequence[Sequence[Factor]], width: int
     ) -> Callable[[int, Scalars, Scalars], Scalars]:
         """Returns (choice, h, b) ↦ A(choice) h + b, one factor after the other."""
-        number, total = self.number, self.total
+        number = self.number
         products = [
             [(number(f.scale), [(i, number(e)) for i, e in enumerate(f.vector) if e != 0]) for f in product]
             for product in factors
@@ -250,12 +238,14 @@ class ScalarNumbers(Numbers[Scalars]):
         def moved(choice: int, h: Scalars, added: Scalars) -> Scalars:
             values = list(h)
             for scale, vector in products[choice]:
-                product = total([e * values[i] for i, e in vector])
+                product: Scalar = 0
+                for i, e in vector:
+                    product = product + e * values[i]
                 if product != 0:
-                    amount = total((scale * product,))
+                    amount = scale * product
                     for i, e in vector:
-                        values[i] = total((values[i], -e * amount))
-            return [total(pair) for pair in zip(added, values, strict=True)]
+                        values[i] = values[i] - amount * e
+            return [v + b for v, b in zip(values, added, strict=True)]
 
         return moved
 
@@ -317,15 +307,11 @@ class ScalarNumbers(Numbers[Scalars]):
         return [1 - most * (1 - s) for s in share]
 
 
-class ExactNumbers(ScalarNumbers):
-    """Rational and cyclotomic numbers, without rounding."""
-
-
 DIGITS = Context(prec=50)
 """The precision of decimal numbers; who computes with them makes it the local context."""
 
 
-class DecimalNumbers(ScalarNumbers):
+class DecimalNumbers(ExactNumbers):
     """Decimal numbers of 50 digits, for tanh, sigmoid and exp."""
 
     def number(self, value: Exact) -> Decimal:

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import StreamForm, constant, direction, total
+from nerode.compiler.forms import DirectionForm, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets, one_layer_network, state_layer
 from nerode.compiler.thresholds import (
@@ -152,7 +152,7 @@ def _compile_steps(request: Request, dfa: Dfa) -> Network:
     rows = [form for s in sums for form in (s + 1, s)]
     names = [name for pair in pairs for name in pair]
 
-    def indicator(decoder: DecoderBuilder, on: int, off: int | None) -> StreamForm:
+    def indicator(decoder: DecoderBuilder, on: int, off: int | None) -> DirectionForm:
         return bits[on] if off is None else bits[on] - bits[off]
 
     return one_layer_network(
@@ -168,7 +168,7 @@ def _compile_steps(request: Request, dfa: Dfa) -> Network:
 
 
 def _elman_layer(
-    dfa: Dfa, names: Sequence[str], activation: str, rows: Sequence[StreamForm], start: Sequence[Exact]
+    dfa: Dfa, names: Sequence[str], activation: str, rows: Sequence[DirectionForm], start: Sequence[Exact]
 ) -> Layer:
     reads = [f"x={symbol}" for symbol in dfa.alphabet]
     update = affine_rows([*reads, *names], rows)
@@ -258,8 +258,10 @@ def cell_layer(
     )
 
 
-def _gates(cell: str, reads: list[str], names: list[str], rows: list[StreamForm], bias: int) -> list[Affine]:
-    def gate(value: Exact) -> list[StreamForm]:
+def _gates(
+    cell: str, reads: list[str], names: list[str], rows: list[DirectionForm], bias: int
+) -> list[Affine]:
+    def gate(value: Exact) -> list[DirectionForm]:
         return [constant(value)] * len(names)
 
     order = {

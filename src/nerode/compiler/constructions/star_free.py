@@ -16,7 +16,7 @@ from nerode.algebra.cascades import Cascade, NotCounterFree, Source, decompose
 from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.constructions.group_cascades import describe
-from nerode.compiler.forms import StreamForm
+from nerode.compiler.forms import DirectionForm
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.compiler.level_codings import nearness
 from nerode.compiler.level_layers import MachineLayers
@@ -193,7 +193,7 @@ def _marked_automaton(dfa: Dfa, request: Request) -> tuple[int, Dfa]:
     )
 
 
-def _add_clock(stack: LayerStack, m: int) -> list[StreamForm]:
+def _add_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
     """Adds the time-invariant layer; returns its marked letters, all marks of the first letter first."""
     builder = LayerBuilder("clock", stack.stream, complex_state=True)
     turn = builder.coordinate("turn", gate=root_of_unity(1, m), write=0, start=1)
