@@ -438,6 +438,12 @@ class Stepper:
         value: Callable[[Number], Any] = self.arithmetic.value
         return tuple(tuple([value(v) for v in layer.start]) for layer in self.network.layers)
 
+    def forget(self) -> None:
+        """Forgets all steps, so that a meter sees every sum again."""
+        self._answers.clear()
+        for memory in self._memory:
+            memory.clear()
+
     def step(
         self, states: States, letter: int, region: FormRegion | None = None
     ) -> tuple[States, NextLetters | None]:
