@@ -7,8 +7,7 @@ kind of stream stands for the number of ignored bits that both written bits surv
 
 from __future__ import annotations
 
-from nerode.training import RunRecord
-from nerode.training.spec import Measure
+from nerode.records import Measure, RunRecord
 
 _MEASURES: dict[str, Measure] = {"final": "final", "sequence": "sequence", "token": "token"}
 

@@ -13,7 +13,7 @@ from nerode.languages import describe_language
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.network import network_hash, network_to_json
 from nerode.proofs import Certificate, certificate_to_json, check
-from nerode.report.networks import TARGETS, study_networks
+from nerode.study import TARGETS, study_networks
 
 SECONDS = 10.0
 TARGET_SECONDS = 60.0

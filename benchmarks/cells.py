@@ -10,10 +10,9 @@ from nerode.models import LayerConfig, ModelConfig, native
 from nerode.models.architectures import Slstm
 from nerode.models.architectures.slstm import SlstmSettings
 from nerode.models.ensembles import build_ensemble
-from nerode.models.kernels import cells, nru_reference, slstm_reference
-from nerode.models.kernels.nru import nru
-from nerode.models.kernels.nru_reference import Heads
-from nerode.models.kernels.slstm import slstm
+from nerode.models.kernels import cells
+from nerode.models.kernels.nru import Heads, nru, nru_reference
+from nerode.models.kernels.slstm import slstm, slstm_reference
 
 TORCH = {"elman-tanh": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -61,7 +60,7 @@ def nru_against_loop(hidden: int, memory: int, count: int, batch: int, length: i
     )
     works = {
         "nerode": training(lambda *t: nru(*t, start, heads), *tensors),
-        "eager loop": training(lambda *t: nru_reference.nru(*t, start, heads), *tensors),
+        "eager loop": training(lambda *t: nru_reference(*t, start, heads), *tensors),
     }
     show(f"nru H {hidden} memory {memory} heads {count} B {batch} T {length}", works, repeats=3)
 
@@ -73,9 +72,7 @@ def slstm_against_loop(hidden: int, heads: int, batch: int, length: int) -> None
     tensors = torch.randn(batch, length, 4 * hidden), torch.randn(heads, 4 * size, size) * 0.5 / size**0.5
     works = {
         "nerode": training(lambda *t: slstm(*t, start)[0], *tensors),
-        "eager loop": training(
-            lambda *t: slstm_reference.slstm(*t, start, exponential_forget=False)[0], *tensors
-        ),
+        "eager loop": training(lambda *t: slstm_reference(*t, start, exponential_forget=False)[0], *tensors),
     }
     show(f"slstm H {hidden} heads {heads} B {batch} T {length}", works, repeats=3)
 

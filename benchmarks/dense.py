@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from benchmarks.kernels import Work, show, training
 from nerode.models.architectures import Attention
 from nerode.models.architectures.attention import AttentionSettings
-from nerode.models.kernels import dense_scan_reference
-from nerode.models.kernels.dense_scan import dense_scan
+from nerode.models.kernels.scan import dense_scan, dense_scan_reference
 
 SHAPES = (
     ("A5 blocks SO(3)", (64, 40, 8, 3, 3), torch.float32, False),
@@ -28,7 +27,7 @@ def scan(title: str, sizes: tuple[int, int, int, int, int], dtype: torch.dtype, 
     start = torch.randn(batch, blocks, n, m, dtype=dtype)
     written = (torch.randn(batch, time, blocks, n, m, dtype=dtype),) if writes else ()
     works: dict[str, Work] = {}
-    for name, function in (("nerode", dense_scan), ("loop", dense_scan_reference.dense_scan)):
+    for name, function in (("nerode", dense_scan), ("loop", dense_scan_reference)):
 
         def run(a: Tensor, h: Tensor, b: Tensor | None = None, function: object = function) -> Tensor:
             return function(a, b, h)  # type: ignore[operator,no-any-return]

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import nerode as nr
-from nerode.analysis import Subject, load_subject
-from nerode.analysis.extraction import Extraction, Probe, extract
+from nerode.analysis import LoadedNetwork, load_subject
+from nerode.analysis.extraction import Extraction, HypothesisTest, extract
 from nerode.core import NotCompilable, write_atomically
 from nerode.models.compiled import load_model
-from nerode.training import folder_name, make_specs
-from nerode.training.run_folder import run_in
+from nerode.records import run_name
+from nerode.training import make_specs, run_key
+from nerode.training.runs import run_in
 
 FOLDER = Path("experiments/extraction")
 LANGUAGES = tuple(f"tomita-{i}" for i in range(1, 8))
@@ -27,7 +28,7 @@ TARGETS = ("permutation-diagonal", "lstm")
 TRAINED = ("lstm", "elman")
 SEEDS = (0, 1, 2)
 JOBS = 4
-HELD_OUT = Probe(words=150, longest=200, extra_states=0)
+HELD_OUT = HypothesisTest(words=150, longest=200, extra_states=0)
 METHODS: tuple[tuple[Any, bool], ...] = (("cluster", False), ("lstar", False), ("lstar", True))
 TABLES = {"run": {"steps": 1500, "batch": 32, "test_lengths": [50, 500], "test_sequences": 64}}
 HEADINGS = (
@@ -72,7 +73,7 @@ def compiled_rows(name: str) -> list[dict[str, Any]]:
         except NotCompilable:
             continue
         model = load_model(network).eval()
-        subject = Subject(name=f"{target}, compiled", model=model, language=language, network=network)
+        subject = LoadedNetwork(name=f"{target}, compiled", model=model, language=language, network=network)
         for method, black_box in (("exact", False), *METHODS):
             found = extract(subject, method=method, black_box=black_box, held_out=HELD_OUT)
             rows.append(row_of(found, name, f"{target}, compiled", None, None))
@@ -83,7 +84,7 @@ def trained_rows(name: str) -> list[dict[str, Any]]:
     rows = []
     for spec in make_specs(f"predict-{name}", TRAINED, seeds=SEEDS, tables=TABLES):
         run = run_in(FOLDER / "runs", spec)
-        subject = load_subject(FOLDER / "runs" / folder_name(spec.key))
+        subject = load_subject(FOLDER / "runs" / run_name(run_key(spec)))
         accuracies = [score.sequence for score in run.evaluations]
         for method, black_box in METHODS:
             found = extract(subject, method=method, black_box=black_box, held_out=HELD_OUT)

@@ -14,16 +14,20 @@ from torch import Tensor, nn
 from benchmarks import _peers
 from nerode.languages import Dfa
 from nerode.models import native
-from nerode.models.kernels import (
-    matrix_scan_reference,
-    scan_reference,
+from nerode.models.kernels.matrix_scan import (
+    decay_scan,
+    decay_scan_reference,
+    delta_scan,
+    delta_scan_reference,
+    erase_scan,
+    erase_scan_reference,
+)
+from nerode.models.kernels.scan import (
+    diagonal_scan,
+    diagonal_scan_reference,
+    selective_scan,
     selective_scan_reference,
 )
-from nerode.models.kernels.delta_scan import delta_scan
-from nerode.models.kernels.erase_scan import erase_scan
-from nerode.models.kernels.matrix_scan import decay_scan
-from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.kernels.selective_scan import selective_scan
 from nerode.models.kernels.table_walk import TableWalk
 
 REPEATS = 5
@@ -78,7 +82,7 @@ def diagonal(shape: tuple[int, int, int], dtype: torch.dtype, *, slow: bool = Tr
     pscan = mambapy.pscan.pscan
     works["mambapy pscan"] = training(lambda a, b: pscan(a[..., None], b[..., None]), gate, inputs)
     if slow:
-        works["torch loop"] = training(lambda a, b: scan_reference.diagonal_scan(a, b, start), gate, inputs)
+        works["torch loop"] = training(lambda a, b: diagonal_scan_reference(a, b, start), gate, inputs)
         works["associative scan"] = training(_peers.associative_scan, gate, inputs)
     show(f"diagonal scan {shape} {str(dtype)[6:]}", works, repeats=3)
 
@@ -98,7 +102,7 @@ def selective(batch: int, length: int, channels: int, states: int) -> None:
     works = {
         "nerode": training(selective_scan, *tensors),
         "mambapy's form (pscan)": training(parallel, *tensors),
-        "torch loop": training(lambda *t: selective_scan_reference.selective_scan(*t, start), *tensors),
+        "torch loop": training(lambda *t: selective_scan_reference(*t, start), *tensors),
     }
     show(f"selective scan B {batch} T {length} d {channels} N {states}", works, repeats=3)
 
@@ -115,7 +119,7 @@ def matrices(batch: int, length: int, size: int) -> None:
             works[f"chunks of {chunk}"] = training(
                 lambda *t, chunk=chunk: _peers.chunked_decay(*t, chunk), *tensors
             )
-        works["torch loop"] = training(lambda *t: matrix_scan_reference.decay_scan(*t, start), *tensors)
+        works["torch loop"] = training(lambda *t: decay_scan_reference(*t, start), *tensors)
         show(f"{name} B {batch} T {length} {size}×{size}", works, repeats=3)
 
 
@@ -130,7 +134,7 @@ def deltas(batch: int, length: int, size: int) -> None:
 
     def loop(q: Tensor, k: Tensor, v: Tensor, beta: Tensor) -> Tensor:
         tall = k[:, :, None], v[:, :, None], beta[:, :, None]
-        return matrix_scan_reference.delta_scan(q, *tall, None, start)[0]
+        return delta_scan_reference(q, *tall, None, start)[0]
 
     works = {"nerode": training(single, *tensors)}
     for chunk in (16, 32):
@@ -143,7 +147,7 @@ def deltas(batch: int, length: int, size: int) -> None:
     tensors = (q, torch.randn_like(k), v, torch.rand_like(k), k, torch.rand_like(k) * k)
     works = {
         "nerode": training(erase_scan, *tensors),
-        "torch loop": training(lambda *t: matrix_scan_reference.erase_scan(*t, start), *tensors),
+        "torch loop": training(lambda *t: erase_scan_reference(*t, start), *tensors),
     }
     show(f"erase rule B {batch} T {length} {size}×{size}", works, repeats=3)
 

@@ -1,9 +1,9 @@
 """Compiled networks in float32 on words of 100,000 letters: every named language, every architecture.
 
 For each network that theory allows and the compiler makes: the module (`load_model`), the real architecture
-where there is a carrier (`load_architecture`), both against the language on a random word and on a word whose
-prefixes can all be continued (only on the second, but as long, where the network is proved for such words
-alone); and what is proved of them in float formats. A line of JSON for each goes to
+where compiled weights can be written (`load_architecture`), both against the language on a random word and on
+a word whose prefixes can all be continued (only on the second, but as long, where the network is proved for
+such words alone); and what is proved of them in float formats. A line of JSON for each goes to
 experiments/long-words/results.jsonl; lines that are there are not made again. README.md is the summary.
 """
 
@@ -30,15 +30,15 @@ from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY
-from nerode.models import Model, State
+from nerode.models import Model, State, all_members
 from nerode.models.compiled import CompiledModel, load_architecture, load_model
-from nerode.models.compiled.carriers.carry import CELLS, STREAMS, TIME_INVARIANT
+from nerode.models.compiled.load import writer_of
 from nerode.network import Interpreter, Network
 from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
 from nerode.proofs.floats import examine
 from nerode.proofs.floats.certify import certify_module
-from nerode.report.networks import NetworkStudy, all_targets
-from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, Task, collect_facts, verdict_for
+from nerode.study import NetworkStudy, all_targets
+from nerode.verdict import ARCHITECTURES, Facts, LanguageTask, Sense, Status, collect_facts, verdict_for
 
 LAWFUL = 20_000
 FOLDER = Path("experiments/long-words")
@@ -92,7 +92,7 @@ class Row:
 def facts_of(name: str) -> Facts:
     """What the algebra says about a named language."""
     budget = Budget(seconds=36_000)
-    return collect_facts(BESTIARY[name].language(), task=Task.RECOGNISE, budget=budget)
+    return collect_facts(BESTIARY[name].language(), task=LanguageTask.RECOGNISE, budget=budget)
 
 
 @functools.lru_cache(maxsize=2)
@@ -180,7 +180,7 @@ def survey(name: str, only: tuple[str, ...] = ()) -> Iterator[Row]:
         module = _module_row(name, target, network, status, begun)
         yield module
         for real in named:
-            if real in STREAMS or real in CELLS or real in TIME_INVARIANT:
+            if real in all_members() and writer_of(real) is not None:
                 yield _real_row(name, real, facts, module.words)
 
 

@@ -17,8 +17,9 @@ import torch
 from nerode.analysis import analyse, load_subject
 from nerode.analysis.examination import Analysis
 from nerode.core import write_atomically
-from nerode.training import folder_name, read_toml, specs_of_seeds
-from nerode.training.run_folder import run_in
+from nerode.records import read_toml, run_name
+from nerode.training import run_key, specs_of_seeds
+from nerode.training.runs import run_in
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "experiments" / "ngram"
@@ -192,7 +193,7 @@ def main() -> None:
         tables = read_toml(ROOT / "experiments" / "presets" / f"{variant}.toml")
         for spec in specs_of_seeds(tables, seeds=SEEDS):
             run_in(RUNS, spec)
-            found = analyse(load_subject(RUNS / folder_name(spec.key)))
+            found = analyse(load_subject(RUNS / run_name(run_key(spec))))
             rows.append(row(variant, found))
             print(f"{variant} seed {spec.run.seed}: {rows[-1]}", flush=True)
     text = TEXT.format(table="\n".join(table(rows)), **findings(rows))

@@ -10,13 +10,13 @@ import time
 
 import numpy as np
 
-from nerode.compiler import Options, compile_language
+from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import Budget
 from nerode.languages import describe_language
 from nerode.languages.ngrams import NgramLanguage, model_from_sentences, ngram_language, seed_ngram_language
 from nerode.network import Interpreter, Network, network_to_json
 from nerode.proofs import Certificate, certificate_to_json, check
-from nerode.proofs.ngrams import certify_ngrams
+from nerode.proofs.certification import certify_ngrams
 
 BUDGET = Budget(seconds=600)
 CONTEXTS = 10_000
@@ -64,7 +64,9 @@ def compile_and_verify(model: str, variant: str) -> dict[str, float]:
     """Returns seconds for each step and the peak memory of this process."""
     language = synthetic(MODELS[model])
     started = time.perf_counter()
-    network = compile_language(language, "ssm", Options(budget=BUDGET.start(), **VARIANTS[variant]))
+    network = compile_language(
+        language, "ssm", Options(budget=BUDGET.start(), ngrams=NgramOptions(**VARIANTS[variant]))
+    )
     compiled = time.perf_counter()
     certificate = certify_ngrams(network, language, budget=BUDGET.start())
     certified = time.perf_counter()
@@ -128,5 +130,5 @@ def main() -> None:
     language = seed_ngram_language()
     print("condition number of the hidden matrix, the paper's language (spec: 119, 161, 477 for e=2, 3, 10):")
     for name, to, options in CONDITIONS:
-        network = compile_language(language, to, Options(**options))
+        network = compile_language(language, to, Options(ngrams=NgramOptions(**options)))
         print(f"  {name:<18} {condition(network, language):.4g}")

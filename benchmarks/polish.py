@@ -15,9 +15,11 @@ import torch
 from nerode.analysis import load_subject
 from nerode.analysis.polish import polish
 from nerode.models import read_model
-from nerode.reproduce.memory_tracking import MARKS
-from nerode.training import TrainSpec, evaluate, folder_name, merge, read_toml, specs_of_seeds
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, merge_tables, read_toml, run_name
+from nerode.reproduce.published.memory_tracking import MARKS
+from nerode.tasks import build_task
+from nerode.training import evaluate, run_key, specs_of_seeds
+from nerode.training.runs import run_in
 
 ROOT = Path(__file__).parent.parent
 PRESETS = ROOT / "experiments" / "presets"
@@ -47,19 +49,19 @@ COLUMNS = ("Z60", "A4xZ5", "A5")
 def spec_of(group: str, seed: int) -> TrainSpec:
     preset, settings = GROUPS[group]
     tables = read_toml(PRESETS / f"group-{preset}-rotations.toml")
-    return specs_of_seeds(merge(tables, {"model": {"settings": settings}}), seeds=[seed])[0]
+    return specs_of_seeds(merge_tables(tables, {"model": {"settings": settings}}), seeds=[seed])[0]
 
 
 def measure(group: str, seed: int) -> dict[str, Any]:
     """Trains, polishes in both float types, proves and tests."""
     spec = spec_of(group, seed)
     run = run_in(RUNS, spec)
-    folder = RUNS / folder_name(spec.key)
+    folder = RUNS / run_name(run_key(spec))
     subject = load_subject(folder)
     found: dict[str, Any] = {
         "group": group,
         "seed": seed,
-        "key": spec.key,
+        "key": run_key(spec),
         "parameters": run.parameters,
         "training_cpu_seconds": run.cpu_seconds,
     }
@@ -69,7 +71,7 @@ def measure(group: str, seed: int) -> dict[str, Any]:
         record = polish(subject, place, dtype=dtype, lengths=tested)
         found[dtype] = record.to_json()
         if record.proved and dtype == "float32":
-            task = spec.task.build()
+            task = build_task(spec.task)
             far = evaluate(read_model(place), task, [FAR], sequences=FAR_WORDS)[0]
             found["far"] = {"length": FAR, "words": FAR_WORDS, "sequence": far.sequence}
     return found

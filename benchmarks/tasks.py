@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from nerode.core import InputError
-from nerode.tasks import Task, TaskConfig
-from nerode.training import TrainSpec
+from nerode.records import TaskConfig, TrainSpec
+from nerode.tasks import Task, build_task
 from nerode.training.loop import Trainer
 
 SIZE = 64
@@ -56,7 +56,7 @@ def least_milliseconds(work: Callable[[], object], *, times: int, blocks: int) -
 def measure(name: str) -> tuple[int, float, float, float]:
     """Returns the longest length of training, and the milliseconds of set-up, of a batch and of a step."""
     begun = time.process_time()
-    task = TaskConfig(name=name).build()
+    task = build_task(TaskConfig(name=name))
     length = longest_trained(task)
     setting_up = 1e3 * (time.process_time() - begun)
     rng = np.random.default_rng(0)

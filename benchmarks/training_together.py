@@ -13,7 +13,8 @@ from pathlib import Path
 
 import torch
 
-from nerode.training import TrainSpec, make_specs, run_all
+from nerode.records import TrainSpec
+from nerode.training import make_specs, run_all
 from nerode.training.together import train_together
 
 SEEDS = range(5)

@@ -13,18 +13,15 @@ from pathlib import Path
 import click
 
 from nerode.cli.main import COMMANDS
-from nerode.compiler.construction import CONSTRUCTIONS, Construction
-from nerode.compiler.constructions import TABLE
+from nerode.compiler import CONSTRUCTIONS, Construction
 from nerode.core import work
 from nerode.languages.bestiary import BESTIARY
 from nerode.report import family_title
 from nerode.report.notation import author_list
-from nerode.report.verdict_rows import SENSE_TITLES
+from nerode.report.tables.verdicts import SENSE_TITLES
 from nerode.tasks import all_tasks
 from nerode.verdict import ARCHITECTURES
 from nerode.verdict.theorems import THEOREMS, Theorem
-
-assert CONSTRUCTIONS is TABLE
 
 
 def write_pages(docs: Path) -> None:

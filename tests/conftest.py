@@ -30,7 +30,7 @@ pytest_plugins = ["tests.browser"]
 
 def seed_everything(name: str) -> None:
     """Seeds every global generator from a name, so that draws depend neither on time nor on the order."""
-    seed = zlib.crc32(f"{name}{SALT}".encode())
+    seed = zlib.crc32(f"{name}{SALT}".encode(errors="surrogatepass"))
     random.seed(seed)
     np.random.seed(seed)
     torch = sys.modules.get("torch")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from nerode.sweeps.sweep_file import parse_sweep
-from nerode.sweeps.training_runs import TRAINING
-from nerode.training import with_small_defaults
+from nerode.training import TRAINING, with_small_defaults
 from tests.cli.runner import run
 
 ROOT = Path(__file__).parent.parent

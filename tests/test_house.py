@@ -11,8 +11,7 @@ INNER = {
     "nerode.cli.main": "the entry point of the command line",
     "nerode.network.decoders": "its classes share names with the modules that run them",
     "nerode.network.recurrences": "its classes share names with the modules that run them",
-    "nerode.reproduce.run": "loads torch, which the rest of its stage does not",
-    "nerode.sweeps.training_runs": "loads torch, which the rest of its stage does not",
+    "nerode.reproduce.measuring.run": "loads torch, which the rest of its stage does not",
 }
 """Modules that other stages may import by themselves, with the reason."""
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks._preset_rows import ROWS
-from nerode.training import TrainSpec, read_toml
+from nerode.records import TrainSpec, read_toml
+from nerode.tasks import build_task
+from nerode.training import spec_model_config, tested_lengths
 
 FOLDER = Path(__file__).parent.parent / "experiments" / "presets"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -24,9 +26,9 @@ def test_a_preset_is_a_spec_and_begins_with_its_command(row):
     assert first == f"# nerode train --spec experiments/presets/{row.name}.toml --seeds {row.seeds}"
     spec = TrainSpec.from_mapping(read_toml(path))
     assert spec.run.threads == 1
-    assert spec.model.config(spec.task.build()).layers
+    assert spec_model_config(spec.model, build_task(spec.task)).layers
     for name in row.shows:
         measure, at, length = name.partition("@")
         if at:
-            assert int(length) in spec.test_lengths
+            assert int(length) in tested_lengths(spec)
             assert measure in ("final", "sequence", "token")

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from nerode.analysis import analyse as analyse, load_subject as load_subject
     from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.polish import polish as polish
-    from nerode.compiler import Options as Options, compile_language as compile_language
+    from nerode.compiler import (
+        NgramOptions as NgramOptions,
+        Options as Options,
+        compile_language as compile_language,
+    )
     from nerode.core import (
         Budget as Budget,
         BudgetExceeded as BudgetExceeded,
@@ -42,7 +46,8 @@ if TYPE_CHECKING:
     from nerode.models.compiled import load_architecture as load_architecture, load_model as load_model
     from nerode.network import Interpreter as Interpreter
     from nerode.proofs.certification import certify as certify
-    from nerode.training import TrainSpec as TrainSpec, read_run as read_run, train as train
+    from nerode.records import TrainSpec as TrainSpec, read_run as read_run
+    from nerode.training import train as train
     from nerode.verdict import decide as decide
 
     language = resolve_language
@@ -53,7 +58,7 @@ _DOORS = {
     "nerode.analysis.extraction": ("extract",),
     "nerode.analysis.polish": ("polish",),
     "nerode.proofs": ("certify",),
-    "nerode.compiler": ("Options", "compile_language"),
+    "nerode.compiler": ("NgramOptions", "Options", "compile_language"),
     "nerode.core": ("Budget", "BudgetExceeded", "InputError", "NerodeError", "NotCompilable"),
     "nerode.languages": ("Dfa", "Language", "minimise"),
     "nerode.models": (
@@ -66,7 +71,8 @@ _DOORS = {
     ),
     "nerode.models.compiled": ("load_architecture", "load_model"),
     "nerode.network": ("Interpreter",),
-    "nerode.training": ("TrainSpec", "read_run", "train"),
+    "nerode.records": ("TrainSpec", "read_run"),
+    "nerode.training": ("train",),
     "nerode.verdict": ("decide",),
 }
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}
@@ -80,7 +86,20 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'nerode' has no attribute {name!r}")
     door, attribute = _HOMES[name]
+    _register_displays()
     return getattr(importlib.import_module(door), attribute)
+
+
+def _register_displays() -> None:
+    """Tells values of all stages where notebooks find their drawings; nothing is loaded before one asks."""
+    from nerode.core import Displays, register_displays
+
+    def load() -> Displays:
+        from nerode.report.notebook import html_of, svg_of
+
+        return Displays(html=html_of, svg=svg_of)
+
+    register_displays(load)
 
 
 def __dir__() -> list[str]:

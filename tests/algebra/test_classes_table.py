@@ -10,9 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nerode.algebra.classes.inference import infer
 from nerode.algebra.classes.subject import Subject
-from nerode.algebra.classes.table import CLASSES, INCLUSIONS, decide_membership
+from nerode.algebra.classes.table import CLASSES, INCLUSIONS, decide_membership, infer
 from nerode.algebra.identities import Term, parse_identity
 from nerode.algebra.records import Membership
 from nerode.core import Budget, UnknownName

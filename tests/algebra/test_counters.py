@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 from libsemigroups_pybind11 import FroidurePin, ReportGuard, Transf
 
 from nerode.algebra.components import component_actions
-from nerode.algebra.counters import find_counter, is_counter
-from nerode.algebra.pair_order import is_orderly, pair_labels, swapped_pair
+from nerode.algebra.counters import find_counter, is_counter, is_orderly, pair_labels, swapped_pair
 from nerode.algebra.records import CounterWitness
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import Alphabet, Dfa, minimise

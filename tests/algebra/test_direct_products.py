@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nerode.algebra.direct_products import MOST_SPLIT_ELEMENTS, split_by_orbits, split_directly
-from nerode.algebra.group_names import merge_invariants
+from nerode.algebra.group_structure import merge_invariants
 from nerode.algebra.permutation_groups import PermutationGroup
 from tests.algebra import named_groups as build
 

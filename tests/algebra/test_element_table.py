@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from nerode.algebra.element_table import MOST_ELEMENTS, ElementTable, prime_factors
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import MOST_ELEMENTS, ElementTable, PermutationGroup, prime_factors
 from nerode.algebra.permutations import permutation_order
 from nerode.core import BudgetExceeded
 from tests.algebra import named_groups as build

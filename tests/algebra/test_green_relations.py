@@ -7,10 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from nerode.algebra.eggboxes import eggbox
-from nerode.algebra.equivalences import join, number_by_appearance, strong_components
-from nerode.algebra.green_relations import Green, green
-from nerode.algebra.j_order import j_order
+from nerode.algebra.green_relations import (
+    Green,
+    cayley_components,
+    eggbox,
+    green,
+    j_order,
+    join,
+    number_by_appearance,
+)
 from nerode.algebra.monoid import transition_monoid
 from nerode.core import Budget, BudgetExceeded, InputError
 from tests.algebra import transformations as build
@@ -213,7 +218,7 @@ def test_the_budget_is_kept() -> None:
 def test_equivalences() -> None:
     # Twice the same edge, loops, and a cycle 0 → 1 → 2 → 0 beside the sink 3.
     graph = np.array([[1, 1], [2, 3], [0, 2], [3, 3]], dtype=np.int32)
-    assert strong_components(graph).tolist() == [0, 0, 0, 1]
+    assert cayley_components(graph).tolist() == [0, 0, 0, 1]
     assert number_by_appearance(np.array([7, 7, 2, 9, 2])).tolist() == [0, 0, 1, 2, 1]
     assert number_by_appearance(np.array([10**12, 0, 10**12])).tolist() == [0, 1, 0]
     first = np.array([0, 0, 1, 2], dtype=np.int32)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.algebra.element_table import ElementTable
-from nerode.algebra.group_actions import (
+from nerode.algebra.composition_factors import (
     action_on_blocks,
     find_blocks,
     has_trivial_centre,
@@ -12,7 +11,7 @@ from nerode.algebra.group_actions import (
     quotient_group,
 )
 from nerode.algebra.group_structure import describe_group
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import ElementTable, PermutationGroup
 from tests.algebra import named_groups as build
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.algebra.map_rows import RowLayout, Rows, Words
+from nerode.algebra.maps import RowLayout, Rows, Words
 from nerode.algebra.monoid import TransitionMonoid, transition_monoid
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import Dfa

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import (
+    StabiliserChain,
     commutator,
     compose,
     conjugate,
@@ -22,7 +23,6 @@ from nerode.algebra.permutations import (
     power,
     random_elements,
 )
-from nerode.algebra.stabiliser_chain import StabiliserChain
 from nerode.core import Budget, BudgetExceeded, InputError
 from tests.algebra import named_groups as build
 

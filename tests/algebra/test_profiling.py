@@ -11,10 +11,9 @@ import pytest
 
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.counters import find_counter, is_counter
-from nerode.algebra.families import family_profile
 from nerode.algebra.green_relations import green
 from nerode.algebra.monoid import transition_monoid
-from nerode.algebra.profiling import profile, profile_automaton
+from nerode.algebra.profiling import ClassesOnDemand, family_profile, profile, profile_automaton
 from nerode.core import Budget
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.brackets import dyck
@@ -43,6 +42,19 @@ def test_named_languages_have_a_whole_profile(name: str) -> None:
     assert found.source == "computed"
     if found.counter is not None:
         assert is_counter(dfa, found.counter)
+
+
+@pytest.mark.parametrize("budget", [Budget(), Budget(elements=3)])
+def test_classes_on_demand_are_those_of_the_whole_profile(budget: Budget) -> None:
+    for name in SMALL:
+        language = find_language(name)
+        whole, lazy = profile(language, budget), profile(language, budget, on_demand=True)
+        assert isinstance(lazy.classes, ClassesOnDemand)
+        assert lazy.star_free == whole.star_free
+        assert lazy.groups == whole.groups
+        assert "definite" not in lazy.classes.decided or whole.holds("star-free") is None
+        assert {c: lazy.holds(c) for c in CLASSES} == {c: whole.holds(c) for c in CLASSES}
+        assert lazy.classes.get("no such class") is None
 
 
 def test_small_profiles_are_quick() -> None:

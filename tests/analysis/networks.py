@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from nerode.analysis.probes import Probe
-from nerode.analysis.subject import Subject
+from nerode.analysis.probes import ProbeWords
+from nerode.analysis.subject import LoadedNetwork
 from nerode.models import LayerConfig, Model, ModelConfig, build_model
 from nerode.tasks import FlipFlop
-from nerode.tasks.flip_flop import FlipFlopSettings
+from nerode.tasks.synthetic.flip_flop import FlipFlopSettings
 
 
 def model_of(layer: str, *, letters: int = 3, width: int = 4, seed: int = 0, **settings) -> Model:
@@ -18,14 +18,14 @@ def model_of(layer: str, *, letters: int = 3, width: int = 4, seed: int = 0, **s
     return build_model(config, seed=seed).eval()
 
 
-def subject_of(model: Model, **rest) -> Subject:
-    return Subject(name="a model", model=model, **rest)
+def subject_of(model: Model, **rest) -> LoadedNetwork:
+    return LoadedNetwork(name="a model", model=model, **rest)
 
 
-def random_probe(letters: int = 3, count: int = 6, length: int = 10, seed: int = 0) -> Probe:
+def random_probe(letters: int = 3, count: int = 6, length: int = 10, seed: int = 0) -> ProbeWords:
     generator = torch.Generator().manual_seed(seed)
     inputs = torch.randint(0, letters, (count, length), generator=generator)
-    return Probe(inputs=inputs, symbols=tuple("abcdefgh"[:letters]))
+    return ProbeWords(inputs=inputs, symbols=tuple("abcdefgh"[:letters]))
 
 
 def ssm_with(matrix: torch.Tensor, *, letters: int = 3) -> Model:

@@ -6,13 +6,14 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.analysis.examination import Options, analyse
+from nerode.analysis.examination import AnalysisOptions, analyse
 from nerode.analysis.subject import load_subject
 from nerode.core import InputError
 from nerode.proofs import write_folder
+from nerode.records import Analysis, run_name
 from nerode.tasks import Batch
-from nerode.training import folder_name
-from nerode.training.run_folder import run_in
+from nerode.training import run_key
+from nerode.training.runs import run_in
 from tests.analysis.networks import model_of, subject_of
 from tests.training.tiny import Signs, tiny
 
@@ -22,7 +23,7 @@ def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
     spec = tiny(run={"steps": 5})
     run_in(out, spec)
-    return out / folder_name(spec.key)
+    return out / run_name(run_key(spec))
 
 
 def test_a_run_is_looked_at_from_all_sides(run):
@@ -40,6 +41,7 @@ def test_a_run_is_looked_at_from_all_sides(run):
     assert found.forgetting is None
     assert text["spectra"][0]["rate"] > 0
     assert text == analyse(load_subject(run)).to_json()
+    assert Analysis.from_json(json.loads(json.dumps(text)), path="analysis.json") == found
 
 
 def test_the_untrained_network_is_another_one(run):
@@ -49,7 +51,7 @@ def test_the_untrained_network_is_another_one(run):
 
 
 def test_a_transformer_has_maps_and_no_states():
-    found = analyse(subject_of(model_of("transformer", heads=1)), Options(length=8, ngram=1))
+    found = analyse(subject_of(model_of("transformer", heads=1)), AnalysisOptions(length=8, ngram=1))
     assert found.attention is not None
     assert "no layer keeps a state" in found.left_out["spectra"]
     assert "no state of fixed size" in found.left_out["clusters by last symbol"]
@@ -69,7 +71,7 @@ def test_a_module_of_ones_own_is_asked_only_for_answers():
             x = torch.from_numpy(rng.integers(0, 3, (count, length)))
             return Batch(inputs=x, targets=x, mask=torch.ones(x.shape, dtype=torch.bool))
 
-    found = analyse(subject_of(Own(), task=Letters()), Options(length=5))
+    found = analyse(subject_of(Own(), task=Letters()), AnalysisOptions(length=5))
     assert found.context is not None
     assert found.context.by_intervention == 1
     assert {"spectra", "trace"} <= set(found.left_out)
@@ -79,7 +81,7 @@ def test_a_compiled_network_clusters_by_the_states_of_its_automaton(tmp_path):
     language = nr.language("parity")
     network = nr.compile_language(language, to="diagonal-signed")
     write_folder(tmp_path / "parity", network=network, language=language, certificate=None)
-    found = analyse(load_subject(tmp_path / "parity"), Options(length=12))
+    found = analyse(load_subject(tmp_path / "parity"), AnalysisOptions(length=12))
     (clusters,) = found.clusters
     assert clusters.labelled_by == "automaton state"
     assert clusters.trained.neighbours == 1
@@ -90,12 +92,12 @@ def test_a_compiled_network_clusters_by_the_states_of_its_automaton(tmp_path):
 
 
 def test_a_word_of_ones_own(run):
-    found = analyse(load_subject(run), Options(word="0110"))
+    found = analyse(load_subject(run), AnalysisOptions(word="0110"))
     assert found.trace is not None
     assert found.trace.word == ("0", "1", "1", "0")
     assert len(found.trace.strips[0].rows[0]) == 4
     with pytest.raises(InputError, match="no letter"):
-        analyse(load_subject(run), Options(word="01x"))
+        analyse(load_subject(run), AnalysisOptions(word="01x"))
 
 
 @pytest.mark.parametrize(
@@ -103,4 +105,4 @@ def test_a_word_of_ones_own(run):
 )
 def test_options_are_checked(wrong):
     with pytest.raises(InputError):
-        Options(**wrong)
+        AnalysisOptions(**wrong)

@@ -5,10 +5,12 @@ import math
 import pytest
 import torch
 
-from nerode.analysis.probes import draw_probe, plain, read_word, symbols_of, usual_length
+from nerode.analysis.probes import draw_probe, margin, margins, plain, read_word, symbols_of, usual_length
 from nerode.core import InputError
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import Batch, build_task
 from tests.analysis.networks import flip_flop_task, model_of, subject_of
+from tests.training.tiny import Signs
 
 
 def test_words_of_a_task_have_the_longest_length_of_training():
@@ -23,9 +25,9 @@ def test_words_of_a_task_have_the_longest_length_of_training():
 
 
 def test_lengths_that_are_not_trained_on_are_passed_over():
-    assert usual_length(TaskConfig(name="ngram-text").build()) == 20
-    assert usual_length(TaskConfig(name="flip-flop", settings={"longest": 63}).build()) == 62
-    assert usual_length(TaskConfig(name="flip-flop-512").build()) == 512
+    assert usual_length(build_task(TaskConfig(name="ngram-text"))) == 20
+    assert usual_length(build_task(TaskConfig(name="flip-flop", settings={"longest": 63}))) == 62
+    assert usual_length(build_task(TaskConfig(name="flip-flop-512"))) == 512
 
 
 def test_without_a_task_letters_are_random_and_numbered():
@@ -52,3 +54,26 @@ def test_numbers_for_json():
     assert plain(0.5) == 0.5
     assert plain(math.inf) is None
     assert plain(math.nan) is None
+
+
+ONE = torch.ones(1, 1, dtype=torch.bool)
+
+
+def test_margins_of_classes_bits_and_next_symbols():
+    inputs = torch.zeros(1, 1, dtype=torch.int64)
+    scores = torch.tensor([[[1.0, 4.0]]])
+    classes = Batch(inputs=inputs, targets=torch.tensor([[1]]), mask=ONE)
+    assert margin(flip_flop_task(), scores, classes).item() == 3
+    bits = Batch(inputs=inputs, targets=torch.tensor([[[True, False]]]), mask=ONE)
+    assert margin(Signs(), scores, bits).item() == -4
+    text = build_task(TaskConfig(name="language-next-token", settings={"language": "parity"}))
+    legal = Batch(inputs=inputs, targets=torch.tensor([[[0, 1, 0, 1]]]), mask=ONE)
+    assert margin(text, torch.tensor([[[1.0, 4.0, 3.5]]]), legal).item() == -0.5
+    odd = Batch(inputs=inputs, targets=torch.zeros(1, 1, 9), mask=ONE)
+    with pytest.raises(InputError, match="neither bits nor classes"):
+        margin(text, scores, odd)
+
+
+def test_a_network_without_a_task_has_no_margin():
+    with pytest.raises(InputError, match="no task"):
+        margins(subject_of(model_of("gru")))

@@ -10,8 +10,9 @@ from nerode.analysis.subject import load_subject
 from nerode.core import FormatError, InputError
 from nerode.models import save_model
 from nerode.proofs import write_folder
-from nerode.training import TrainSpec, folder_name
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_in
 
 TINY = {
     "task": {"name": "parity"},
@@ -23,7 +24,7 @@ TINY = {
 def test_a_run_has_its_model_its_task_and_the_model_before_training(tmp_path: Path) -> None:
     spec = TrainSpec.from_mapping(TINY)
     record = run_in(tmp_path, spec)
-    subject = load_subject(tmp_path / folder_name(spec.key))
+    subject = load_subject(tmp_path / run_name(run_key(spec)))
     assert subject.record == record
     assert subject.task is not None
     assert subject.task.name == "parity"

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from nerode.training import TrainSpec, folder_name
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_in
 from tests.cli.runner import run
 from tests.training.tiny import tiny
 
@@ -15,7 +16,7 @@ def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
     spec = tiny(run={"steps": 5})
     run_in(out, spec)
-    return out / folder_name(spec.key)
+    return out / run_name(run_key(spec))
 
 
 def test_json_and_page_are_written(folder, tmp_path):
@@ -34,6 +35,15 @@ def test_json_on_the_terminal_is_that_of_the_file(folder):
     assert json.loads(outcome.out) == json.loads((folder / "analysis" / "analysis.json").read_text())
 
 
+def test_neurons_that_memorising_needs_are_proved(folder, tmp_path):
+    outcome = run("analyse", str(folder), "-o", str(tmp_path), "--memorise", "5")
+    assert outcome.code == 0, outcome.err
+    # The published bound says 5; four suffice (docs/theory/ngrams.md).
+    assert "5 alternating points on a line need 4 ReLU neurons; all " in outcome.out
+    found = json.loads((tmp_path / "analysis.json").read_text())["memorisation"]
+    assert (found["points"], found["neurons"], len(found["ramps"])) == (5, 4, 4)
+
+
 def test_a_metric_that_does_not_apply_is_left_out_with_its_reason(tmp_path):
     spec = TrainSpec.from_mapping(
         {
@@ -43,7 +53,7 @@ def test_a_metric_that_does_not_apply_is_left_out_with_its_reason(tmp_path):
         }
     )
     run_in(tmp_path, spec)
-    folder = tmp_path / folder_name(spec.key)
+    folder = tmp_path / run_name(run_key(spec))
     outcome = run("analyse", str(folder), "--metric")
     assert outcome.code == 0, outcome.err
     assert "left out: metric" in " ".join(outcome.out.split())

@@ -10,8 +10,9 @@ import pytest
 import nerode as nr
 from nerode.languages.formats import read_automaton
 from nerode.proofs import Certificate, certify, write_folder
-from nerode.training import TrainSpec, folder_name
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_in
 
 from .runner import run
 
@@ -45,7 +46,7 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     run_in(out, spec)
-    return out / folder_name(spec.key)
+    return out / run_name(run_key(spec))
 
 
 def test_a_compiled_network_gives_its_automaton_in_every_format(compiled: Path, tmp_path: Path) -> None:

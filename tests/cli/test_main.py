@@ -16,10 +16,10 @@ from tests.cli.runner import run
 
 
 def test_control_c_is_not_a_negative_answer(monkeypatch):
-    def stop(*arguments):
+    def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(nerode.cli.check, "algebra_profile", stop)
+    monkeypatch.setattr(nerode.cli.check, "check_language", stop)
     outcome = run("check", "parity")
     assert outcome.code == STOPPED
     assert outcome.err.strip() == "nerode: stopped"
@@ -55,7 +55,7 @@ def test_a_full_disk_is_one_message(monkeypatch):
         def print(self, *parts):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("nerode.report.terminal.make_console", Full)
+    monkeypatch.setattr("nerode.report.make_console", Full)
     outcome = run("languages")
     assert outcome.code == 2
     assert outcome.err == "nerode: cannot write: No space left on device\n"
@@ -65,20 +65,20 @@ def test_a_full_disk_is_one_message(monkeypatch):
     "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried …")]
 )
 def test_too_little_memory_is_one_message(monkeypatch, error):
-    def fail(*arguments):
+    def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(nerode.cli.check, "algebra_profile", fail)
+    monkeypatch.setattr(nerode.cli.check, "check_language", fail)
     outcome = run("check", "parity")
     assert outcome.code == 2
     assert "not enough memory" in outcome.err
 
 
 def test_other_errors_are_not_hidden(monkeypatch):
-    def fail(*arguments):
+    def fail(*arguments, **options):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(nerode.cli.check, "algebra_profile", fail)
+    monkeypatch.setattr(nerode.cli.check, "check_language", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         run("check", "parity")
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nerode.training import TrainSpec, folder_name
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_in
 from tests.cli.runner import run
 
 
@@ -34,14 +35,14 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     out = tmp_path_factory.mktemp("runs")
     run_in(out, spec)
-    return out / folder_name(spec.key)
+    return out / run_name(run_key(spec))
 
 
 def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> None:
     place = tmp_path / "polished"
     shown = run("polish", str(trained), "-o", str(place), "--lengths", "64,2048", "--sequences", "8")
     assert shown.code == 0, shown.err
-    assert "✓ with its exact matrices right at every length" in shown.out
+    assert "✓ with its exact matrices correct at every length" in shown.out
     assert "in float32, one letter after the other" in shown.out
     again = run("polish", str(place), "--check", "--json")
     assert again.code == 0

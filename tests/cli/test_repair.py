@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from nerode.models import read_model
-from nerode.training import TrainSpec, folder_name
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_in
 from tests.cli.runner import run
 
 
@@ -31,7 +32,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     run_in(out, spec)
-    return out / folder_name(spec.key)
+    return out / run_name(run_key(spec))
 
 
 def test_the_shortest_failing_word_is_told(wrong: Path) -> None:

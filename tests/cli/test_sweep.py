@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from nerode.training import TrainSpec, make_specs, read_run, with_small_defaults
+from nerode.records import TrainSpec, read_run
+from nerode.tasks import build_task
+from nerode.training import make_specs, run_key, spec_model_config, with_small_defaults
 from tests.cli.runner import run
 from tests.report.run_specimens import write_run
 
@@ -198,7 +200,7 @@ def test_a_sweep_and_train_make_the_same_runs_of_an_architecture(tmp_path):
     specs = make_specs(
         "parity", ["lstm", "elman", "mamba", "mamba+lstm"], seeds=[0], tables={"run": {"steps": 7}}
     )
-    assert keys == [spec.key for spec in specs]
+    assert keys == [run_key(spec) for spec in specs]
 
 
 def test_what_a_sweep_gives_wins_over_the_defaults(tmp_path):
@@ -216,7 +218,7 @@ def test_what_a_sweep_gives_wins_over_the_defaults(tmp_path):
 def test_mixed_layers_that_are_repeated_have_their_settings_each(tmp_path):
     tables = {"task": {"name": "parity"}, "model": {"layers": "mamba,lstm", "depth": 2}}
     spec = TrainSpec.from_mapping(with_small_defaults(tables))
-    layers = spec.model.config(spec.task.build()).layers
+    layers = spec_model_config(spec.model, build_task(spec.task)).layers
     assert [layer.settings.get("hidden") for layer in layers] == [None, 16, None, 16]
     own = {"task": {"name": "parity"}, "model": {"configuration": "cpu-parity-rnn"}}
     assert with_small_defaults(own) == own

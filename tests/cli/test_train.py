@@ -169,7 +169,7 @@ def test_a_stopped_command_says_how_to_go_on(tmp_path, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nerode.training.pool.run_in", stop)
+    monkeypatch.setattr("nerode.training.runs.run_in", stop)
     outcome = run("train", "parity", "--arch", "lstm", "--seeds", "2", "--jobs", "1", "--out", str(tmp_path))
     assert outcome.code == 130
     assert "0 of 2 runs are kept; the same command goes on" in outcome.err

@@ -9,22 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from nerode.compiler.construction import CONSTRUCTIONS, Options, Request
-from nerode.compiler.constructions import TABLE
+from nerode.compiler.construction import Options, Request
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import Exact, exact_sum
 from nerode.languages import Language, Legal, Word
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, PointDecoder
 from nerode.network.interpreter import Interpreter
 from nerode.network.json_form import network_from_json, network_text, network_to_json
-from nerode.verdict import Facts, Task, collect_facts, find_architecture
-
-assert TABLE is CONSTRUCTIONS
+from nerode.verdict import Facts, LanguageTask, collect_facts, find_architecture
 
 
 @functools.cache
 def _facts(name: str) -> Facts:
-    return collect_facts(find_language(name), task=Task.RECOGNISE)
+    return collect_facts(find_language(name), task=LanguageTask.RECOGNISE)
 
 
 def named(language: Language | str) -> Language:
@@ -35,7 +33,9 @@ def named(language: Language | str) -> Language:
 def request_for(language: Language | str, target: str, options: Options | None = None) -> Request:
     """What the pipeline asks a construction."""
     return Request(
-        facts=_facts(language) if isinstance(language, str) else collect_facts(language, task=Task.RECOGNISE),
+        facts=_facts(language)
+        if isinstance(language, str)
+        else collect_facts(language, task=LanguageTask.RECOGNISE),
         target=find_architecture(target),
         options=options or Options(),
     )
@@ -49,7 +49,7 @@ def build(
     request = request_for(language, target, options)
     assert row.architecture(request.target.properties) is True
     assert row.language(request.facts) is True
-    return row.build(request)
+    return row.compile(request)
 
 
 def first_disagreement(

@@ -1,8 +1,8 @@
 import pytest
 
 from nerode.algebra.cascades import decompose, decompose_solvable
-from nerode.compiler.assembly import Assembly
 from nerode.compiler.cascade_layers import CascadeLayers
+from nerode.compiler.network_builder import LayerStack
 from nerode.core import InputError
 from tests.compiler.agreement import named, request_for
 
@@ -10,20 +10,15 @@ from tests.compiler.agreement import named, request_for
 def test_levels_of_one_depth_share_a_layer_and_a_label_takes_its_bits():
     request = request_for("aabbccddee", "diagonal")
     cascade = decompose(named("aabbccddee").dfa())
-    assembly = Assembly(request)
-    CascadeLayers(assembly, cascade, assembly.letter)
-    assert len(assembly.layers) == cascade.depth
+    stack = LayerStack(request)
+    CascadeLayers(stack, cascade, stack.letter)
+    assert len(stack.layers) == cascade.depth
     widths = [sum(cascade.levels[i].bits for i in levels) for levels in cascade.layers]
-    assert [layer.width for layer in assembly.layers] == widths
+    assert [layer.width for layer in stack.layers] == widths
 
 
-def test_counting_levels_and_windows_are_refused():
+def test_counting_levels_are_refused():
     parity = decompose_solvable(named("parity").dfa())
-    assembly = Assembly(request_for("parity", "diagonal"))
+    stack = LayerStack(request_for("parity", "diagonal"))
     with pytest.raises(InputError, match="set-reset"):
-        CascadeLayers(assembly, parity, assembly.letter)
-    windowed = decompose(named("tomita-4").dfa(), window=1)
-    assembly = Assembly(request_for("tomita-4", "diagonal"))
-    assert windowed.window
-    with pytest.raises(InputError, match="without a window"):
-        CascadeLayers(assembly, windowed, assembly.letter)
+        CascadeLayers(stack, parity, stack.letter)

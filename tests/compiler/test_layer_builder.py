@@ -4,7 +4,7 @@ from nerode.compiler.forms import constant, direction
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.core import InputError
 from nerode.languages import Legal
-from nerode.network import TimeInvariant
+from nerode.network import Fixed
 
 A, B = direction("a"), direction("b")
 
@@ -36,7 +36,7 @@ def test_fixed_gates_become_a_matrix():
     builder.coordinate("p", gate=0, write=A)
     builder.coordinate("q", gate=1, write=A)
     recurrence = builder.build(time_invariant=True).recurrence
-    assert isinstance(recurrence, TimeInvariant)
+    assert isinstance(recurrence, Fixed)
     assert recurrence.matrix == ((), ((1, 1),))
 
 

@@ -11,7 +11,7 @@ from torch import nn
 from torch.autograd.gradcheck import GradcheckError
 
 import nerode.conformance
-from nerode.conformance import CHECKS, Subject, examine
+from nerode.conformance import CHECKS, ModelUnderTest, examine
 from nerode.core import InputError
 from nerode.models import DiagonalTransition
 
@@ -162,7 +162,7 @@ class Signed(Leaky):
 )
 def test_a_planted_error_is_found(model, check):
     with pytest.raises((AssertionError, GradcheckError)):
-        CHECKS[check](Subject(build=model, features=4, gates="[0,1]"))
+        CHECKS[check](ModelUnderTest(build=model, features=4, gates="[0,1]"))
 
 
 def test_every_check_has_a_planted_error():
@@ -171,16 +171,16 @@ def test_every_check_has_a_planted_error():
 
 
 def test_examine_names_what_failed():
-    found = examine(Subject(build=Larger, features=4))
+    found = examine(ModelUnderTest(build=Larger, features=4))
     assert found["state_size"] == "state_size is 1; the state after 1 positions has 4 numbers"
     assert [name for name, why in found.items() if why] == ["state_size"]
 
 
 def test_a_subject_reads_letters_or_features():
     with pytest.raises(InputError, match="letters=… or features=…"):
-        Subject(build=Leaky)
+        ModelUnderTest(build=Leaky)
     with pytest.raises(InputError, match="unit disk"):
-        Subject(build=Leaky, features=4, gates="[0,2]")
+        ModelUnderTest(build=Leaky, features=4, gates="[0,2]")
 
 
 def test_the_plugin_does_not_load_torch():

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are read within limits, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nerode.core.errors import InputError
-from nerode.core.files import write_atomically
+from nerode.core.errors import FormatError, InputError
+from nerode.core.files import MAX_BYTES, read_bytes, read_text, write_atomically
 
 
 def test_text_is_written_as_utf_8_with_plain_line_ends(tmp_path: Path) -> None:
@@ -98,3 +98,60 @@ def test_a_name_that_is_too_long_is_an_input_error(tmp_path: Path) -> None:
 def test_a_read_only_folder_is_an_input_error() -> None:
     with pytest.raises(InputError, match="cannot write /proc/self/page"):
         write_atomically(Path("/proc/self/page.html"), "x")
+
+
+def test_a_name_that_no_file_can_have_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="choose another name"):
+        write_atomically(tmp_path / "a\0b", "x")
+
+
+def test_a_byte_order_mark_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"\xef\xbb\xbf0 1 \xce\xb5\r\n")
+    assert read_text(path) == "0 1 ε\r\n"
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t\r\n", b"\xef\xbb\xbf"])
+def test_empty_files(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="the file is empty"):
+        read_text(path)
+
+
+def test_bytes_that_are_not_utf_8_are_named_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"0 1 a\n0 1 \xe9\n")
+    with pytest.raises(FormatError, match="0xe9 is not UTF-8") as caught:
+        read_text(path)
+    assert caught.value.line == 2
+
+
+def test_missing_files_directories_and_impossible_names(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="no such file"):
+        read_text(tmp_path / "x")
+    with pytest.raises(FormatError, match="a directory or a device"):
+        read_text(tmp_path)
+    with pytest.raises(FormatError, match="a directory or a device"):
+        read_text(Path("/dev/zero"))
+    with pytest.raises(FormatError):
+        read_text(Path("a\0b"))
+    with pytest.raises(FormatError):
+        read_text(tmp_path / ("x" * 5000))
+
+
+def test_files_above_the_limit_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"a" * 11)
+    assert read_text(path, max_bytes=11) == "a" * 11
+    with pytest.raises(FormatError, match="more than 10 bytes"):
+        read_text(path, max_bytes=10)
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    with pytest.raises(FormatError, match="more than 33,554,432 bytes"):
+        read_text(path)
+
+
+def test_a_missing_file_comes_with_the_hint_of_the_caller(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"no such file\. `nerode compile` writes it"):
+        read_bytes(tmp_path / "network.json", hint="`nerode compile` writes it")

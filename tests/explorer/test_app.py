@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from nerode.explorer.app import Explorer, make_app
 from nerode.explorer.guard import Access
-from nerode.explorer.limits import Limits
+from nerode.explorer.workers import Limits
 
 
 class Scripted:

@@ -19,7 +19,7 @@ from nerode.compiler import compile_language
 from nerode.languages import resolve_language
 from nerode.network import Interpreter
 from nerode.proofs import check_folder
-from nerode.sweeps.lock import locked
+from nerode.records import locked
 from tests.browser import OpenPage, Watch
 
 pytestmark = [pytest.mark.browser]

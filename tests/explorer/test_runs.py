@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from nerode.explorer.jobs import run_job
-from nerode.sweeps.lock import locked
-from nerode.training import TrainSpec
-from nerode.training.run_folder import run_in
+from nerode.records import TrainSpec, locked
+from nerode.training.runs import run_in
 from tests.explorer.conftest import write_runs
 
 
@@ -50,7 +49,7 @@ def test_one_run(tmp_path: Path) -> None:
     (tmp_path / name / "analysis" / "analysis.json").write_text('{"spectra": [NaN]}')
     assert run_job("run", {"root": str(tmp_path), "name": name})["analysis"] == {"spectra": ["NaN"]}
     missing = run_job("run", {"root": str(tmp_path), "name": "f" * 16})
-    assert "cannot be read" in missing["error"]["message"]
+    assert "there is no such file" in missing["error"]["message"]
 
 
 def test_without_a_folder() -> None:

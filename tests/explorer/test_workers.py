@@ -13,8 +13,7 @@ import pytest
 from nerode.core import InputError
 from nerode.explorer.app import JOB_NAMES
 from nerode.explorer.jobs import JOBS
-from nerode.explorer.limits import Limits
-from nerode.explorer.workers import Refused, Workers
+from nerode.explorer.workers import Limits, RequestRefused, Workers
 from tests.explorer.conftest import slow_language
 
 QUICK = {"language": {"text": "(ab)*"}, "length": 4}
@@ -60,7 +59,7 @@ def test_who_goes_away_frees_the_place() -> None:
         before = time.monotonic()
         waiting = asyncio.create_task(workers.run("word", QUICK))
         await asyncio.sleep(0)
-        with pytest.raises(Refused, match="too many"):
+        with pytest.raises(RequestRefused, match="too many"):
             await workers.run("word", QUICK)
         slow.cancel()
         assert json.loads(await waiting)["length"] == 4
@@ -71,7 +70,7 @@ def test_who_goes_away_frees_the_place() -> None:
 
 def test_large_answers_are_refused() -> None:
     async def action(workers: Workers) -> None:
-        with pytest.raises(Refused, match="larger than 1,000 bytes"):
+        with pytest.raises(RequestRefused, match="larger than 1,000 bytes"):
             await workers.run("language", {"language": {"text": "(ab)*"}})
 
     with_workers(Limits(answer=1000), action)

@@ -12,8 +12,15 @@ from scipy import stats
 
 from nerode.core import InputError, stream
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.counter_machine import START, CounterMachine, CounterRule
-from nerode.languages.counters import CounterLanguage, boolean_expressions, counting_blocks, majority
+from nerode.languages.counters import (
+    START,
+    CounterLanguage,
+    CounterMachine,
+    CounterRule,
+    boolean_expressions,
+    counting_blocks,
+    majority,
+)
 from nerode.languages.sampling.counters import first_return
 from tests.languages.brute_force import assert_language_is, members_of_length
 

@@ -24,9 +24,9 @@ from nerode.languages.description import (
     language_hash,
 )
 from nerode.languages.dfa import Dfa
-from nerode.languages.equivalence import is_equivalent
 from nerode.languages.language import Language, RegularLanguage
 from nerode.languages.ngrams import NgramLanguage
+from nerode.languages.operations import is_equivalent
 from tests.strategies import dfas
 
 FORMS = ["parity", "flip-flop", "dyck-2-3", "dyck-2", "anbn", "majority", "ngram-seed"]

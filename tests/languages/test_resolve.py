@@ -13,12 +13,12 @@ from nerode.core import Budget, BudgetExceeded, FormatError, InputError, Pattern
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.description import describe_language
 from nerode.languages.dfa import Dfa
-from nerode.languages.equivalence import is_equivalent
 from nerode.languages.formats import FORMATS, write_automaton
 from nerode.languages.language import Language
 from nerode.languages.minimisation import minimise
-from nerode.languages.ngrams.json_form import write_model
+from nerode.languages.ngrams.files import write_model
 from nerode.languages.ngrams.seed import seed_ngram_language
+from nerode.languages.operations import is_equivalent
 from nerode.languages.resolve import resolve_language
 
 EVEN = Dfa.build("ab", lambda q, a: q ^ (a == "a"), start=False, accept=[False])

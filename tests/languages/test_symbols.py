@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import PatternError
-from nerode.languages.symbols import read_bracketed, read_escape, write_symbol
+from nerode.languages.notation import read_bracketed, read_escape, write_symbol
 
 
 @given(st.text(st.characters(exclude_categories=["Z", "C"]), min_size=2, max_size=5))

@@ -10,7 +10,7 @@ from tests.models.shape_checker import checked
 with install_import_hook("nerode.models", "tests.models.shape_checker.check"):
     import nerode.models.architectures  # noqa: F401  (otherwise imported later, without the checker)
     from nerode.models.model import ModelConfig, build_model
-    from nerode.models.parts.relative_positions import rotate
+    from nerode.models.parts.attention import rotate
     from nerode.models.zoo import LayerConfig, all_members
 
 from tests.models.test_conformance import SMALL, WIDTH

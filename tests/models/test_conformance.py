@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nerode.conformance import CHECKS, Subject
-from nerode.models.base import Layer
+from nerode.conformance import CHECKS, ModelUnderTest
+from nerode.models.base import SequenceLayer
 from nerode.models.zoo import LayerConfig, all_members
-from nerode.verdict import ARCHITECTURES, Gates, Recurrence, Transition
+from nerode.verdict import ARCHITECTURES, Gates, MemoryKind, Transition
 
 WIDTH = 8
 
@@ -25,14 +25,14 @@ SMALL = {
 RANGES = {Gates.NONNEGATIVE: "[0,1]", Gates.SIGNED: "[-1,1]", Gates.COMPLEX: "unit disk"}
 
 
-def subject(name: str) -> Subject:
+def subject(name: str) -> ModelUnderTest:
     kind, settings = LayerConfig(name=name, settings=SMALL.get(name, {})).resolve()
-    return Subject(
+    return ModelUnderTest(
         build=lambda: stirred(kind.build(WIDTH, settings)), features=WIDTH, gates=promised_gates(name)
     )
 
 
-def stirred(layer: Layer) -> Layer:
+def stirred(layer: SequenceLayer) -> SequenceLayer:
     """The layer with noise on every weight: a map that begins at zero would hide what stands before it.
 
     With much more noise, recurrences without a bound (IDS4, NRU) overflow float16 or grow past any digits.
@@ -46,7 +46,7 @@ def stirred(layer: Layer) -> Layer:
 def promised_gates(name: str) -> str | None:
     """Where the theory says that the gates of this architecture lie."""
     row = ARCHITECTURES.get(name)
-    if row is None or row.properties.recurrence is not Recurrence.LINEAR:
+    if row is None or row.properties.recurrence is not MemoryKind.LINEAR:
         return None
     if row.properties.transition is Transition.HOUSEHOLDER and row.properties.max_factors != 1:
         # Two reflections make a rotation.
@@ -69,5 +69,5 @@ def test_what_the_checks_compare_is_not_zero(name: str) -> None:
 
 def test_the_zoo_has_every_architecture_of_the_verdict() -> None:
     named = {row.name for row in ARCHITECTURES.values() if not row.is_class}
-    hybrids = {r.name for r in ARCHITECTURES.values() if r.properties.recurrence is Recurrence.HYBRID}
+    hybrids = {r.name for r in ARCHITECTURES.values() if r.properties.recurrence is MemoryKind.HYBRID}
     assert named - hybrids <= set(all_members())

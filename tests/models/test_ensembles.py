@@ -10,9 +10,9 @@ from torch import Tensor
 
 from nerode.core import InputError
 from nerode.models import ensembles
+from nerode.models.base import Surroundings
 from nerode.models.ensembles import Ensemble, build_ensemble
 from nerode.models.model import ModelConfig, build_model
-from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig
 
 CELLS: dict[str, dict[str, Any]] = {

@@ -7,10 +7,10 @@ import math
 import pytest
 import torch
 
-from nerode.conformance import CHECKS, Subject
+from nerode.conformance import CHECKS, ModelUnderTest
 from nerode.core import InputError, UnknownName
+from nerode.models.base import Surroundings
 from nerode.models.model import ModelConfig, build_model, sine_positions
-from nerode.models.surroundings import Surroundings
 from nerode.models.zoo import LayerConfig
 
 TWO = (LayerConfig(name="elman-tanh"), LayerConfig(name="elman-relu"))
@@ -29,7 +29,7 @@ def test_models_with_letters(around, check):
     config = ModelConfig(
         layers=TWO, outputs=3, letters=5, width=8, surroundings=around, final_norm=around.norm
     )
-    CHECKS[check](Subject(build=lambda: build_model(config), letters=5, longest=64))
+    CHECKS[check](ModelUnderTest(build=lambda: build_model(config), letters=5, longest=64))
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -38,7 +38,7 @@ def test_models_with_features_and_positions(head, check):
     config = ModelConfig(
         layers=TWO, outputs=6, features=3, width=6, positions="sine", head=head, head_width=4
     )
-    CHECKS[check](Subject(build=lambda: build_model(config), features=3, longest=64))
+    CHECKS[check](ModelUnderTest(build=lambda: build_model(config), features=3, longest=64))
 
 
 def test_without_a_width_letters_are_one_hot():

@@ -23,7 +23,7 @@ SAMPLE = [
     "test_delta_scan.py::test_a_reflection_swaps_two_states_exactly",
     "test_cells.py::test_torch_layers_give_the_same",
     "test_cells.py::test_saturated_gates_are_exact_and_nan_stays_nan",
-    "test_members.py::test_members_are_the_cells_one_by_one",
+    "test_arguments.py::test_members_are_the_cells_one_by_one",
     "test_nru.py::test_float32_is_the_loop_too",
     "test_slstm.py::test_nan_stays_nan",
     "test_table_walk.py::test_a_letter_that_is_none_is_named",
@@ -94,6 +94,7 @@ def test_a_library_from_other_sources_is_not_loaded(monkeypatch: pytest.MonkeyPa
 
 def test_the_loader_needs_no_torch() -> None:
     program = (
-        "import sys; from nerode.models.kernels.table_walk import TableWalk; print('torch' in sys.modules)"
+        "import sys; from nerode.models.kernels.table_walk import TableWalk; "
+        "from nerode.models.compiled import Stream; print('torch' in sys.modules)"
     )
     assert python("-c", program, choice="").stdout.strip() == "False"

@@ -9,15 +9,15 @@ from nerode.languages import Alphabet, CounterLanguage, Dfa, Dyck, Language, Leg
 from nerode.network import (
     Affine,
     AffineBuilder,
-    Diagonal,
+    ByChoice,
     Embedding,
+    Fixed,
+    Gated,
     Layer,
-    LetterMatrices,
     Network,
     Origin,
     PointDecoder,
     ScoreDecoder,
-    TimeInvariant,
     zero_map,
 )
 
@@ -62,7 +62,7 @@ def one_hot_network(language: Language, dfa: Dfa) -> Network:
         state=state,
         start=tuple(int(q == dfa.start) for q in range(n)),
         units=zero_map(0),
-        recurrence=LetterMatrices(matrices=tuple(matrices), writes=((0,) * n,) * dfa.num_letters),
+        recurrence=ByChoice.from_rows(matrices=tuple(matrices), writes=((0,) * n,) * dfa.num_letters),
         readout_units=zero_map(n),
         outputs=tuple(f"now {name}" for name in state),
         readout=affine(list(state), [({name: 1}, 0) for name in state]),
@@ -97,7 +97,7 @@ def parity_network(language: Language) -> Network:
         state=("sign",),
         start=(1,),
         units=zero_map(2),
-        recurrence=Diagonal(gate=affine(names, [({"x=0": 1, "x=1": -1}, 0)]), write=zero_map(2, 1)),
+        recurrence=Gated(gate=affine(names, [({"x=0": 1, "x=1": -1}, 0)]), write=zero_map(2, 1)),
         readout_units=zero_map(3),
         outputs=("s",),
         readout=affine([*names, "sign"], [({"sign": 1}, 0)]),
@@ -127,7 +127,7 @@ def cyclic_network(language: Language, order: int) -> Network:
         state=("z",),
         start=(1,),
         units=zero_map(order),
-        recurrence=Diagonal(gate=gate, write=zero_map(order, 1)),
+        recurrence=Gated(gate=gate, write=zero_map(order, 1)),
         readout_units=zero_map(order + 2),
         outputs=("re", "im"),
         readout=affine([*names, "re z", "im z"], [({"re z": 1}, 0), ({"im z": 1}, 0)]),
@@ -169,7 +169,7 @@ def set_reset_network(language: Language, *, overwrite: Fraction | int = 0) -> N
         state=("bit",),
         start=(0,),
         units=zero_map(3),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=affine(names, [({keep: 1, low: overwrite, high: overwrite}, 0)]),
             write=affine(names, [({high: 1}, 0)]),
         ),
@@ -211,7 +211,7 @@ def counter_network(language: CounterLanguage, *, dead_flag: bool = True) -> Net
         state=tuple(state),
         start=(0,) * kinds,
         units=zero_map(len(names)),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=affine(names, [({}, 1)] * kinds),
             write=affine(names, [({opens[k]: 1, closes[k]: -1}, 0) for k in range(kinds)]),
         ),
@@ -235,7 +235,7 @@ def counter_network(language: CounterLanguage, *, dead_flag: bool = True) -> Net
                 state=("dead",),
                 start=(0,),
                 units=affine(inputs, [({closes[k]: 1, f"was{k}": -1}, 0) for k in range(kinds)]),
-                recurrence=Diagonal(
+                recurrence=Gated(
                     gate=affine([*inputs, *violated], [(dict.fromkeys(violated, -1), 1)]),
                     write=affine([*inputs, *violated], [(dict.fromkeys(violated, 1), 0)]),
                 ),
@@ -293,7 +293,7 @@ def bounded_dyck_network(language: Dyck) -> Network:
         state=("d",),
         start=(0,),
         units=zero_map(len(names)),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=affine(names, [({}, 1)]),
             write=affine(names, [({**dict.fromkeys(opens, 1), **dict.fromkeys(closes, -1)}, 0)]),
         ),
@@ -323,7 +323,7 @@ def bounded_dyck_network(language: Dyck) -> Network:
         state=tuple(state),
         start=(0,) * len(state),
         units=affine(inputs, write_units),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=affine([*inputs, *writes], gates),
             write=affine([*inputs, *writes], [({name: 1}, 0) for name in writes]),
         ),
@@ -346,7 +346,7 @@ def bounded_dyck_network(language: Dyck) -> Network:
         state=("dead",),
         start=(0,),
         units=affine(seen_now, errors),
-        recurrence=Diagonal(
+        recurrence=Gated(
             gate=affine([*seen_now, *error_names], [(dict.fromkeys(error_names, -1), 1)]),
             write=affine([*seen_now, *error_names], [(dict.fromkeys(error_names, 1), 0)]),
         ),
@@ -385,9 +385,7 @@ def delay_network(language: Language, steps: int) -> Network:
         state=state,
         start=(0,) * (steps + 1),
         units=zero_map(len(names)),
-        recurrence=TimeInvariant(
-            matrix=matrix, write=affine(names, [({names[1]: 1}, 0)] + [({}, 0)] * steps)
-        ),
+        recurrence=Fixed(matrix=matrix, write=affine(names, [({names[1]: 1}, 0)] + [({}, 0)] * steps)),
         readout_units=zero_map(len(names) + steps + 1),
         outputs=("old",),
         readout=affine([*names, *state], [({state[-1]: 1}, 0)]),

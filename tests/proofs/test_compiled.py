@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from nerode.compiler import Options, compile_language
+from nerode.kernel import PREDICT
 from nerode.languages import Language
 from nerode.languages.bestiary import find_language
 from nerode.languages.brackets import dyck
-from nerode.proofs.certificate import PREDICT
-from tests.proofs.test_exact import certified
+from tests.proofs.test_certification import certified
 
 
 def language_of(name: str) -> Language:

@@ -18,12 +18,12 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_exact
+from nerode.kernel import Certificate, certificate_to_json, content_hash
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.languages.bestiary import find_language
 from nerode.network import Interpreter, Network, network_from_json, network_to_json
-from nerode.proofs.certificate import Certificate, certificate_to_json, content_hash
-from nerode.proofs.checker import CheckResult, check
-from nerode.proofs.exact import certify_exact
+from nerode.proofs import CheckResult, check
+from nerode.proofs.certification import certify_exact
 from tests.proofs import networks
 from tests.proofs.brute_force import first_failure
 

@@ -7,22 +7,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import Budget, BudgetExceeded
+from nerode.kernel import PREDICT, UP_TO_LENGTH, VALID_PREFIXES, Refutation, certificate_to_json
 from nerode.languages import CounterLanguage, Dyck, Language, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, network_to_json
-from nerode.proofs.certificate import (
-    PREDICT,
-    UP_TO_LENGTH,
-    VALID_PREFIXES,
-    Refutation,
-    certificate_to_json,
-)
-from nerode.proofs.checker import check
-from nerode.proofs.counters import find_integrators, solve
-from nerode.proofs.exact import certify_exact
+from nerode.proofs import check
+from nerode.proofs.certification import certify_exact
+from nerode.proofs.invariants import find_integrators, solve
 from tests.proofs import networks
 from tests.proofs.brute_force import first_failure
-from tests.proofs.test_exact import certified
+from tests.proofs.test_certification import certified
 
 
 def counter_language(name: str) -> CounterLanguage:
@@ -53,7 +47,7 @@ def test_counters_are_proved_for_all_words(name: str) -> None:
     assert certificate.claims[0].method == "counter-invariant"
     assert certificate.claims[0].task == PREDICT
     kinds = len(language.alphabet) // 2
-    assert certificate.evidence["counter-invariant"]["coordinates"] == {
+    assert certificate.evidence["counter-invariant"]["affine"] == {
         f"1:c{k}": [0, [int(j == k) for j in range(kinds)]] for k in range(kinds)
     }
 
@@ -89,7 +83,7 @@ def test_the_length_of_float_formats_comes_from_the_weights() -> None:
 def test_integrators_are_the_coordinates_with_gate_one() -> None:
     language = counter_language("shuffle-2")
     found = find_integrators(networks.counter_network(language))
-    assert [(i.layer, i.coordinate, i.start) for i in found] == [(0, 0, 0), (0, 1, 0)]
+    assert [(i.place, i.start) for i in found] == [((0, 0), 0), ((0, 1), 0)]
     assert [i.steps for i in found] == [(1, -1, 0, 0), (0, 0, 1, -1)]
     assert find_integrators(networks.parity_network(find_language("parity"))) == []
 
@@ -187,10 +181,10 @@ def test_an_invariant_that_does_not_hold_is_refused_with_its_entry() -> None:
     certificate = certified(network, language)
     data = certificate_to_json(certificate)
     for change in (
-        {"coordinates": {"1:c0": [0, [2]]}},
-        {"coordinates": {"1:c0": [1, [1]]}},
-        {"coordinates": {}},
-        {"coordinates": {"1:c1": [0, [1]]}},
+        {"affine": {"1:c0": [0, [2]]}},
+        {"affine": {"1:c0": [1, [1]]}},
+        {"affine": {}},
+        {"affine": {"1:c1": [0, [1]]}},
         {"counters": []},
         {"counters": [{"start": 1, "increments": [1, -1], "points": [0, 0]}]},
         {"counters": [{"start": 0, "increments": [1, 1], "points": [0, 0]}]},

@@ -11,22 +11,21 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import Alphabet, describe_language
-from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_sentences, ngram_language
-from nerode.network import Network, network_from_json, network_to_json
-from nerode.proofs.certificate import (
+from nerode.kernel import (
     PREDICT,
     VALID_PREFIXES,
     Certificate,
     Refutation,
-    Unproved,
     certificate_to_json,
     content_hash,
+    ngram_claim,
 )
-from nerode.proofs.certification import certify
-from nerode.proofs.checker import CheckResult, check
-from nerode.proofs.checker_ngrams import METHOD, ngram_claim
-from nerode.proofs.ngrams import certify_ngrams, rounded_up
+from nerode.kernel.covers import rounded_up
+from nerode.languages import Alphabet, describe_language
+from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_sentences, ngram_language
+from nerode.network import Network, network_from_json, network_to_json
+from nerode.proofs import CheckResult, Unproved, check
+from nerode.proofs.certification import NGRAMS as METHOD, certify, certify_ngrams
 from tests.compiler.constructions.ngrams.models import (
     EPS,
     compiled,
@@ -109,7 +108,7 @@ def test_the_seed_example(width: int) -> None:
     found = Case(network, seed(), eps)
     assert found.check().ok
     assert found.certificate.claims == (ngram_claim(task=VALID_PREFIXES, words=3, eps=eps),)
-    assert found.certificate.evidence == {METHOD: {"words": 3}}
+    assert found.certificate.evidence == {METHOD: {"task": VALID_PREFIXES, "words": 3, "cells": 145}}
     assert len(json.dumps(found.proof)) < 1000
     assert isinstance(certify(network, seed()), Certificate)
 
@@ -285,12 +284,15 @@ def test_contexts_alone_do_not_prove_all_windows() -> None:
     everywhere = case(unknown_contexts=True).proof["claims"][0]
     assert everywhere["task"] == PREDICT
     attacked.proof["claims"].append(everywhere)
+    attacked.proof["evidence"][METHOD] |= {"task": PREDICT, "cells": 9}
     refused(attacked, "away from the model's")
     shared = case()
     shared.proof["claims"].append(everywhere)
+    shared.proof["evidence"][METHOD]["task"] = PREDICT
     refused(shared, "fires on several windows")
     recurrent = case("elman-relu", unknown_contexts=True)
     recurrent.proof["claims"].append(everywhere)
+    recurrent.proof["evidence"][METHOD]["task"] = PREDICT
     refused(recurrent, "linear recurrences")
 
 

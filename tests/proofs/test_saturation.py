@@ -6,13 +6,14 @@ import json
 import pytest
 
 from nerode.compiler import compile_language
+from nerode.kernel import Certificate, Refutation, certificate_to_json, content_hash
 from nerode.languages import describe_language, resolve_language
 from nerode.network import network_from_json, network_to_json
-from nerode.proofs.certificate import Certificate, Refutation, certificate_to_json, content_hash
-from nerode.proofs.checker import check
-from nerode.proofs.checker_saturation import METHOD
-from nerode.proofs.saturation import certify_saturating, find_caps
+from nerode.proofs import check
+from nerode.proofs.certification import certify_saturating
+from nerode.proofs.invariants import find_caps
 
+METHOD = "saturating-closure"
 LANGUAGES = ["(ab)*", "tomita-4", "aabbccddee", "tomita-7"]
 
 
@@ -42,13 +43,14 @@ def test_evidence_is_checked(case):
     evidence = certificate["evidence"][METHOD]
     for key, value in (
         ("digest", "0" * 64),
-        ("configurations", evidence["configurations"] - 1),
-        ("configurations", evidence["configurations"] + 1),
-        ("caps", []),
+        ("cells", evidence["cells"] - 1),
+        ("cells", evidence["cells"] + 1),
+        ("caps", {}),
         ("caps", 5),
         ("caps", None),
         ("caps", [5]),
-        ("caps", [[0, 0, 1]] if evidence["caps"] != [[0, 0, 1]] else [[0, 0, 2]]),
+        ("caps", {name: cap + 1 for name, cap in evidence["caps"].items()}),
+        ("caps", {f"{name}?": cap for name, cap in evidence["caps"].items()}),
         ("task", "guess"),
     ):
         wrong = copy.deepcopy(certificate)
@@ -69,7 +71,7 @@ def test_a_cap_where_a_unit_is_still_off_is_refused():
             units["bias"][j] = str(int(units["bias"][j]) - 5)
     certificate = certificate_to_json(certify_saturating(network, language))
     certificate["network"] = content_hash(data)
-    certificate["evidence"][METHOD]["caps"] = [[layer, coordinate, cap]]
+    certificate["evidence"][METHOD]["caps"] = {f"{layer + 1}:{network.layers[layer].state[coordinate]}": cap}
     assert not check(data, as_json(describe_language(language)), as_json(certificate)).ok
 
 

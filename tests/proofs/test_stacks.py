@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from nerode.kernel import PREDICT, VALID_PREFIXES, Refutation, certificate_to_json
 from nerode.languages import Dyck, describe_language
 from nerode.languages.brackets import dyck
-from nerode.network import Diagonal, Interpreter, Network, network_to_json
-from nerode.proofs.certificate import PREDICT, VALID_PREFIXES, Refutation, certificate_to_json
-from nerode.proofs.checker import check
-from nerode.proofs.exact import certify_exact
-from nerode.proofs.stacks import slot_evidence
+from nerode.network import Gated, Interpreter, Network, network_to_json
+from nerode.proofs import check
+from nerode.proofs.certification import certify_exact
+from nerode.proofs.invariants import slot_cover
 from tests.proofs import networks
-from tests.proofs.test_exact import certified
+from tests.proofs.test_certification import certified
 
 LANGUAGE = dyck(4, 6)
 """5462 states: too many for a table of stacks, few enough for a fast test."""
@@ -34,7 +34,7 @@ def with_write(network: Network, change: dict[int, dict[str, int]]) -> Network:
 
 
 def test_slots_are_found_by_probing() -> None:
-    found = slot_evidence(networks.bounded_dyck_network(dyck(3, 2)), dyck(3, 2))
+    found = slot_cover(networks.bounded_dyck_network(dyck(3, 2)), dyck(3, 2))
     assert found == {
         "slots": [[f"2:s{j},{k}" for k in range(3)] for j in (1, 2)],
         "codes": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -44,9 +44,9 @@ def test_slots_are_found_by_probing() -> None:
 def test_no_slots_without_a_bound_or_without_kinds_in_the_state() -> None:
     language = dyck(2, 3)
     network = networks.bounded_dyck_network(language)
-    assert slot_evidence(network, dyck(2)) is None
+    assert slot_cover(network, dyck(2)) is None
     deaf = with_write(network, {i: {} for i in range(6)})
-    assert slot_evidence(deaf, language) is None
+    assert slot_cover(deaf, language) is None
 
 
 def test_many_stacks_are_proved_depth_by_depth() -> None:
@@ -74,7 +74,7 @@ def test_a_slot_that_is_written_at_another_depth_is_refuted(level: int) -> None:
 def test_a_slot_that_forgets_when_a_deeper_bracket_closes_is_refuted() -> None:
     network = networks.bounded_dyck_network(LANGUAGE)
     layer = network.layers[1]
-    assert isinstance(layer.recurrence, Diagonal)
+    assert isinstance(layer.recurrence, Gated)
     gate = layer.recurrence.gate
     closing = layer.reads.index("x=]")
     rows = (((closing, -1), *gate.rows[0]), *gate.rows[1:])

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from nerode.algebra import CounterWitness, GroupInside, GroupStructure, Membership, Profile
 from nerode.core import Reference
-from nerode.languages import Dfa, RegularLanguage
-from nerode.report.eggbox import Box, Cell
-from nerode.verdict import ARCHITECTURES, Sense, Status, Task, Verdict
+from nerode.languages import Dfa, Language, RegularLanguage
+from nerode.study import Box, EggCell, Study
+from nerode.verdict import ARCHITECTURES, LanguageTask, Sense, Status, Verdict, VerdictTable
 from nerode.verdict.records import Provenance, Size
 from tests.report.specimens import parity
 
@@ -69,7 +69,7 @@ PARITY_PROFILE = Profile(
 PARITY_BOXES = (
     Box(
         level=0,
-        cells=((Cell(words=("ε", "1"), size=2, idempotent=0),),),
+        cells=((EggCell(words=("ε", "1"), size=2, idempotent=0),),),
         num_rows=1,
         num_columns=1,
         regular=True,
@@ -78,12 +78,27 @@ PARITY_BOXES = (
 )
 
 
+def study_of(
+    language: Language,
+    profile: Profile,
+    verdicts: Sequence[Verdict] = (),
+    *,
+    dfa: Dfa | None = None,
+    eggboxes: tuple[Box, ...] = (),
+) -> Study:
+    """A study with these parts."""
+    table = VerdictTable(
+        language=language.name, task=LanguageTask.PREDICT, dtype="", verdicts=tuple(verdicts)
+    )
+    return Study(language=language, profile=profile, table=table, automaton=dfa, eggboxes=eggboxes)
+
+
 def verdict(name: str, status: str, reason: str, *, sense: Sense = Sense.FINITE_PRECISION) -> Verdict:
     cited = status != "open"
     return Verdict(
         architecture=name,
         sense=sense,
-        task=Task.PREDICT,
+        task=LanguageTask.PREDICT,
         status=Status(status),
         reason=reason,
         reference=Reference("Sarrof2024") if cited else None,
@@ -138,7 +153,7 @@ def hostile_profile() -> Profile:
 
 
 def hostile_boxes() -> tuple[Box, ...]:
-    cell = Cell(words=(EVIL,), size=1, idempotent=0)
+    cell = EggCell(words=(EVIL,), size=1, idempotent=0)
     return (Box(level=0, cells=((cell,),), num_rows=1, num_columns=1, regular=True, group=EVIL),)
 
 
@@ -147,7 +162,7 @@ def hostile_verdicts() -> list[Verdict]:
         Verdict(
             architecture="mamba",
             sense=Sense.FINITE_PRECISION,
-            task=Task.PREDICT,
+            task=LanguageTask.PREDICT,
             status=Status.NO,
             reason=EVIL,
             reference=Reference("Sarrof2024"),

@@ -7,11 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from nerode.records import CompleteSpec, OptimiserSpec, RunRecord, RunSpec, TaskConfig
+
 LENGTHS = (40, 80, 400)
 
 
-def score(value: float, **more: Any) -> dict[str, Any]:
-    return {"token": value, "sequence": value, "final": value, "scaled": value, "loss": 0.1, **more}
+def score(value: float, *, length: int = 40, **more: Any) -> dict[str, Any]:
+    accuracies = dict.fromkeys(("token", "sequence", "final", "scaled"), value)
+    return {"length": length, "sequences": 256, "positions": 256, **accuracies, "loss": 0.1, **more}
 
 
 def result(
@@ -22,16 +25,18 @@ def result(
     task: str = "parity",
     settings: dict[str, Any] | None = None,
     layers: tuple[str, ...] = ("mamba",),
+    layer_settings: dict[str, Any] | None = None,
     rate: float = 0.001,
     **more: Any,
 ) -> dict[str, Any]:
     """What a run found."""
-    complete = {
-        "task": {"name": task, "settings": {"shortest": 3, "longest": 60} if settings is None else settings},
-        "model": {"layers": [{"name": name, "settings": {"states": 4}} for name in layers]},
-        "optimiser": {"rate": rate},
-        "run": {"seed": seed, "steps": 100},
-    }
+    own = {"states": 4} if layer_settings is None else layer_settings
+    complete = CompleteSpec(
+        task=TaskConfig(name=task, settings={"shortest": 3, "longest": 60} if settings is None else settings),
+        model={"layers": [{"name": name, "settings": own} for name in layers]},
+        optimiser=OptimiserSpec(rate=rate),
+        run=RunSpec(seed=seed, steps=100),
+    ).to_mapping()
     key = hashlib.sha256(json.dumps([title, complete]).encode()).hexdigest()
     return {
         "format": "nerode-run",
@@ -52,14 +57,31 @@ def result(
         "evaluations": [score(y, length=n) for n, y in zip(LENGTHS, accuracies, strict=False)],
         "axes": [],
         "examination": {},
+        "environment": {},
         "cpu_seconds": 1.5,
+        "evaluation_cpu_seconds": 0.5,
         **more,
     }
 
 
+def record(**options: Any) -> RunRecord:
+    """The record of a run, with three validations."""
+    return RunRecord.from_json({**result(**options), "history": history()}, path="result.json")
+
+
 def history() -> list[dict[str, Any]]:
     """Three validations."""
-    return [{"step": 50 * i, "loss": 1.0 / i, "validation": score(0.3 * i)} for i in (1, 2, 3)]
+    return [
+        {
+            "step": 50 * i,
+            "samples": 3200 * i,
+            "longest": 40,
+            "rate": 0.001,
+            "loss": 1.0 / i,
+            "validation": score(0.3 * i),
+        }
+        for i in (1, 2, 3)
+    ]
 
 
 def write_run(store: Path, **options: Any) -> Path:

@@ -1,4 +1,4 @@
-"""What notebooks show; showing never raises."""
+"""Displays of notebooks; what cannot be drawn is shown as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import nerode as nr
 from nerode.core import Shown
 from nerode.languages import Dfa
 from tests.report.cases import hostile_language
-from tests.report.test_explain import words
+from tests.report.pages.test_language import words
 
 
 def shown(value: Any) -> str:
@@ -53,7 +53,7 @@ def test_a_run_shows_its_lengths() -> None:
         "run": {"steps": 2, "batch": 8, "test_lengths": [20], "test_sequences": 4},
     }
     record, _ = nr.train(nr.TrainSpec.from_mapping(tables))
-    assert "gru seed 0, 2 steps, right (sequence) at length 20" in shown(record)
+    assert "gru seed 0, 2 steps, correct (sequence) at length 20" in shown(record)
 
 
 def test_names_do_not_become_markup() -> None:
@@ -75,4 +75,5 @@ def test_what_cannot_be_drawn_is_printed_as_text(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("nerode.report.notebook.automaton_figure", fail)
     dfa: Dfa = nr.language("parity").dfa()
-    assert dfa._repr_html_() is None
+    with pytest.warns(RuntimeWarning, match=r"this Dfa is shown as text.*MemoryError"):
+        assert dfa._repr_html_() is None

@@ -7,67 +7,68 @@ from pathlib import Path
 import pytest
 
 from benchmarks import polish
+from nerode.records import read_tables
 from nerode.report import claims_page, table_markdown
 from nerode.reproduce.agreement import RULE
-from nerode.reproduce.committed import read_results
+from nerode.reproduce.measuring.run import compared, specs_of
 from nerode.reproduce.papers import find_tables
-from nerode.reproduce.run import compared, specs_of
+from nerode.training import run_key
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-RESULTS = read_results(EXPERIMENTS / "reproduce")
+RESULTS = read_tables(EXPERIMENTS / "reproduce")
 
 
 def test_the_page_is_made_from_the_files():
     assert (EXPERIMENTS / "README.md").read_text(encoding="utf-8") == claims_page(RESULTS)
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r['paper']}:{r['table']}")
+@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.paper}:{r.table}")
 def test_the_files_are_of_the_tables_that_there_are(result):
-    ((_, table),) = find_tables(f"{result['paper']}:{result['table']}")
+    ((_, table),) = find_tables(f"{result.paper}:{result.table}")
     rows = {(line.row, line.model): line for line in table.lines}
-    for line in result["lines"]:
-        if line["kind"] == "polished":
+    for line in result.lines:
+        if line.kind == "polished":
             continue
-        own = rows[line["row"], line["model"]]
-        assert [c["published"] for c in line["cells"]] == [c.published for c in own.cells]
-        assert [c["column"] for c in line["cells"]] == [c.column for c in own.cells]
-    assert result["rule"] == RULE
-    text = (EXPERIMENTS / "reproduce" / result["paper"] / f"{result['table']}.md").read_text(encoding="utf-8")
+        own = rows[line.row, line.model]
+        assert [c.published for c in line.cells] == [c.published for c in own.cells]
+        assert [c.column for c in line.cells] == [c.column for c in own.cells]
+    assert result.rule == RULE
+    text = (EXPERIMENTS / "reproduce" / result.paper / f"{result.table}.md").read_text(encoding="utf-8")
     assert text == table_markdown(result)
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r['paper']}:{r['table']}")
+@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.paper}:{r.table}")
 def test_agreement_follows_from_the_values(result):
-    ((_, table),) = find_tables(f"{result['paper']}:{result['table']}")
+    ((_, table),) = find_tables(f"{result.paper}:{result.table}")
     rows = {(line.row, line.model): line for line in table.lines}
-    for line in result["lines"]:
-        if line["kind"] != "polished":
-            own = rows[line["row"], line["model"]]
-            values = [tuple(cell["values"]) for cell in line["cells"]]
+    for line in result.lines:
+        if line.kind != "polished":
+            own = rows[line.row, line.model]
+            values = [cell.values for cell in line.cells]
             expected = [cell.agreement for cell in compared(table, own.cells, values)]
-            assert [cell["agreement"] for cell in line["cells"]] == expected
+            assert [cell.agreement for cell in line.cells] == expected
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r['paper']}:{r['table']}")
+@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.paper}:{r.table}")
 def test_every_line_and_every_seed_is_reported_or_said_to_be_missing(result):
-    ((_, table),) = find_tables(f"{result['paper']}:{result['table']}")
-    kept = {(line["row"], line["model"]): line for line in result["lines"]}
+    ((_, table),) = find_tables(f"{result.paper}:{result.table}")
+    kept = {(line.row, line.model): line for line in result.lines}
     for own in table.lines:
         if not own.runs_here:
             continue
         if (own.row, own.model) not in kept:
-            assert f"{own.row} · {own.model}" in result["waiting"]
+            assert f"{own.row} · {own.model}" in result.waiting
             continue
         line = kept[own.row, own.model]
         if own.compile_to:
             continue
-        assert sorted([*line["seeds"], *line["missing"]]) == list(range(own.seeds))
-        assert all(len(cell["values"]) == len(line["seeds"]) for cell in line["cells"])
-        assert line["keys"] == [spec.key for spec in specs_of(own, line["seeds"])]
+        assert sorted([*line.seeds, *line.missing]) == list(range(own.seeds))
+        assert all(len(cell.values) == len(line.seeds) for cell in line.cells)
+        assert list(line.keys) == [run_key(spec) for spec in specs_of(own, line.seeds)]
 
 
 def test_every_paper_has_been_run():
-    assert {result["paper"] for result in RESULTS} == {
+    assert {result.paper for result in RESULTS} == {
         "ngram-ssm",
         "sarrof",
         "metric-automata",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nerode.core import Reference
-from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
 
 RUN = {"steps": 3, "batch": 8, "evaluate_every": 3, "validation": 16, "test_sequences": 8}
 
@@ -18,8 +18,10 @@ def trained(**changes):
         "row": "Parity",
         "model": "GRU",
         "cells": (
-            Cell(column="≤ 8", reading=Lengths(low=5, high=8), published=1.0, printed="✓", trained=True),
-            Cell(column="16", reading=Lengths(low=16, high=16), published=0.0, printed="✗"),
+            TableCell(
+                column="≤ 8", reading=LengthRange(low=5, high=8), published=1.0, printed="✓", trained=True
+            ),
+            TableCell(column="16", reading=LengthRange(low=16, high=16), published=0.0, printed="✗"),
         ),
         "language": "parity",
         "architecture": "gru",
@@ -27,19 +29,19 @@ def trained(**changes):
         "paper": spec,
         "seeds": 3,
     }
-    return Line(**{**line, **changes})
+    return TableLine(**{**line, **changes})
 
 
 def compiled(**changes):
     line = {
         "row": "Parity",
         "model": "compiled",
-        "cells": (Cell(column="16", reading=Lengths(low=16, high=20)),),
+        "cells": (TableCell(column="16", reading=LengthRange(low=16, high=20)),),
         "language": "parity",
         "architecture": "mamba-signed",
         "compile_to": "mamba-signed",
     }
-    return Line(**{**line, **changes})
+    return TableLine(**{**line, **changes})
 
 
 def table(*lines, **changes):
@@ -53,7 +55,7 @@ def table(*lines, **changes):
         "scale": "tiny",
         "lines": lines or (trained(), compiled()),
     }
-    return Table(**{**given, **changes})
+    return PaperTable(**{**given, **changes})
 
 
 def paper(*tables):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nerode.sweeps.driver import run_sweep
-from nerode.sweeps.local import LocalExecutor
-from nerode.sweeps.runner import Job
+from nerode.sweeps.running import LocalExecutor, RunJob, run_sweep
 from nerode.sweeps.sweep_file import parse_sweep
 from tests.sweeps.toy import NAME, TOY
 
 
-def jobs(log: Path, runs: int, pause: float) -> list[Job]:
+def jobs(log: Path, runs: int, pause: float) -> list[RunJob]:
     base = {"steps": 6, "pause": pause, "log": str(log)}
     return parse_sweep({"base": base, "grid": {"seed": list(range(runs))}}).jobs(TOY)
 

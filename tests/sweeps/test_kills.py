@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.sweeps.index import list_runs
-from nerode.sweeps.lock import LOCK
-from nerode.sweeps.store import RunStore
+from nerode.records import LOCK, RunStore, list_runs
 from tests.sweeps.drive import drive, jobs
 from tests.sweeps.toy import assert_right, contents
 

@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from nerode.sweeps.execution import execute
-from nerode.sweeps.runner import Job
-from nerode.sweeps.store import RunStore
-from nerode.sweeps.training_runs import TRAINING
-from nerode.training import CHECKPOINT, TrainSpec, read_run
+from nerode.records import Divergence, RunStore, TrainSpec, read_run
+from nerode.sweeps.running import RunJob, execute
+from nerode.training import TRAINING, run_key
 from nerode.training.loop import Trainer
-from nerode.training.record import Divergence
+from nerode.training.runs import CHECKPOINT
 
 FILE = """
 [base]
@@ -69,7 +67,7 @@ SPEC = {
 
 
 def run_here(root: Path, spec: dict[str, Any]) -> Path:
-    store, job = RunStore(root), Job(key=TRAINING.key(spec), spec=spec)
+    store, job = RunStore(root), RunJob(key=TRAINING.key(spec), spec=spec)
     assert execute(store, TRAINING, job).status == "done"
     return store.folder(job.key)
 
@@ -80,7 +78,7 @@ def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path):
     trainer = Trainer(spec)
     for _ in range(12):
         trainer.step()
-    checkpoint = store.begin(spec.key).scratch / CHECKPOINT
+    checkpoint = store.begin(run_key(spec)).scratch / CHECKPOINT
     trainer.save(checkpoint)
     run_here(store.root, SPEC)
     assert found(store.root) == found(tmp_path / "whole")
@@ -94,7 +92,7 @@ def test_a_checkpoint_is_really_used(tmp_path):
     for _ in range(12):
         trainer.step()
     trainer.progress.divergence = Divergence(step=12, what="loss")
-    trainer.save(store.begin(spec.key).scratch / CHECKPOINT)
+    trainer.save(store.begin(run_key(spec)).scratch / CHECKPOINT)
     assert read_run(run_here(tmp_path, SPEC)).steps == 12
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import InputError
-from nerode.sweeps.runner import Job
-from nerode.sweeps.store import RunOutput
+from nerode.records import RunOutput
+from nerode.sweeps.running import RunJob
 
 NAME = "tests.sweeps.toy:TOY"
 
@@ -59,9 +59,9 @@ class Toy:
 TOY = Toy()
 
 
-def job(seed: int, **spec: Any) -> Job:
+def job(seed: int, **spec: Any) -> RunJob:
     spec = {"seed": seed, **spec}
-    return Job(key=TOY.key(spec), spec=spec)
+    return RunJob(key=TOY.key(spec), spec=spec)
 
 
 def expected_files(spec: dict[str, Any]) -> dict[str, Any]:

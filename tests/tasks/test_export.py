@@ -8,8 +8,9 @@ import io
 import pytest
 
 from nerode.core import InputError, stream
-from nerode.tasks.export import ExportSpec, cached_export, export
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
+from nerode.tasks.export import ExportSpec, cached_export, export_sequences
 
 
 def spec(name="predict-tomita-3", settings=None, **changes):
@@ -18,9 +19,9 @@ def spec(name="predict-tomita-3", settings=None, **changes):
 
 
 def test_a_table_of_a_language():
-    rows = list(csv.DictReader(io.StringIO(export(spec(split="test")))))
+    rows = list(csv.DictReader(io.StringIO(export_sequences(spec(split="test")))))
     assert [int(row["length"]) for row in rows] == [6] * 4 + [9] * 4
-    task = TaskConfig(name="predict-tomita-3").build()
+    task = build_task(TaskConfig(name="predict-tomita-3"))
     batch = task.draw("test", 9, 4, stream(0, "export", "test", 9))
     for row, word, targets in zip(rows[4:], batch.inputs.tolist(), batch.targets.tolist(), strict=True):
         assert row["split"] == "test"
@@ -30,10 +31,10 @@ def test_a_table_of_a_language():
 
 
 def test_letters_have_their_names():
-    rows = list(csv.DictReader(io.StringIO(export(spec("predict-dyck-1", lengths=(12,))))))
+    rows = list(csv.DictReader(io.StringIO(export_sequences(spec("predict-dyck-1", lengths=(12,))))))
     for row in rows:
         assert set(row["inputs"].split()) == {"(", ")"}
-    lines = export(spec("flip-flop", lengths=(12,), form="text")).splitlines()
+    lines = export_sequences(spec("flip-flop", lengths=(12,), form="text")).splitlines()
     for line in lines:
         inputs, targets, mask = line.split("\t")
         assert inputs[0] == "w"
@@ -41,14 +42,14 @@ def test_letters_have_their_names():
 
 
 def test_features_are_numbers():
-    (row, *_) = csv.DictReader(io.StringIO(export(spec("counting", lengths=(200,), count=1))))
+    (row, *_) = csv.DictReader(io.StringIO(export_sequences(spec("counting", lengths=(200,), count=1))))
     assert len(row["inputs"].split()) == 200
     assert {float(x) for entry in row["inputs"].split() for x in entry.split(",")} <= {0.0, 1.0}
 
 
 def test_a_file_is_made_once_and_named_by_its_content(tmp_path):
     first = cached_export(spec(), tmp_path)
-    assert first.read_text(encoding="utf-8") == export(spec())
+    assert first.read_text(encoding="utf-8") == export_sequences(spec())
     first.write_text("kept", encoding="utf-8")
     assert cached_export(spec(), tmp_path).read_text(encoding="utf-8") == "kept"
     others = [

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.tasks.table import TaskConfig, all_tasks
+from nerode.records import TaskConfig
+from nerode.tasks import build_task, resolve_task
+from nerode.tasks.table import all_tasks
 
 KINDS = {
     "state-tracking",
@@ -28,8 +30,8 @@ def names():
 
 @pytest.mark.parametrize("name", names())
 def test_all_that_is_tested_can_be_drawn(name):
-    kind, _ = TaskConfig(name=name).resolve()
-    task = TaskConfig(name=name).build()
+    kind, _ = resolve_task(TaskConfig(name=name))
+    task = build_task(TaskConfig(name=name))
     rng = np.random.default_rng(0)
     lengths = task.test_lengths or kind.test_lengths
     assert lengths

@@ -7,12 +7,14 @@ import pytest
 import torch
 
 from nerode.core import InputError, UnknownName
-from nerode.tasks.table import TaskConfig
-from nerode.tasks.task import SPLITS, Batch, content_hashes
+from nerode.languages import resolve_language
+from nerode.records import TaskConfig
+from nerode.tasks import build_task, complete_task
+from nerode.tasks.task import SPLITS, Batch, content_hashes, walk
 
 
 def parity(**settings):
-    return TaskConfig(name="parity", settings=settings).build()
+    return build_task(TaskConfig(name="parity", settings=settings))
 
 
 def test_splits_are_disjoint_and_have_their_shares():
@@ -72,9 +74,9 @@ def test_loss_and_answers_look_at_the_mask():
     scores = torch.zeros(3, 5, 2)
     scores[torch.arange(3), -1, batch.targets[:, -1]] = 50.0
     assert task.loss(scores, batch) < 1e-9
-    assert task.right(scores, batch).all()
+    assert task.correct(scores, batch).all()
     scores[0, -1] = -scores[0, -1]
-    assert task.right(scores, batch)[:, -1].tolist() == [False, True, True]
+    assert task.correct(scores, batch)[:, -1].tolist() == [False, True, True]
 
 
 def test_bits_are_answered_by_their_signs():
@@ -82,15 +84,30 @@ def test_bits_are_answered_by_their_signs():
     task.targets_are_bits = True
     targets = torch.tensor([[[True, False]]])
     batch = Batch(inputs=torch.zeros(1, 1, dtype=torch.int64), targets=targets, mask=torch.ones(1, 1) > 0)
-    assert task.right(torch.tensor([[[0.1, -0.1]]]), batch).all()
-    assert not task.right(torch.tensor([[[0.1, 0.1]]]), batch).any()
+    assert task.correct(torch.tensor([[[0.1, -0.1]]]), batch).all()
+    assert not task.correct(torch.tensor([[[0.1, 0.1]]]), batch).any()
 
 
 def test_unknown_names_and_settings():
     with pytest.raises(UnknownName, match="did you mean parity"):
-        TaskConfig(name="parrity").build()
+        build_task(TaskConfig(name="parrity"))
     with pytest.raises(UnknownName, match="did you mean longest"):
         parity(longst=3)
     with pytest.raises(InputError, match="not a range"):
         parity(shortest=5, longest=4)
-    assert TaskConfig(name="parity-last").complete().settings["labels"] == "last"
+    assert complete_task(TaskConfig(name="parity-last")).settings["labels"] == "last"
+
+
+def test_states_are_those_of_the_automaton():
+    dfa = resolve_language("tomita-3").automaton
+    words = np.random.default_rng(0).integers(0, dfa.num_letters, (30, 25))
+    states = walk(dfa.transitions, words, start=dfa.start)
+    for word, row in zip(words.tolist(), states.tolist(), strict=True):
+        state = dfa.start
+        for letter, reached in zip(word, row, strict=True):
+            state = int(dfa.transitions[state, letter])
+            assert reached == state
+
+
+def test_empty_words_have_no_states():
+    assert walk(np.zeros((3, 2), dtype=np.int32), np.zeros((4, 0), dtype=np.int64)).shape == (4, 0)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from nerode.algebra.cascades import Cascade, Configuration, decompose
+from nerode.algebra.cascades import Cascade, decompose
 from nerode.languages.bestiary import find_language
 from nerode.verdict import ALIASES, ARCHITECTURES, decide
 
@@ -17,13 +17,13 @@ def words(letters: int, longest: int) -> list[tuple[int, ...]]:
     return [w for n in range(longest + 1) for w in itertools.product(range(letters), repeat=n)]
 
 
-def step_with_new_states(cascade: Cascade, at: Configuration, letter: int) -> Configuration:
+def step_with_new_states(cascade: Cascade, before: tuple[int, ...], letter: int) -> tuple[int, ...]:
     """One letter, where each level sees the labels that the levels above it have after the letter."""
-    labels = list(at.labels)
+    labels = list(before)
     for i, level in enumerate(cascade.levels):
-        command = cascade.commands(Configuration(at.recent, tuple(labels)), letter)[i]
+        command = cascade.commands(tuple(labels), letter)[i]
         labels[i] = command.apply(labels[i], level.num_labels)
-    return Configuration(at.recent, tuple(labels))
+    return tuple(labels)
 
 
 @pytest.mark.parametrize("name", ["ab-star", "tomita-2", "flip-flop", "d-3"])

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from nerode.core import InputError
-from nerode.tasks import Parity, TaskConfig
-from nerode.tasks.parity import ParitySettings
+from nerode.records import RunSpec, TaskConfig
+from nerode.tasks import Parity, build_task
+from nerode.tasks.synthetic.regular import RegularSettings
 from nerode.training.data import (
     FixedData,
     FreshData,
@@ -16,7 +17,6 @@ from nerode.training.data import (
     training_data,
     validation_batches,
 )
-from nerode.training.spec import RunSpec
 
 
 class EvenOnly(Parity):
@@ -29,7 +29,7 @@ class EvenOnly(Parity):
 
 
 def even(shortest=5, longest=14):
-    return EvenOnly(ParitySettings(shortest=shortest, longest=longest))
+    return EvenOnly(RegularSettings(shortest=shortest, longest=longest))
 
 
 def test_lengths_without_sequences_are_not_trained_on():
@@ -44,7 +44,7 @@ def test_lengths_without_sequences_are_not_trained_on():
 
 
 def test_a_step_has_its_sequences_in_any_order_of_asking():
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     for run in (RunSpec(batch=4), RunSpec(batch=4, epochs=3, sample=20)):
         one, two = training_data(task, run), training_data(task, run)
         steps = list(range(10))
@@ -54,14 +54,14 @@ def test_a_step_has_its_sequences_in_any_order_of_asking():
 
 
 def test_seeds_have_sequences_of_their_own():
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     first, second = (FreshData(task, RunSpec(seed=s)).batch(0, 40).inputs for s in (0, 1))
     assert first.shape == second.shape
     assert not torch.equal(first, second)
 
 
 def test_training_and_validation_are_apart():
-    task = TaskConfig(name="parity", settings={"shortest": 8, "longest": 12}).build()
+    task = build_task(TaskConfig(name="parity", settings={"shortest": 8, "longest": 12}))
     data = FreshData(task, RunSpec())
     trained = {tuple(w) for step in range(200) for w in data.batch(step, 12).inputs.tolist()}
     validated = {
@@ -72,7 +72,7 @@ def test_training_and_validation_are_apart():
 
 
 def test_a_fixed_sample_has_as_many_sequences_as_asked_for():
-    data = FixedData(TaskConfig(name="parity").build(), RunSpec(batch=3, epochs=2, sample=50))
+    data = FixedData(build_task(TaskConfig(name="parity")), RunSpec(batch=3, epochs=2, sample=50))
     epoch = [data.batch(step, 40) for step in range(data.batches)]
     assert sum(map(len, epoch)) == 50
     assert data.steps == 2 * data.batches
@@ -80,7 +80,7 @@ def test_a_fixed_sample_has_as_many_sequences_as_asked_for():
 
 
 def test_validation_is_spread_over_the_lengths():
-    task = TaskConfig(name="parity", settings={"shortest": 10, "longest": 40}).build()
+    task = build_task(TaskConfig(name="parity", settings={"shortest": 10, "longest": 40}))
     batches = validation_batches(task, range(10, 41), 256)
     lengths = [b.inputs.shape[1] for b in batches]
     assert (len(lengths), lengths[0], lengths[-1]) == (8, 10, 40)
@@ -88,7 +88,7 @@ def test_validation_is_spread_over_the_lengths():
 
 
 def test_short_lengths_are_judged_by_what_there_is():
-    task = TaskConfig(name="parity", settings={"shortest": 1, "longest": 10}).build()
+    task = build_task(TaskConfig(name="parity", settings={"shortest": 1, "longest": 10}))
     with pytest.raises(InputError, match="no validation sequence from length 1 to 1"):
         validation_batches(task, [1], 8)
     (batch,) = curriculum_batches(task, [1], 8)
@@ -98,7 +98,7 @@ def test_short_lengths_are_judged_by_what_there_is():
 
 
 def test_a_language_with_one_word_a_length_is_validated_at_other_lengths():
-    task = TaskConfig(name="predict-tomita-1").build()
+    task = build_task(TaskConfig(name="predict-tomita-1"))
     lengths = lengths_of(task, "train")
     batches = validation_batches(task, lengths, 40)
     found = {batch.inputs.shape[1] for batch in batches}

@@ -9,9 +9,17 @@ from torch import nn
 
 from nerode.core import InputError
 from nerode.models import build_model, model_config
-from nerode.tasks import Batch, TaskConfig
-from nerode.training.evaluation import draw_tests, evaluate, evaluate_axes, examine, require_tests, score
-from nerode.training.scores import LengthScore, Tally, extrapolates_to, first_failing_length, joined
+from nerode.records import LengthScore, TaskConfig, extrapolates_to, first_failing_length, join_scores
+from nerode.tasks import Batch, build_task
+from nerode.training.evaluation import (
+    Tally,
+    draw_tests,
+    evaluate,
+    evaluate_axes,
+    examine,
+    require_tests,
+    score,
+)
 
 from .tiny import Signs
 
@@ -44,7 +52,7 @@ def by_hand(words: list[list[int]], period: int) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize("part", [1, 3, 7, 50])
 def test_scores_by_counting_again(part):
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     (found,) = evaluate(Answers(3), task, [50], sequences=40, part=part)
     words = [w for batch in draw_tests(task, 50, 40) for w in batch.inputs.tolist()]
     token, sequence, final = by_hand(words, 3)
@@ -54,7 +62,7 @@ def test_scores_by_counting_again(part):
 
 
 def test_only_the_positions_that_count_count():
-    task = TaskConfig(name="parity-last").build()
+    task = build_task(TaskConfig(name="parity-last"))
     (found,) = evaluate(Answers(1), task, [60], sequences=64, part=7)
     ends = [w[-1] for batch in draw_tests(task, 60, 64) for w in batch.inputs.tolist()]
     assert found.positions == 64
@@ -64,7 +72,7 @@ def test_only_the_positions_that_count_count():
 @pytest.mark.parametrize("name", ["mamba", "lstm", "transformer", "gated-deltanet"])
 def test_parts_and_wholes_agree(name):
     model = build_model(model_config(name, letters=2, outputs=2, width=16), seed=0)
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     whole = evaluate(model, task, [45, 70], sequences=6)
     parts = evaluate(model, task, [70, 45], sequences=6, part=16)
     for one, two in zip(whole, parts, strict=True):
@@ -74,7 +82,7 @@ def test_parts_and_wholes_agree(name):
 
 
 def test_test_sequences_are_few_at_a_time_and_always_the_same():
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     batches = list(draw_tests(task, 300_000, 7))
     assert [len(b) for b in batches] == [3, 3, 1]
     again = list(draw_tests(task, 300_000, 7))
@@ -115,7 +123,7 @@ def test_axes_and_examinations():
 
 def test_lengths_that_cannot_be_tested_are_said_before_training():
     assert require_tests(Signs(), [2, 100]) == (2, 100)
-    task = TaskConfig(name="parity", settings={"shortest": 1}).build()
+    task = build_task(TaskConfig(name="parity", settings={"shortest": 1}))
     with pytest.raises(InputError, match="in the test split"):
         require_tests(task, [1, 20])
     assert require_tests(task, [1, 20], all_of_them=False) == (20,)
@@ -142,7 +150,7 @@ def test_a_length_at_which_nothing_counts_is_said():
 
 def test_the_mode_of_the_model_is_restored():
     model = build_model(model_config("gru", letters=2, outputs=2, width=4), seed=0)
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     for mode in (True, False):
         model.train(mode)
         score(model, task, draw_tests(task, 41, 2))
@@ -167,6 +175,6 @@ def test_extrapolation_needs_every_shorter_length():
 
 
 def test_scores_of_several_lengths_join_by_weight():
-    both = joined(scores((10, 1.0), (30, 0.0)))
+    both = join_scores(scores((10, 1.0), (30, 0.0)))
     assert (both.length, both.sequences, both.positions) == (30, 4, 40)
     assert (both.token, both.sequence, both.loss) == (0.25, 0.5, 1.0)

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from nerode.core import FormatError, InputError
+from nerode.records import RunRecord
 from nerode.training.loop import Trainer, train
-from nerode.training.record import RunRecord
 
 from .tiny import tiny
 
@@ -85,13 +85,13 @@ def test_train_goes_on_from_the_checkpoint_it_wrote(tmp_path):
     class Killed(Exception):
         pass
 
-    def kill(sight):
-        if sight.event == "validation" and sight.step == 15:
+    def kill(event):
+        if event.event == "validation" and event.step == 15:
             raise Killed
 
     with pytest.raises(Killed):
-        train(tiny(), checkpoint=path, checkpoint_every=0.0, watch=kill)
-    record, model = train(tiny(), checkpoint=path, watch=lambda s: seen.append(s.step))
+        train(tiny(), checkpoint=path, checkpoint_every=0.0, on_progress=kill)
+    record, model = train(tiny(), checkpoint=path, on_progress=lambda s: seen.append(s.step))
     whole, other = train(tiny())
     assert min(seen) >= 14
     assert timeless(record) == timeless(whole)
@@ -222,13 +222,13 @@ def test_epochs_show_the_same_sequences_again():
     assert seen[:half] != seen[half:]
 
 
-def test_the_watcher_sees_the_run():
-    sights = []
-    train(tiny(), watch=sights.append)
-    assert [s.step for s in sights if s.event == "validation"] == [5, 10, 15, 20]
-    assert sights[-1].event == "testing"
-    assert all(s.steps == 20 and s.samples_per_second > 0 for s in sights)
-    assert sights[-1].seconds_left == 0
+def test_progress_is_reported():
+    events = []
+    train(tiny(), on_progress=events.append)
+    assert [s.step for s in events if s.event == "validation"] == [5, 10, 15, 20]
+    assert events[-1].event == "testing"
+    assert all(s.steps == 20 and s.samples_per_second > 0 for s in events)
+    assert events[-1].seconds_left == 0
 
 
 def test_training_learns():
@@ -261,7 +261,7 @@ def test_own_models(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     spec = tiny(model={"module": "own_model_of_test:build"})
     record, model = train(spec)
-    assert (record.title, record.complete["model"]) == (
+    assert (record.title, record.complete.model) == (
         "own_model_of_test:build",
         {"module": "own_model_of_test:build"},
     )

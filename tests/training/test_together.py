@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from nerode.core import InputError
+from nerode.records import ModelSpec
 from nerode.training.loop import Trainer, train
-from nerode.training.model_spec import ModelSpec
-from nerode.training.together import Crew, train_together
+from nerode.training.together import JointTrainer, train_together
 
 from .tiny import tiny
 
@@ -69,7 +69,7 @@ def test_a_run_that_diverges_leaves_the_others_as_they_are():
     crew_runs = [Trainer(spec) for spec in given]
     with torch.no_grad():
         next(crew_runs[1].model.parameters()).fill_(math.nan)
-    crew = Crew(crew_runs)
+    crew = JointTrainer(crew_runs)
     while crew.active:
         crew.step()
     records = [run.finish() for run in crew_runs]

@@ -1,15 +1,25 @@
-"""The algebra of a regular language: its monoid, the groups inside, the varieties it belongs to."""
+"""The algebra of a regular language: its monoid, the groups inside, the varieties it belongs to.
+
+Open `profiling` first: `profile` says everything that is found within a budget. `classes/` has one test per
+class of languages, `cascades/` the decomposition of automata.
+"""
 
 from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter
-from nerode.algebra.eggboxes import EggBox, EggBoxCell, eggbox
-from nerode.algebra.green_relations import Green, green
-from nerode.algebra.j_order import j_levels
+from nerode.algebra.green_relations import EggBox, EggBoxCell, Green, eggbox, green, j_levels
 from nerode.algebra.monoid import transition_monoid
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import cycles
 from nerode.algebra.profiling import profile
-from nerode.algebra.records import COMPUTED, CounterWitness, GroupInside, GroupStructure, Membership, Profile
+from nerode.algebra.records import (
+    COMPUTED,
+    CounterWitness,
+    GroupFactor,
+    GroupInside,
+    GroupStructure,
+    Membership,
+    Profile,
+)
 from nerode.algebra.subgroups import IDENTITY, CosetAction, Members, ProductTable, Subgroup
 
 __all__ = [
@@ -20,6 +30,7 @@ __all__ = [
     "EggBox",
     "EggBoxCell",
     "Green",
+    "GroupFactor",
     "GroupInside",
     "GroupStructure",
     "Members",

@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.element_table import ElementTable, element_table
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import ElementTable, PermutationGroup, element_table
 
 MOST_SPLIT_ELEMENTS = 1_024
 """Groups above this order are split along their orbits only."""

@@ -1,24 +1,32 @@
-"""Green's relations of a transition monoid: its R-, L-, D- and H-classes and their order."""
+"""Green's relations of a transition monoid: its R-, L-, D- and H-classes, and their order.
+
+`green` finds the classes as strong components of the Cayley graphs; `j_order` says which D-classes lie
+directly below which; `eggbox` is a D-class as a box to be drawn: rows are R-classes, columns are L-classes,
+cells are H-classes.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.equivalences import join, number_by_appearance, strong_components
 from nerode.algebra.group_structure import describe_group
-from nerode.algebra.j_order import j_order
-from nerode.algebra.map_index import Numbers
+from nerode.algebra.maps import Numbers
 from nerode.algebra.monoid import TransitionMonoid
 from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutations import StabiliserChain
 from nerode.algebra.records import GroupStructure
-from nerode.algebra.stabiliser_chain import StabiliserChain
-from nerode.core import Budget
+from nerode.core import Budget, InputError
 from nerode.languages import Word
+
+Below = list[list[int]]
+
+_DENSE_LABELS = 16
 
 _BYTES_PER_EDGE = 40
 """What the search for strong components takes for one edge: indices, weights and their copies."""
@@ -186,10 +194,226 @@ def green(monoid: TransitionMonoid, budget: Budget | None = None) -> Green:
     budget = budget or Budget()
     known = {"elements of the monoid": len(monoid)}
     budget.check("bytes", _BYTES_PER_EDGE * monoid.distinct_right.size, **known)
-    r_class = strong_components(monoid.distinct_right)
+    r_class = cayley_components(monoid.distinct_right)
     budget.check_time(**known)
-    l_class = strong_components(monoid.distinct_left)
+    l_class = cayley_components(monoid.distinct_left)
     budget.check_time(**known)
     d_class = join(r_class, l_class)
     h_class = number_by_appearance(r_class.astype(np.int64) * (int(l_class.max()) + 1) + l_class)
     return Green(monoid=monoid, r_class=r_class, l_class=l_class, d_class=d_class, h_class=h_class)
+
+
+def cayley_components(graph: Numbers) -> Numbers:
+    """Returns the strong components of a graph in which `graph[x]` lists the targets from x."""
+    size, degree = graph.shape
+    if not degree:
+        return np.arange(size, dtype=np.int32)
+    # Imported here because it takes longer than everything else on the way to a small verdict.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = csr_array(
+        (
+            np.ones(graph.size, dtype=np.float64),
+            graph.flatten(),
+            np.arange(0, graph.size + 1, degree, dtype=np.int32),
+        ),
+        shape=(size, size),
+    )
+    # With an edge listed twice, the search for strong components need not end.
+    matrix.sum_duplicates()
+    return number_by_appearance(connected_components(matrix, directed=True, connection="strong")[1])
+
+
+def join(r_class: Numbers, l_class: Numbers) -> Numbers:
+    """Returns the least equivalence that contains two others."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    num_r, num_l = int(r_class.max()) + 1, int(l_class.max()) + 1
+    matrix = csr_array(
+        (np.ones(len(r_class), dtype=np.float64), (r_class, num_r + l_class)),
+        shape=(num_r + num_l, num_r + num_l),
+    )
+    return number_by_appearance(connected_components(matrix, directed=False)[1][r_class])
+
+
+def number_by_appearance(labels: npt.NDArray[np.signedinteger[Any]]) -> Numbers:
+    """Returns labels, none negative, renumbered in the order of their first appearance."""
+    bound = int(labels.max()) + 1
+    if bound > _DENSE_LABELS * len(labels):
+        labels = np.unique(labels, return_inverse=True)[1]
+        bound = int(labels.max()) + 1
+    first = np.full(bound, len(labels), dtype=np.int64)
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    used = np.flatnonzero(first < len(labels))
+    rank = np.empty(bound, dtype=np.int32)
+    rank[used[np.argsort(first[used])]] = np.arange(len(used), dtype=np.int32)
+    numbers: Numbers = rank[labels]
+    return numbers
+
+
+def j_order(
+    d_class: Numbers, graphs: Sequence[Numbers], budget: Budget | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """Returns for each D-class the ones directly below it, increasing.
+
+    x is below y when x is y times something on both sides. One step down is one more letter on the right
+    or on the left; what is directly below is a step that no longer way down implies.
+
+    Args:
+        d_class: for each element the number of its D-class.
+        graphs: the right and the left Cayley graph.
+        budget: its bytes bound the table of which class is below which; its seconds bound the work.
+    """
+    budget = budget or Budget()
+    number = int(d_class.max()) + 1
+    known = {"D-classes": number}
+    budget.check("bytes", number * number // 8, **known)
+    below = _one_letter_below(d_class, graphs)
+    under = [0] * number
+    covers: list[tuple[int, ...]] = [()] * number
+    for d in _from_the_bottom(below):
+        budget.check_time(**known)
+        implied = 0
+        for e in below[d]:
+            implied |= under[e]
+        covers[d] = tuple(e for e in below[d] if not implied >> e & 1)
+        for e in covers[d]:
+            implied |= 1 << e
+        under[d] = implied
+    return tuple(covers)
+
+
+def j_levels(covers: Sequence[Sequence[int]]) -> list[int]:
+    """Returns for each D-class the length of the longest chain of classes above it.
+
+    Args:
+        covers: for each D-class the ones directly below it.
+    """
+    levels = [0] * len(covers)
+    for d in reversed(_from_the_bottom(covers)):
+        for e in covers[d]:
+            levels[e] = max(levels[e], levels[d] + 1)
+    return levels
+
+
+def _one_letter_below(d_class: Numbers, graphs: Sequence[Numbers]) -> Below:
+    """Returns for each D-class the other ones that one letter on either side leads to, increasing."""
+    number = int(d_class.max()) + 1
+    source = d_class.astype(np.int64) * number
+    codes = {
+        code
+        for graph in graphs
+        for column in graph.T
+        for code in np.unique(source + d_class[column]).tolist()
+    }
+    below: Below = [[] for _ in range(number)]
+    for code in sorted(codes):
+        upper, lower = divmod(code, number)
+        if upper != lower:
+            below[upper].append(lower)
+    return below
+
+
+def _from_the_bottom(below: Sequence[Sequence[int]]) -> list[int]:
+    """Returns the D-classes in an order in which each one comes after all that are below it."""
+    waiting = [len(lower) for lower in below]
+    above: Below = [[] for _ in below]
+    for d, lower in enumerate(below):
+        for e in lower:
+            above[e].append(d)
+    order = [d for d, count in enumerate(waiting) if not count]
+    for e in order:
+        for d in above[e]:
+            waiting[d] -= 1
+            if not waiting[d]:
+                order.append(d)
+    return order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EggBoxCell:
+    """One H-class.
+
+    Attributes:
+        size: number of elements.
+        words: least words of its first elements, as many as were asked for; its idempotent is among them.
+        idempotent: the least word of its idempotent, None if it has none. The identity has the empty word.
+    """
+
+    size: int
+    words: tuple[Word, ...]
+    idempotent: Word | None
+
+    @property
+    def is_group(self) -> bool:
+        """Whether the cell is a group."""
+        return self.idempotent is not None
+
+    @property
+    def num_hidden(self) -> int:
+        """The number of elements that are not listed."""
+        return self.size - len(self.words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EggBox:
+    """The first rows and columns of a D-class.
+
+    Attributes:
+        d_class: the class.
+        rows: numbers of the R-classes that are shown.
+        columns: numbers of the L-classes that are shown.
+        cells: `cells[i][j]` is the H-class in row i and column j.
+    """
+
+    d_class: DClass
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    cells: tuple[tuple[EggBoxCell, ...], ...]
+
+
+def eggbox(
+    green: Green, d_class: DClass, *, max_rows: int = 12, max_columns: int = 12, max_words: int = 4
+) -> EggBox:
+    """Returns a D-class for drawing, cut to a size that can be drawn.
+
+    Args:
+        green: the relations that the class belongs to.
+        d_class: the class.
+        max_rows: R-classes to show, at least 1.
+        max_columns: L-classes to show, at least 1.
+        max_words: elements to list in each cell, at least 1.
+    """
+    if min(max_rows, max_columns, max_words) < 1:
+        raise InputError(
+            f"an egg box of at most {max_rows} rows, {max_columns} columns and {max_words} words a cell "
+            "shows nothing; give numbers of at least 1"
+        )
+    rows, columns = d_class.rows[:max_rows], d_class.columns[:max_columns]
+    members: dict[tuple[int, int], list[int]] = {(r, c): [] for r in rows.tolist() for c in columns.tolist()}
+    shown = np.isin(green.r_class[d_class.elements], rows) & np.isin(green.l_class[d_class.elements], columns)
+    for x in d_class.elements[shown].tolist():
+        members[int(green.r_class[x]), int(green.l_class[x])].append(x)
+    return EggBox(
+        d_class=d_class,
+        rows=tuple(rows.tolist()),
+        columns=tuple(columns.tolist()),
+        cells=tuple(
+            tuple(_cell(green, members[r, c], max_words) for c in columns.tolist()) for r in rows.tolist()
+        ),
+    )
+
+
+def _cell(green: Green, elements: list[int], max_words: int) -> EggBoxCell:
+    monoid = green.monoid
+    shown = elements[:max_words]
+    idempotent = next((x for x in elements if monoid.is_idempotent[x]), None)
+    if idempotent is not None and idempotent not in shown:
+        shown[-1] = idempotent
+    return EggBoxCell(
+        size=len(elements),
+        words=tuple(monoid.word(x) for x in shown),
+        idempotent=None if idempotent is None else monoid.word(idempotent),
+    )

@@ -9,7 +9,7 @@ from nerode.algebra.components import component_actions, whole_action
 from nerode.algebra.counters import find_counter
 from nerode.algebra.group_structure import describe_group
 from nerode.algebra.images import ImageClass, ImageOrbit
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import MOST_ELEMENTS, PermutationGroup, element_table
 from nerode.algebra.permutations import Permutation
 from nerode.algebra.records import GroupInside
 from nerode.core import Budget, BudgetExceeded
@@ -105,7 +105,10 @@ def _collect(orbit: ImageOrbit, scope: str, found: dict[object, GroupInside], bu
         seen.add(actions)
         group = _generated(words, image_class.degree, budget)
         structure = describe_group(group)
-        kind = (structure.name, structure.order, structure.factors, structure.exponent, structure.nilpotent)
+        kind: tuple[object, ...] = (structure.name, structure.order, structure.factors, structure.exponent)
+        if not structure.direct_factors and group.order <= MOST_ELEMENTS:
+            # Groups without a name are told apart by the orders of their elements and the sizes of classes.
+            kind += (structure.nilpotent, element_table(group).statistics)
         if kind not in found:
             found[kind] = GroupInside(
                 structure=structure,

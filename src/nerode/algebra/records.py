@@ -1,4 +1,4 @@
-"""What the algebra says about a language, as plain records."""
+"""Records of the algebra of a language: its groups, its classes, its profile."""
 
 from __future__ import annotations
 
@@ -14,11 +14,35 @@ COMPUTED = "computed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFactor:
+    """A group of a known family, as a direct factor of another one.
+
+    Attributes:
+        family: "Z" cyclic of order n, "D" dihedral of a polygon of n ≥ 4 corners, "S" and "A" symmetric and
+            alternating on n points, "Dic" dicyclic of order 4n, called "Q" with its order n where that is a
+            power of two, "F" Frobenius of order n, "PSL" for PSL(2,n).
+        number: n.
+    """
+
+    family: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"PSL(2,{self.number})" if self.family == "PSL" else f"{self.family}{self.number}"
+
+    @property
+    def is_dihedral(self) -> bool:
+        """Whether this is the group of a polygon; the triangle's is called S3."""
+        return self.family == "D" or (self.family == "S" and self.number == 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStructure:
-    """What is known about the structure of a finite group.
+    """The structure of a finite group, as far as it is known.
 
     Attributes:
         name: a usual name ("Z3", "A5", "D4", "Z2xZ2"), or "group of order n" where there is none.
+        direct_factors: the factors of a direct product of known families; empty where there is no name.
         order: number of elements.
         degree: number of points of the faithful permutation representation it was found in.
         exponent: least e with g^e = 1 for every g; None if it was not computed.
@@ -39,6 +63,12 @@ class GroupStructure:
     derived_length: int | None
     exponent: int | None
     factors: tuple[str, ...]
+    direct_factors: tuple[GroupFactor, ...] = ()
+
+    @property
+    def is_dihedral(self) -> bool:
+        """Whether this is the group of a polygon of three or more corners."""
+        return len(self.direct_factors) == 1 and self.direct_factors[0].is_dihedral
 
     @property
     def is_two_group(self) -> bool:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.element_table import element_table, prime_factors
-from nerode.algebra.permutation_groups import PermutationGroup
+from nerode.algebra.permutation_groups import PermutationGroup, element_table, prime_factors
 from nerode.algebra.permutations import Permutation
 from nerode.core import BudgetExceeded
 

@@ -1,8 +1,8 @@
-"""What is inside a network: its spectrum, its memory, its states, the automaton it learned, proofs of it."""
+"""Analyses of networks: spectrum, memory, states, the automaton that was learned, proofs, repair."""
 
-from nerode.analysis.examination import Options, analyse
-from nerode.analysis.metric_automata import metric
+from nerode.analysis.aspects.metric_automata import metric
+from nerode.analysis.examination import AnalysisOptions, analyse
 from nerode.analysis.standing import compare_standing
-from nerode.analysis.subject import Subject, load_subject
+from nerode.analysis.subject import LoadedNetwork, load_subject
 
-__all__ = ["Options", "Subject", "analyse", "compare_standing", "load_subject", "metric"]
+__all__ = ["AnalysisOptions", "LoadedNetwork", "analyse", "compare_standing", "load_subject", "metric"]

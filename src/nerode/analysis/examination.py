@@ -1,27 +1,24 @@
-"""All pictures of one network: what applies is computed, what does not is left out with the reason."""
+"""The analysis of one network: what applies is computed, what does not is left out with the reason."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from nerode.analysis import clusters as labelled
-from nerode.analysis.attention import AttentionMaps, attention_maps
-from nerode.analysis.clusters import Clusters, Labels, clusters
-from nerode.analysis.context import EPS, Context, context
-from nerode.analysis.forgetting import Forgetting, forgetting
-from nerode.analysis.margins import Margins, margins
-from nerode.analysis.probes import Probe, draw_probe, read_word, symbols_of
-from nerode.analysis.spectra import LayerSpectrum, spectra
-from nerode.analysis.subject import Subject
-from nerode.analysis.traces import WordTrace, trace_word
-from nerode.core import Budget, InputError, to_mapping
+from nerode.analysis.aspects import clusters as labelled
+from nerode.analysis.aspects.clusters import Labels, clusters
+from nerode.analysis.aspects.context import EPS, context
+from nerode.analysis.aspects.forgetting import forgetting
+from nerode.analysis.aspects.spectra import spectra
+from nerode.analysis.aspects.traces import attention_maps, trace_word
+from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, symbols_of
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import Budget, InputError
 from nerode.models import Model
+from nerode.records import Analysis, Forgetting, StateClusters
 from nerode.tasks import FlipFlop, NgramText
-
-FORMAT = "nerode-analysis-1"
 
 _FEW = 16
 _MANY = 64
@@ -34,12 +31,12 @@ _SENTENCES = 100
 """Sentences of each template whose states are looked at."""
 
 T = TypeVar("T")
-Label = Callable[[Probe], Labels]
+Label = Callable[[ProbeWords], Labels]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What to look at.
+class AnalysisOptions:
+    """Options of an analysis.
 
     Attributes:
         length: of the words; None for the longest of training, up to 64.
@@ -66,45 +63,10 @@ class Options:
             raise InputError(f"eps is {self.eps}; what counts as forgotten is a share between 0 and 1")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
-    """All that was found about one network.
-
-    Attributes:
-        name: of the network.
-        about: what it is and how it was trained, as far as is known.
-        spectra: of its layers.
-        context: how far back it looks.
-        clusters: its hidden states, by one kind of label or more.
-        trace: states and gates along a word.
-        attention: where it looks along the same word.
-        margins: how sure it is, by length.
-        forgetting: how long it remembers a bit, for flip-flops.
-        left_out: what does not apply, and why.
-    """
-
-    name: str
-    about: dict[str, Any]
-    spectra: tuple[LayerSpectrum, ...] = ()
-    context: Context | None = None
-    clusters: tuple[Clusters, ...] = ()
-    trace: WordTrace | None = None
-    attention: AttentionMaps | None = None
-    margins: Margins | None = None
-    forgetting: Forgetting | None = None
-    left_out: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the record as plain values."""
-        return {
-            "format": FORMAT,
-            **to_mapping(self),
-            "spectra": [spectrum.to_json() for spectrum in self.spectra],
-        }
-
-
-def analyse(subject: Subject, options: Options | None = None, *, budget: Budget | None = None) -> Analysis:
-    """Returns all pictures of a network that apply to it.
+def analyse(
+    subject: LoadedNetwork, options: AnalysisOptions | None = None, *, budget: Budget | None = None
+) -> Analysis:
+    """Returns the analysis of a network, as far as each part applies to it.
 
     Args:
         subject: the network.
@@ -114,13 +76,13 @@ def analyse(subject: Subject, options: Options | None = None, *, budget: Budget 
     Raises:
         InputError: if the word has a letter that the network does not read, or there is none of the length.
     """
-    return _Examination(subject, options or Options(), (budget or Budget()).start()).run()
+    return _Examination(subject, options or AnalysisOptions(), (budget or Budget()).start()).run()
 
 
 class _Examination:
     """One network on its way through all analyses."""
 
-    def __init__(self, subject: Subject, options: Options, budget: Budget) -> None:
+    def __init__(self, subject: LoadedNetwork, options: AnalysisOptions, budget: Budget) -> None:
         self.subject = subject
         self.options = options
         self.budget = budget
@@ -152,12 +114,12 @@ class _Examination:
             left_out=self.left_out,
         )
 
-    def _word(self, probe: Probe) -> Probe:
+    def _word(self, probe: ProbeWords) -> ProbeWords:
         if self.options.word is None:
             return _first(probe, 1)
-        return Probe(inputs=read_word(self.subject, self.options.word), symbols=symbols_of(self.subject))
+        return ProbeWords(inputs=read_word(self.subject, self.options.word), symbols=symbols_of(self.subject))
 
-    def _clusters(self, probe: Probe) -> tuple[Clusters, ...]:
+    def _clusters(self, probe: ProbeWords) -> tuple[StateClusters, ...]:
         """The states by last symbols, by automaton state or by answer, whichever there are."""
         n, task = self.options.ngram, self.subject.task
         text = isinstance(task, NgramText)
@@ -174,13 +136,13 @@ class _Examination:
             draw = {"count": _SENTENCES, "seed": self.options.seed}
             probes = [draw_probe(self.subject, length=length, **draw) for length in task.test_lengths]
 
-        def make(by: str, label: Label) -> Clusters:
+        def make(by: str, label: Label) -> StateClusters:
             return clusters(self.subject, [(p, label(p)) for p in probes], labelled_by=by)
 
         made = [self._try(f"clusters by {by}", functools.partial(make, by, ways[by])) for by in ways]
         return tuple(c for c in made if c is not None)
 
-    def _states(self, probe: Probe) -> Labels:
+    def _states(self, probe: ProbeWords) -> Labels:
         language = self.subject.language
         assert language is not None
         dfa = language.dfa()
@@ -208,12 +170,12 @@ class _Examination:
             return None
 
 
-def _first(probe: Probe, count: int) -> Probe:
+def _first(probe: ProbeWords, count: int) -> ProbeWords:
     batch = None if probe.batch is None else probe.batch.rows(range(min(count, len(probe.inputs))))
-    return Probe(inputs=probe.inputs[:count], symbols=probe.symbols, batch=batch)
+    return ProbeWords(inputs=probe.inputs[:count], symbols=probe.symbols, batch=batch)
 
 
-def _about(subject: Subject, probe: Probe) -> dict[str, Any]:
+def _about(subject: LoadedNetwork, probe: ProbeWords) -> dict[str, Any]:
     about: dict[str, Any] = {
         "words": {"count": len(probe.inputs), "length": probe.length},
         "parameters": sum(p.numel() for p in subject.model.parameters()),
@@ -223,7 +185,7 @@ def _about(subject: Subject, probe: Probe) -> dict[str, Any]:
         about["state"] = subject.model.state_size
     if subject.record is not None:
         about["key"] = subject.record.key
-        about["spec"] = subject.record.spec
+        about["spec"] = subject.record.spec.to_mapping()
         about["examination"] = {
             k: v for k, v in subject.record.examination.items() if isinstance(v, int | float)
         }

@@ -1,4 +1,4 @@
-"""Words to look at a network with: those of its task, or random letters where there is none."""
+"""Words for analyses, of a task or random, and the margins of the correct answers on them by length."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.subject import Subject
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
 from nerode.models import Model
 from nerode.models.compiled import CompiledModel
+from nerode.records import LengthMargin, Margins
 from nerode.tasks import Batch, Task
+from nerode.training import tested_lengths
 
 LONGEST = 64
 """Words of a task are no longer than this unless it has no shorter ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class ProbeWords:
     """Words of one length.
 
     Attributes:
@@ -50,7 +52,7 @@ class Probe:
         return tuple(self.symbols[letter] for letter in self.inputs[row].tolist())
 
 
-def draw_probe(subject: Subject, *, count: int, length: int | None = None, seed: int = 0) -> Probe:
+def draw_probe(subject: LoadedNetwork, *, count: int, length: int | None = None, seed: int = 0) -> ProbeWords:
     """Returns words of the task of a network, or random ones over its letters.
 
     Args:
@@ -68,10 +70,10 @@ def draw_probe(subject: Subject, *, count: int, length: int | None = None, seed:
         batch = subject.task.sample(length, count, rng)
         # What a model reads has its own type; tasks give features in double precision.
         inputs = batch.inputs.to(_dtype(subject.model)) if batch.inputs.is_floating_point() else batch.inputs
-        return Probe(inputs=inputs, symbols=symbols_of(subject), batch=batch)
+        return ProbeWords(inputs=inputs, symbols=symbols_of(subject), batch=batch)
     letters = num_letters(subject)
     drawn = torch.from_numpy(rng.integers(0, letters, (count, length or LONGEST)))
-    return Probe(inputs=drawn, symbols=symbols_of(subject))
+    return ProbeWords(inputs=drawn, symbols=symbols_of(subject))
 
 
 def usual_length(task: Task) -> int:
@@ -81,7 +83,7 @@ def usual_length(task: Task) -> int:
     return lengths[-1] if lengths else next(n for n in range(low, high + 1) if task.trains_on(n))
 
 
-def num_letters(subject: Subject) -> int:
+def num_letters(subject: LoadedNetwork) -> int:
     """Returns the size of the alphabet, or raises InputError if the network reads none that is known."""
     if subject.task is not None and subject.task.letters is not None:
         return subject.task.letters
@@ -92,7 +94,7 @@ def num_letters(subject: Subject) -> int:
     raise InputError(f"{subject.name} does not read letters; a network without a task has to")
 
 
-def symbols_of(subject: Subject) -> tuple[str, ...]:
+def symbols_of(subject: LoadedNetwork) -> tuple[str, ...]:
     """Returns what the letters are called; their numbers where they have no names, none for features."""
     if subject.task is not None and subject.task.letters is None:
         return ()
@@ -103,7 +105,7 @@ def symbols_of(subject: Subject) -> tuple[str, ...]:
     return names if len(names) == count else tuple(str(n) for n in range(count))
 
 
-def read_word(subject: Subject, text: str) -> Tensor:
+def read_word(subject: LoadedNetwork, text: str) -> Tensor:
     """Returns the letters (1, time) of a word that is written with spaces, or letter by letter.
 
     Raises:
@@ -127,3 +129,59 @@ def plain(value: float) -> float | None:
 
 def _dtype(model: nn.Module) -> torch.dtype:
     return next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float32)
+
+
+@torch.no_grad()
+def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed: int = 0) -> Margins:
+    """Returns the margin of the correct answer at the lengths that the task is tested at.
+
+    Args:
+        subject: the network.
+        longest: test lengths above this are left out.
+        words: how many of each length.
+        seed: of the words.
+
+    Raises:
+        InputError: if the network has no task, or the task has no answers that can be compared.
+    """
+    task = subject.task
+    if task is None or subject.spec is None:
+        raise InputError(f"{subject.name} has no task; without right answers there is no margin")
+    lengths = [n for n in tested_lengths(subject.spec) if n <= longest] or [tested_lengths(subject.spec)[0]]
+    found = []
+    for length in lengths:
+        probe = draw_probe(subject, count=words, length=length, seed=seed)
+        assert probe.batch is not None
+        scores = subject.model(probe.inputs, None)[0].double()
+        sizes = margin(task, scores, probe.batch)[probe.batch.mask]
+        right = task.correct(scores, probe.batch)[probe.batch.mask]
+        found.append(
+            LengthMargin(
+                length=length,
+                least=plain(float(sizes.min())),
+                low=plain(float(sizes.quantile(0.01))),
+                median=plain(float(sizes.median())),
+                wrong=float((~right).double().mean()),
+            )
+        )
+    return Margins(trained=task.training_lengths[1], lengths=tuple(found))
+
+
+def margin(task: Task, scores: Tensor, batch: Batch) -> Tensor:
+    """Returns the lead of the correct answer at each position (batch, time).
+
+    For bits, of the bit that is least sure; for classes, of the right class before the best other one; where
+    several symbols may come next, of the best of them before the best of the others.
+    """
+    targets = batch.targets
+    if task.targets_are_bits:
+        return torch.where(targets.bool(), scores, -scores).amin(-1)
+    if targets.ndim == 2:
+        right = torch.nn.functional.one_hot(targets.long(), scores.shape[-1]).bool()
+    elif targets.shape[-1] == scores.shape[-1] + 1:
+        right = targets[..., 1:] == 1
+    else:
+        raise InputError(f"the answers of {task.name} are neither bits nor classes; they have no margin")
+    best = scores.masked_fill(~right, -torch.inf).amax(-1)
+    other = scores.masked_fill(right, -torch.inf).amax(-1)
+    return best - other

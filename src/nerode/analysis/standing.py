@@ -1,18 +1,40 @@
-"""Where a language stands: what theory says, what compiles, what training found, and what is certified."""
+"""The standing of a language: theory, constructions, runs and certificates side by side, per architecture.
+
+Folders of runs and of compiled or polished networks are read, and their certificates checked again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nerode.analysis.about import language_of
-from nerode.analysis.network_folders import Certified, Trained, find_folders, read_folder
+import numpy as np
+
+from nerode.analysis.extraction.comparison import acceptor
+from nerode.analysis.extraction.extraction import names_in_theory
+from nerode.analysis.extraction.question import MooreTarget, question_of
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, NotCompilable, to_mapping
-from nerode.languages import Language
-from nerode.verdict import Sense, Task, collect_facts, find_architecture, verdict_for
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, UnknownName, to_mapping
+from nerode.languages import Alphabet, Dfa, Language, RegularLanguage, language_hash, resolve_language
+from nerode.proofs import (
+    CERTIFICATE_FILE,
+    EXACT,
+    LANGUAGE_FILE,
+    TRACK,
+    Claim,
+    check_folder,
+    check_polished,
+    is_polished,
+    read_language,
+    read_network,
+    read_proof,
+)
+from nerode.records import RESULT, TaskConfig, read_run
+from nerode.tasks import Task, build_task, find_task
+from nerode.training import spec_model_config
+from nerode.verdict import LanguageTask, Sense, collect_facts, find_architecture, verdict_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +73,7 @@ def compare_standing(
     architectures: Iterable[str] = (),
     budget: Budget | None = None,
 ) -> tuple[Language, list[Standing]]:
-    """Returns the language that a name stands for and a row an architecture, disagreements first.
+    """Returns the language that a name stands for and one row per architecture, disagreements first.
 
     Args:
         name: a language or a task.
@@ -66,11 +88,11 @@ def compare_standing(
     language = language_of(name)
     runs: dict[str, list[Trained]] = {}
     certificates: dict[str, list[Certified]] = {}
-    asked = Task.PREDICT
+    asked = LanguageTask.PREDICT
     for folder in find_folders(folders):
         found = read_folder(folder, name, language, budget)
         if found.recognises:
-            asked = Task.RECOGNISE
+            asked = LanguageTask.RECOGNISE
         place = found.architecture
         runs.setdefault(place, []).extend([] if found.trained is None else [found.trained])
         certificates.setdefault(place, []).extend(found.certified)
@@ -127,3 +149,242 @@ def judge(row: Standing) -> Standing:
         )
     found += [f"the certificate in {c.folder} is refused" for c in row.certified if not c.holds]
     return replace(row, disagreements=tuple(found))
+
+
+POLISHED = "ids4"
+"""The architecture of polished networks: a linear recurrence with a dense matrix for each letter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trained:
+    """The outcome of one run.
+
+    Attributes:
+        folder: of the run.
+        seed: of the run.
+        longest: the longest length that was tested.
+        reaches: the longest tested length that is mastered with all shorter ones; None if none is.
+        diverged: whether it has no model.
+    """
+
+    folder: str
+    seed: int
+    longest: int | None
+    reaches: int | None
+    diverged: bool
+
+    @property
+    def reaches_all(self) -> bool:
+        """Whether all tested lengths are mastered."""
+        return self.longest is not None and self.reaches == self.longest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certified:
+    """A certificate, checked again.
+
+    Attributes:
+        folder: where it is.
+        holds: whether the checker accepts it.
+        claims: what it then claims, or why it is refused.
+        all_lengths: whether one of the claims is about every length.
+    """
+
+    folder: str
+    holds: bool
+    claims: tuple[str, ...]
+    all_lengths: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderContent:
+    """The content of one folder.
+
+    Attributes:
+        architecture: its name in the table of theory.
+        certified: its certificates.
+        trained: what its training found; None if it was not trained.
+        recognises: whether it was trained to answer about words rather than to predict what follows.
+    """
+
+    architecture: str
+    certified: tuple[Certified, ...]
+    trained: Trained | None = None
+    recognises: bool = False
+
+
+def find_folders(folders: Sequence[Path]) -> list[Path]:
+    """Returns the folders that hold a network: the given ones, or those directly inside them.
+
+    Raises:
+        InputError: if one holds none.
+    """
+    found: list[Path] = []
+    for folder in folders:
+        if _holds_network(folder):
+            found.append(folder)
+            continue
+        inside = sorted(p for p in folder.iterdir() if _holds_network(p)) if folder.is_dir() else []
+        if not inside:
+            raise InputError(
+                f"{folder} is neither a run nor a compiled or polished network, nor a folder of these"
+            )
+        found.extend(inside)
+    return found
+
+
+def _holds_network(folder: Path) -> bool:
+    return (folder / RESULT).exists() or (folder / LANGUAGE_FILE).exists() or is_polished(folder)
+
+
+def read_folder(folder: Path, name: str, language: Language, budget: Budget) -> FolderContent:
+    """Returns the content of a folder about a language, its certificates checked again.
+
+    Args:
+        folder: a run, or a compiled or polished network.
+        name: what the user calls the language, or a task.
+        language: what that stands for.
+        budget: limits of each check.
+
+    Raises:
+        InputError: if it is about another language, or its layers are not one row of the table of theory.
+    """
+    if (folder / RESULT).exists():
+        return _run(folder, name, language, budget)
+    if is_polished(folder):
+        _require_same(folder, polished_language(folder), language)
+        certified = (_certified(folder, _check_polished, budget),)
+        return FolderContent(architecture=POLISHED, certified=certified, recognises=True)
+    network = read_network(folder)
+    _require_same(folder, read_language(folder), language)
+    return FolderContent(architecture=network.target, certified=_certificates(folder, language, budget))
+
+
+def _run(folder: Path, name: str, language: Language, budget: Budget) -> FolderContent:
+    record = read_run(folder)
+    spec = record.spec
+    task = build_task(spec.task)
+    if spec.task.name != name:
+        _require_same(folder, task_language(task), language)
+    layers = () if spec.model.module else spec_model_config(spec.model, task).layers
+    return FolderContent(
+        architecture=_only(folder, names_in_theory(layers)),
+        certified=_certificates(folder, language, budget),
+        recognises=task.name != "language-prediction",
+        trained=Trained(
+            folder=str(folder),
+            seed=spec.run.seed,
+            longest=max((score.length for score in record.evaluations), default=None),
+            reaches=record.extrapolates_to,
+            diverged=record.divergence is not None,
+        ),
+    )
+
+
+def _only(folder: Path, architectures: Sequence[str]) -> str:
+    names = set(architectures)
+    if len(names) != 1:
+        raise InputError(
+            f"{folder} has layers that are not one architecture of the table of theory "
+            f"({', '.join(sorted(names)) or 'none of them is there'}); leave it out"
+        )
+    return names.pop()
+
+
+def _require_same(folder: Path, found: Language, wanted: Language) -> None:
+    if not same_language(found, wanted):
+        raise InputError(f"{folder} is about {found.name}, not about {wanted.name}")
+
+
+def _certificates(folder: Path, language: Language, budget: Budget) -> tuple[Certified, ...]:
+    """The certificates in a folder and directly inside it, as the proof of a run is."""
+
+    def check(place: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
+        result = check_folder(place, budget=budget)
+        _require_same(place, read_language(place), language)
+        return result.claims, "" if result.failure is None else result.failure.what
+
+    paths = sorted([*folder.glob(CERTIFICATE_FILE), *folder.glob(f"*/{CERTIFICATE_FILE}")])
+    return tuple(_certified(path.parent, check, budget) for path in paths)
+
+
+def _check_polished(folder: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
+    found = check_polished(folder, budget=budget)
+    return found.claims, found.problem
+
+
+def _certified(
+    folder: Path, check: Callable[[Path, Budget], tuple[tuple[Claim, ...], str]], budget: Budget
+) -> Certified:
+    """A certificate checked again; `check` returns its claims, or none and why it is refused."""
+    try:
+        claims, refused = check(folder, budget.start())
+    except (InputError, BudgetExceeded) as error:
+        claims, refused = (), str(error)
+    return Certified(
+        folder=str(folder),
+        holds=not refused,
+        claims=(refused,) if refused else tuple(map(_said, claims)),
+        all_lengths=any(claim.length == "all" for claim in claims),
+    )
+
+
+def _said(claim: Claim) -> str:
+    """The scope of a claim with its dtype and length."""
+    length = "N" if claim.length == "all" else f"{claim.length:,}"
+    said = claim.scope.replace("a dtype", claim.dtype or "a dtype").replace("length N", f"length {length}")
+    # The claim about every length is not about the weights, which are rounded.
+    return f"{said}, with its exact matrices" if claim.task == TRACK and claim.scope == EXACT else said
+
+
+def language_of(name: str) -> Language:
+    """Returns the language that a name of a language or of a task stands for."""
+    try:
+        return resolve_language(name)
+    except InputError as no_language:
+        try:
+            find_task(name)
+        except UnknownName:
+            raise no_language from None
+        return task_language(build_task(TaskConfig(name=name)))
+
+
+def task_language(task: Task) -> Language:
+    """Returns the language that a task is about; for classes, the words of one class."""
+    found = getattr(task, "language", None)
+    if isinstance(found, Language) and task.name != "dfa-states":
+        return found
+    question = question_of(task)
+    assert isinstance(question.target, MooreTarget)
+    dfa = acceptor(question.target.machine, question.kind)
+    return RegularLanguage(name=question.target.name, automaton=dfa, convention=question.target.name)
+
+
+def polished_language(folder: Path) -> Language:
+    """Returns the language that a polished network is about: the words whose product is the identity."""
+    proof = read_proof(folder)
+    group = proof.group
+    identity = np.arange(group.order) == group.identity
+    dfa = Dfa(
+        alphabet=Alphabet(tuple(group.element_names[letter] for letter in proof.letters)),
+        transitions=group.times(proof.letters),
+        start=group.identity,
+        accepting=identity,
+    )
+    name = f"the word problem of {group.name}"
+    return RegularLanguage(name=name, automaton=dfa, convention=name)
+
+
+def same_language(left: Language, right: Language) -> bool:
+    """Returns whether two languages are equal up to the names of letters, or complements.
+
+    What a language is called does not count: a file may call its language as it likes.
+    """
+    if not (left.regular and right.regular):
+        return language_hash(left) == language_hash(right)
+    one, two = left.dfa(), right.dfa()
+    same_moves = one.start == two.start and bool(np.array_equal(one.transitions, two.transitions))
+    return same_moves and (
+        bool(np.array_equal(one.accepting, two.accepting))
+        or bool(np.array_equal(~one.accepting, two.accepting))
+    )

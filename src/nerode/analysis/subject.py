@@ -1,4 +1,4 @@
-"""What is looked at: a trained run, a saved model, or a compiled network, with all that is known about it."""
+"""Networks for analyses: a trained run, a saved model or a compiled network, with all that is known of it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from nerode.models import MAX_WEIGHTS_BYTES, Model, fill_weights, read_bytes, re
 from nerode.models.compiled import load_model
 from nerode.network import Network
 from nerode.proofs import LANGUAGE_FILE, NETWORK_FILE, read_language, read_network
-from nerode.tasks import Task
-from nerode.training import MODEL, RESULT, WEIGHTS, RunRecord, TrainSpec, read_run
+from nerode.records import RESULT, RunRecord, TrainSpec, read_run
+from nerode.tasks import Task, build_task
+from nerode.training import MODEL, WEIGHTS, spec_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class LoadedNetwork:
     """A network, and what is known about where it comes from.
 
     Attributes:
@@ -41,7 +42,7 @@ class Subject:
     @property
     def spec(self) -> TrainSpec | None:
         """The spec of its training, None if it was not trained here."""
-        return None if self.record is None else TrainSpec.from_mapping(self.record.spec)
+        return None if self.record is None else self.record.spec
 
     @property
     def zoo_model(self) -> Model:
@@ -61,10 +62,10 @@ class Subject:
         spec = self.spec
         if spec is None or self.task is None:
             raise InputError(f"{self.name} was not trained here; there is no untrained one to compare with")
-        return spec.model.build(self.task, seed=spec.run.seed).eval()
+        return spec_model(spec.model, self.task, seed=spec.run.seed).eval()
 
 
-def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> Subject:
+def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> LoadedNetwork:
     """Returns the network of a folder: a run, a saved model of the zoo, or a compiled network.
 
     Args:
@@ -79,14 +80,14 @@ def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> Subject
         return _run(folder)
     if (folder / LANGUAGE_FILE).exists():
         network, language = read_network(folder), read_language(folder)
-        return Subject(
+        return LoadedNetwork(
             name=folder.name,
             model=load_model(network, dtype=dtype).eval(),
             language=language,
             network=network,
         )
     if (folder / NETWORK_FILE).exists():
-        return Subject(name=folder.name, model=read_model(folder).eval())
+        return LoadedNetwork(name=folder.name, model=read_model(folder).eval())
     raise FormatError(
         f"is neither a run ({RESULT}) nor a model ({NETWORK_FILE}); `nerode train` and `nerode compile` "
         "make such folders",
@@ -94,20 +95,20 @@ def load_subject(folder: Path, *, dtype: torch.dtype = torch.float32) -> Subject
     )
 
 
-def _run(folder: Path) -> Subject:
+def _run(folder: Path) -> LoadedNetwork:
     record = read_run(folder)
     if record.divergence is not None:
         raise InputError(f"{folder} diverged at step {record.divergence.step}: it has no model to look at")
-    spec = TrainSpec.from_mapping(record.spec)
-    task = spec.task.build()
+    spec = record.spec
+    task = build_task(spec.task)
     name = f"{record.title} on {spec.task.name}, seed {spec.run.seed}"
     model: nn.Module
     if (folder / MODEL / NETWORK_FILE).exists():
         model = read_model(folder / MODEL)
     else:
-        model = spec.model.build(task, seed=spec.run.seed)
+        model = spec_model(spec.model, task, seed=spec.run.seed)
         path = folder / MODEL / WEIGHTS
         fill_weights(model, read_tensors(read_bytes(path, MAX_WEIGHTS_BYTES), path), path)
-    return Subject(
+    return LoadedNetwork(
         name=name, model=model.eval(), record=record, task=task, language=getattr(task, "language", None)
     )

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, make_budget
-from nerode.core import InputError, write_atomically
+from nerode.core import Budget, BudgetExceeded, InputError, to_mapping, write_atomically
 from nerode.report import analysis_page, analysis_view, make_console
+from nerode.study import study_memorisation
 
 JSON_FILE = "analysis.json"
 PAGE_FILE = "analysis.html"
@@ -22,21 +23,39 @@ PAGE_FILE = "analysis.html"
     "-o",
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where analysis.json and analysis.html go; RUN/analysis when not given.",
+    help="Folder of analysis.json and analysis.html; RUN/analysis by default.",
 )
 @click.option("--word", help="Show states, gates and attention along this word (letters with spaces).")
-@click.option("--length", type=click.IntRange(1, 4096), help="Letters of the words that are drawn.")
-@click.option("--ngram", type=click.IntRange(1, 16), help="Label hidden states by so many last letters, too.")
-@click.option("--eps", type=float, default=0.01, show_default=True, help="What counts as forgotten.")
+@click.option("--length", type=click.IntRange(1, 4096), help="Length of the random words.")
+@click.option(
+    "--ngram", type=click.IntRange(1, 16), help="Also label hidden states by this number of last letters."
+)
+@click.option(
+    "--eps",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Change below which a letter counts as forgotten.",
+)
 @click.option(
     "--longest",
     type=click.IntRange(1, 10**8),
     default=100_000,
     show_default=True,
-    help="Flip-flops: ignored bits at the end of a stream.",
+    help="Flip-flops: number of ignored bits at the end of a stream.",
 )
-@click.option("--metric", is_flag=True, help="Also measure how states lie around those of the automaton.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the words.")
+@click.option(
+    "--metric",
+    is_flag=True,
+    help="Also measure the distances between states of the network and of the automaton.",
+)
+@click.option(
+    "--memorise",
+    metavar="N",
+    type=click.IntRange(2, 16),
+    help="Also prove how many ReLU neurons one hidden layer needs for N alternating points on a line.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the words.")
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Also print the JSON object.")
 def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:
@@ -49,9 +68,9 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
     nerode train flip-flop --arch mamba --out runs
     nerode analyse runs/9b7ef0cf02d1bbd9
     """
-    from nerode.analysis import Options, analyse as look, load_subject
+    from nerode.analysis import AnalysisOptions, analyse as look, load_subject
 
-    chosen = Options(
+    chosen = AnalysisOptions(
         length=options["length"],
         word=options["word"],
         ngram=options["ngram"] or 0,
@@ -60,14 +79,20 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
         seed=options["seed"],
     )
     subject = load_subject(folder)
-    found = look(subject, chosen, budget=make_budget(options)).to_json()
+    budget = make_budget(options)
+    found = look(subject, chosen, budget=budget).to_json()
     if options["metric"]:
         from nerode.analysis import metric
 
         try:
-            found["metric"] = metric(subject).to_json()
+            found["metric"] = to_mapping(metric(subject))
         except InputError as error:
             found["left_out"]["metric"] = str(error)
+    if options["memorise"] is not None:
+        try:
+            found["memorisation"] = _memorisation(options["memorise"], budget.start())
+        except BudgetExceeded as stop:
+            found["left_out"]["memorisation"] = str(stop)
     place = folder / "analysis" if out is None else out
     text = json.dumps(found, ensure_ascii=False, allow_nan=False)
     write_atomically(place / JSON_FILE, text + "\n")
@@ -78,7 +103,29 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
     make_console().print(analysis_view(found))
     if "metric" in found:
         click.echo(_metric_lines(found["metric"]))
+    if "memorisation" in found:
+        click.echo(_memorisation_line(found["memorisation"]))
     click.echo(f"\n{place / PAGE_FILE}")
+
+
+def _memorisation(points: int, budget: Budget) -> dict[str, Any]:
+    """The bound for one hidden layer, with the neurons that attain it."""
+    bound = study_memorisation(points, budget=budget)
+    return {
+        "points": bound.points,
+        "neurons": bound.neurons,
+        "patterns": bound.patterns,
+        "ramps": [[str(slope), str(offset), sign] for slope, offset, sign in bound.ramps],
+    }
+
+
+def _memorisation_line(found: dict[str, Any]) -> str:
+    fewer = (
+        f"; all {found['patterns']:,} activation patterns of one less are ruled out"
+        if found["patterns"]
+        else ""
+    )
+    return f"\n{found['points']} alternating points on a line need {found['neurons']} ReLU neurons{fewer}"
 
 
 def _metric_lines(found: dict[str, Any]) -> str:

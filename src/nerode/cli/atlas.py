@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shlex
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nerode.cli.options import budget_options, make_budget, sense_option, split_names
-from nerode.core import Budget, InputError, write_atomically
+from nerode.core import Budget, InputError, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
-from nerode.report import (
-    AtlasCache,
-    AtlasEntry,
-    AtlasRow,
-    Trained,
-    atlas_page,
-    entry_of,
-    plural,
+from nerode.report import AtlasEntry, atlas_page, entry_from_json, entry_of, plural, read_highlights
+from nerode.study import (
+    StudyCache,
+    TrainingOutcome,
+    for_all_languages,
     read_experiments,
-    read_highlights,
     read_runs,
-    study_language,
+    study_named,
 )
 from nerode.verdict import Sense, Status
-
-_SECONDS_A_PROOF = 10.0
-"""On the page of all languages a network that takes longer to certify is shown without a proof."""
 
 
 @click.command()
@@ -44,25 +37,28 @@ _SECONDS_A_PROOF = 10.0
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("atlas.html"),
     show_default=True,
-    help="The HTML file.",
+    help="HTML file to write.",
 )
-@click.option("--suite", metavar="TAG", help="Only the languages of one published suite.")
-@click.option("--only", metavar="NAME,…", help="Only these languages.")
+@click.option("--suite", metavar="TAG", help="List only the languages of one published suite.")
+@click.option("--only", metavar="NAME,…", help="Show only these languages.")
 @click.option(
     "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Processes to use.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Number of processes.")
 @click.option(
     "--experiments",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("experiments"),
     show_default=True,
-    help="Tables of experiments, for what training found.",
+    help="Folder of tables of experiments: results of training.",
 )
 @click.option(
-    "--runs", type=click.Path(file_okay=False, path_type=Path), multiple=True, help="Your own runs, likewise."
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    multiple=True,
+    help="Folder of your own runs, shown in the same way.",
 )
-@click.option("--fresh", is_flag=True, help="Compute everything, whatever earlier runs have kept.")
+@click.option("--fresh", is_flag=True, help="Compute everything again, without the cache.")
 @sense_option
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON instead of the path.")
@@ -89,7 +85,7 @@ def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **op
     write_atomically(output, page)
     if as_json:
         answers = [a for e in entries for row in e.cells.values() for a in row if a is not None]
-        counts = {s.value: sum(answer[0] == s.value for answer in answers) for s in Status}
+        counts = {s.value: sum(answer.status == s.value for answer in answers) for s in Status}
         click.echo(json.dumps({"languages": len(entries), "verdicts": counts, "out": str(output)}))
         return
     click.echo(f"{plural(len(entries), 'language')} in {time.monotonic() - started:.1f} s", err=True)
@@ -112,8 +108,8 @@ def _names(suite: str | None, only: str | None) -> list[str]:
     return names
 
 
-def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[Trained]:
-    """What training found, of the tables of experiments (there may be none) and of the user's runs."""
+def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutcome]:
+    """Results of training, from tables of experiments (there may be none) and from the user's runs."""
     found = read_experiments(experiments)
     for folder in runs:
         if not folder.is_dir():
@@ -145,59 +141,28 @@ def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterato
     """Yields names with their entries as they are ready."""
     budget, sense, networks = make_budget(options), Sense(options["sense"]), options["networks"]
     limits = {field.name: getattr(budget, field.name) for field in fields(budget) if field.name[0] != "_"}
-    cache = AtlasCache(
+    cache = StudyCache(
         None if options["fresh"] else output.parent / ".atlas",
         {"budget": limits, "sense": sense.value, "networks": networks},
     )
     missing = []
     for name in names:
-        entry = cache.read(name)
+        entry = entry_from_json(cache.read(name))
         if entry is None:
             missing.append(name)
         else:
             yield name, entry
-    for name, entry in _computed(missing, options["jobs"], budget, sense, networks):
-        cache.write(name, entry)
+    work = functools.partial(_entry, budget=budget, sense=sense, networks=networks)
+    for name, entry in for_all_languages(missing, work, jobs=options["jobs"]):
+        cache.write(name, to_mapping(entry))
         yield name, entry
 
 
-def _computed(
-    names: list[str], jobs: int, budget: Budget, sense: Sense, networks: bool
-) -> Iterator[tuple[str, AtlasEntry]]:
-    """Yields entries as they are ready; where several processes work, those that take long begin first."""
-    if jobs == 1 or len(names) <= 1:
-        for name in names:
-            yield name, _entry(name, budget, sense, networks)
-        return
-    with ProcessPoolExecutor(max_workers=min(jobs, len(names))) as pool:
-        order = sorted(names, key=lambda name: -_cost(name))
-        work = {pool.submit(_entry, name, budget, sense, networks): name for name in order}
-        for future in as_completed(work):
-            yield work[future], future.result()
-
-
-def _cost(name: str) -> int:
-    """What says how long a language takes: its letters times its states."""
-    language = find_language(name)
-    return len(language.alphabet) * (language.num_states() or 1)
-
-
-def _entry(name: str, budget: Budget, sense: Sense, networks: bool) -> AtlasEntry:
-    """What the page shows of a language."""
-    limits = replace(budget, seconds=min(budget.seconds, _SECONDS_A_PROOF)) if networks else budget
-    language = find_language(name, budget.start())
-    study = study_language(language, networks=networks, budget=limits.start())
+def _entry(name: str, *, budget: Budget, sense: Sense, networks: bool) -> AtlasEntry:
+    """The entry of a language on the page."""
     suites = BESTIARY[name].suites if name in BESTIARY else ()
-    row = AtlasRow(
-        language=language,
-        group=suites[0] if suites else "",
-        profile=study.profile,
-        verdicts=tuple(study.table),
-        dfa=study.automaton,
-        eggboxes=study.eggboxes,
-        networks=study.networks,
-    )
-    return entry_of(row, sense=sense)
+    study = study_named(name, networks=networks, budget=budget)
+    return entry_of(study, group=suites[0] if suites else "", sense=sense)
 
 
 def _progress(entries: Iterator[tuple[str, AtlasEntry]], total: int) -> Iterator[tuple[str, AtlasEntry]]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.core import InputError
-from nerode.verdict import DTYPES
+from nerode.core import DTYPES, InputError
 
 if TYPE_CHECKING:
     from nerode.models.audit import Audit, Gap, Peer
@@ -29,22 +28,22 @@ _DIGITS = 6
     type=click.Choice(list(DTYPES)),
     default="float32",
     show_default=True,
-    help="The float format of weights and inputs.",
+    help="Float format of weights and inputs.",
 )
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0, min_open=True),
-    help="Largest difference, as a share of the largest number; else 1e-5 in float32, 1e-10 in float64.",
+    help="Largest relative difference; 1e-5 in float32 and 1e-10 in float64 by default.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(min=0, max=(1 << 32) - 1),
     default=0,
     show_default=True,
-    help="Of weights and inputs.",
+    help="Seed of weights and inputs.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the peers and whether they can be run here.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a peer and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per peer, one per line.")
 def audit(
     names: tuple[str, ...],
     lengths: str,

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from nerode.algebra import profile as algebra_profile
 from nerode.cli.options import (
     budget_options,
     language_options,
@@ -20,8 +19,8 @@ from nerode.cli.options import (
     verdict_options,
 )
 from nerode.core import NerodeError
-from nerode.report import check_object
-from nerode.verdict import Sense, Status, decide, select_architectures
+from nerode.study import check_language, check_object
+from nerode.verdict import Sense, Status, select_architectures
 
 
 @click.command()
@@ -31,8 +30,12 @@ from nerode.verdict import Sense, Status, decide, select_architectures
 @language_options
 @budget_options
 @click.option("--details", is_flag=True, help="List the theorems used and what they assume.")
-@click.option("--fail-on-no", is_flag=True, help="Exit 1 if some architecture is a `no` in the chosen sense.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a language and line.")
+@click.option(
+    "--fail-on-no",
+    is_flag=True,
+    help="Exit 1 if the answer is `no` for some architecture in the chosen sense.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per language, one per line.")
 def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: bool, **options: Any) -> None:
     """Say which architectures can express LANG at every length, in which arithmetic, and why.
 
@@ -62,16 +65,14 @@ def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: 
             click.echo(f"nerode: {text}: {error}", err=True)
             failed = True
             continue
-        running = budget.start()
-        found = algebra_profile(language, running)
-        table = decide(
+        known = check_language(
             language,
             architectures=architectures,
             task=options["task"],
             dtype=options["dtype"],
-            profile=found,
-            budget=running,
+            budget=budget.start(),
         )
+        found, table = known.profile, known.table
         refused = refused or any(v.status is Status.NO and v.sense is sense for v in table)
         if as_json:
             click.echo(json.dumps(check_object(language, found, table), ensure_ascii=False))

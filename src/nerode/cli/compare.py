@@ -17,7 +17,7 @@ from nerode.report import make_console, standing_table
 @click.command()
 @click.argument("name", metavar="LANG_OR_TASK")
 @click.argument("folders", metavar="RUNS…", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--arch", metavar="A,B", help="Also these architectures, without runs.")
+@click.option("--arch", metavar="A,B", help="Also compare these architectures, without runs.")
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(name: str, folders: tuple[Path, ...], arch: str | None, as_json: bool, **options: Any) -> None:

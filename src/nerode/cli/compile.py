@@ -12,28 +12,38 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, language_options, make_budget, read_language
-from nerode.compiler import Options, compile_language
-from nerode.core import BudgetExceeded, InputError, NotCompilable
+from nerode.compiler import NgramOptions, Options, compile_language
+from nerode.core import InputError, NotCompilable
 from nerode.network import Network, describe_network
-from nerode.proofs import Certificate, Refutation, Unproved, certify, write_folder
+from nerode.proofs import Certificate, Refutation, Unproved, write_folder
 from nerode.report import claim_line
+from nerode.study import prove_network
 
 
 @click.command(name="compile")
 @click.argument("language", metavar="LANG")
-@click.option("--to", "target", metavar="TARGET", required=True, help="A class or a named architecture.")
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="The folder to write.")
+@click.option(
+    "--to", "target", metavar="TARGET", required=True, help="Class or named architecture to compile for."
+)
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder to write.")
 @click.option(
     "--construction", metavar="NAME", help="Use this construction instead of the first that applies."
 )
-@click.option("--no-exclusive-scan", is_flag=True, help="Layers may not see their state before the letter.")
+@click.option(
+    "--no-exclusive-scan", is_flag=True, help="Do not let layers read their state before the letter."
+)
 @click.option(
     "--retention",
     default="1/4",
     show_default=True,
     help="Without an exclusive scan: the gate of an overwrite that keeps the value before it.",
 )
-@click.option("--eps", default="1/1000", show_default=True, help="N-gram models: largest L1 distance.")
+@click.option(
+    "--eps",
+    default="1/1000",
+    show_default=True,
+    help="N-gram models: largest L1 distance of the distributions.",
+)
 @click.option("--width", type=int, help="N-gram models: width of the embedding.")
 @click.option(
     "--normaliser", default="softmax", show_default=True, help="N-gram models: softmax, sparsemax or hardmax."
@@ -42,14 +52,14 @@ from nerode.report import claim_line
     "--variant", default="structural", show_default=True, help="N-gram models: structural or conditioned."
 )
 @click.option(
-    "--unknown", is_flag=True, help="N-gram models: unknown contexts give the end (one more neuron)."
+    "--unknown", is_flag=True, help="N-gram models: predict the end after unknown contexts (one more neuron)."
 )
 @click.option("--no-certificate", is_flag=True, help="Do not look for a proof.")
 @language_options
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compile_command(language: str, target: str, output: Path | None, as_json: bool, **options: Any) -> None:
-    """Compile LANG into exact weights for TARGET, and prove them right at every length.
+    """Compile LANG into exact weights for TARGET, and prove them correct at every length.
 
     \b
     nerode compile "(aa)*" --to diagonal-signed -o parity/
@@ -61,14 +71,16 @@ def compile_command(language: str, target: str, output: Path | None, as_json: bo
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
     )
     chosen = Options(
-        eps=_fraction("eps", options["eps"]),
-        embedding_width=options["width"],
-        normaliser=options["normaliser"],
-        variant=options["variant"],
-        unknown_contexts=options["unknown"],
         exclusive_scan=not options["no_exclusive_scan"],
         retention=_fraction("retention", options["retention"]),
         construction=options["construction"],
+        ngrams=NgramOptions(
+            eps=_fraction("eps", options["eps"]),
+            embedding_width=options["width"],
+            normaliser=options["normaliser"],
+            variant=options["variant"],
+            unknown_contexts=options["unknown"],
+        ),
         budget=budget.start(),
     )
     try:
@@ -78,10 +90,7 @@ def compile_command(language: str, target: str, output: Path | None, as_json: bo
         sys.exit(1)
     verdict: Certificate | Refutation | Unproved | None = None
     if not options["no_certificate"]:
-        try:
-            verdict = certify(network, found, budget=budget.start())
-        except BudgetExceeded as stop:
-            verdict = Unproved(reason=str(stop))
+        verdict = prove_network(network, found, budget)
     certificate = verdict if isinstance(verdict, Certificate) else None
     if output is not None and not isinstance(verdict, Refutation):
         write_folder(output, network, found, certificate, budget=budget)

@@ -19,14 +19,19 @@ from nerode.cli.options import (
     verdict_options,
 )
 from nerode.core import write_atomically
-from nerode.report import explain_page, quote, study_language
+from nerode.report import explain_page, quote
+from nerode.study import study_language
 from nerode.verdict import Sense
 
 
 @click.command()
 @click.argument("language", metavar="LANG")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The HTML file."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="HTML file to write.",
 )
 @verdict_options
 @sense_option
@@ -52,12 +57,7 @@ def explain(language: str, output: Path, networks: bool, as_json: bool, **option
         budget=budget.start(),
     )
     page = explain_page(
-        language=found,
-        profile=study.profile,
-        verdicts=study.table,
-        dfa=study.automaton,
-        eggboxes=study.eggboxes,
-        networks=study.networks,
+        study,
         sense=Sense(options["sense"]),
         definition=found.kind,
         command=f"nerode explain {asked} -o {quote(str(output))}",

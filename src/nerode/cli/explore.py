@@ -12,10 +12,10 @@ from nerode.core import InputError
 
 @click.command()
 @click.argument("language", metavar="[LANG]", default="")
-@click.option("--port", default=0, type=click.IntRange(0, 65535), help="The port; 0 takes any free one.")
-@click.option("--runs", type=click.Path(path_type=Path), help="A folder of runs to look at.")
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port; 0 for any free one.")
+@click.option("--runs", type=click.Path(path_type=Path), help="Folder of runs to show.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-@click.option("--json", "as_json", is_flag=True, help="Print the address as JSON; opens no browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print the address as JSON, and open no browser.")
 def explore(language: str, port: int, runs: Path | None, no_browser: bool, as_json: bool) -> None:
     """Open a page on this machine: type a language, pick an architecture, step through words.
 

@@ -13,12 +13,16 @@ from nerode.proofs import read_network
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The .onnx file to write.")
-@click.option("--dtype", default="float32", show_default=True, help="float32 or float64.")
-@click.option("--carry-state", is_flag=True, help="Take and give the state, for words that come in parts.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="ONNX file to write (.onnx)."
+)
+@click.option("--dtype", default="float32", show_default=True, help="Float format: float32 or float64.")
+@click.option(
+    "--carry-state", is_flag=True, help="Make the state an input and an output, for words that come in parts."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(folder: Path, out: Path, dtype: str, carry_state: bool, as_json: bool) -> None:
-    """Write the network in DIR as an ONNX graph: one Scan over the letters, right at any length.
+    """Write the network in DIR as an ONNX graph: one Scan over the letters, correct at any length.
 
     \b
     nerode compile "(ab)*" --to diagonal -o ab/

@@ -27,15 +27,22 @@ if TYPE_CHECKING:
     help="Clusters of states, queries (L* or Kearns and Vazirani's), or all states of a compiled network.  "
     "[default: exact for compiled networks, cluster for others]",
 )
-@click.option("--black-box", is_flag=True, help="With lstar and kv: ask words only, never look at states.")
-@click.option("--target", metavar="LANG", help="Compare with this language instead of the network's own.")
-@click.option("--recognise", is_flag=True, help="With --target: the scores are two classes, out and in.")
 @click.option(
-    "--longest", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Test words."
+    "--black-box", is_flag=True, help="With lstar and kv: query words only, without access to states."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random words.")
+@click.option("--target", metavar="LANG", help="Compare with this language instead of the network's own.")
+@click.option("--recognise", is_flag=True, help="With --target: read the scores as two classes, out and in.")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help=".dot, .json, .att, .jff"
+    "--longest", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Longest test word."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random words."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File of the automaton: .dot, .json, .att or .jff.",
 )
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -48,7 +55,7 @@ def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) ->
     nerode extract parity/ --method exact --json
     """
     from nerode.analysis import load_subject
-    from nerode.analysis.extraction import Probe, extract as extract_automaton
+    from nerode.analysis.extraction import HypothesisTest, extract as extract_automaton
 
     budget = make_budget(options)
     target = None if options["target"] is None else resolve_language(options["target"])
@@ -58,7 +65,7 @@ def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) ->
         target=target,
         kind="acceptance" if options["recognise"] else None,
         black_box=options["black_box"],
-        probe=Probe(longest=options["longest"]),
+        probe=HypothesisTest(longest=options["longest"]),
         seed=options["seed"],
         budget=budget,
     )

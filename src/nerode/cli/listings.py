@@ -11,8 +11,8 @@ from nerode.verdict import ALIASES, ARCHITECTURES
 
 
 @click.command()
-@click.option("--suite", metavar="TAG", help="Only the languages of one published suite.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a language and line.")
+@click.option("--suite", metavar="TAG", help="List only the languages of one published suite.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per language, one per line.")
 def languages(suite: str | None, as_json: bool) -> None:
     """List the named languages: convention, source, and what each is there to break."""
     rows = list(BESTIARY.values()) if suite is None else suite_rows(suite)
@@ -42,8 +42,13 @@ def languages(suite: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--train", "to_train", is_flag=True, help="List what `nerode train --arch` takes instead.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object an architecture and line.")
+@click.option(
+    "--train",
+    "to_train",
+    is_flag=True,
+    help="List the architectures that `nerode train --arch` accepts instead.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per architecture, one per line.")
 def architectures(to_train: bool, as_json: bool) -> None:
     """List the architectures and the classes that decide what they can express."""
     if to_train:

@@ -48,7 +48,7 @@ UNREAD = 141
 
 
 class ReaderLeft(Exception):
-    """Who reads our output has gone away."""
+    """The reader of our output has gone away."""
 
 
 class LazyGroup(click.Group):

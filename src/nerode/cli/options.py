@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
-from nerode.core import Budget, InputError
+from nerode.core import DTYPES, Budget, InputError
 from nerode.languages import Language, resolve_language
-from nerode.verdict import DTYPES, Sense, Task
+from nerode.verdict import LanguageTask, Sense
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,16 +35,28 @@ def budget_options(command: F) -> F:
     """Adds the options that raise or lower the limits."""
     for option in (
         click.option(
-            "--max-states", default=_DEFAULTS.states, show_default=True, help="States of an automaton."
+            "--max-states",
+            default=_DEFAULTS.states,
+            show_default=True,
+            help="Largest number of states of an automaton.",
         ),
         click.option(
-            "--max-elements", default=_DEFAULTS.elements, show_default=True, help="Elements of a monoid."
+            "--max-elements",
+            default=_DEFAULTS.elements,
+            show_default=True,
+            help="Largest number of elements of a monoid.",
         ),
         click.option(
-            "--max-images", default=_DEFAULTS.images, show_default=True, help="Images of the state set."
+            "--max-images",
+            default=_DEFAULTS.images,
+            show_default=True,
+            help="Largest number of images of the state set.",
         ),
         click.option(
-            "--max-seconds", default=_DEFAULTS.seconds, show_default=True, help="Seconds a language."
+            "--max-seconds",
+            default=_DEFAULTS.seconds,
+            show_default=True,
+            help="Time limit per language, in seconds.",
         ),
     ):
         command = option(command)
@@ -54,11 +66,11 @@ def budget_options(command: F) -> F:
 def verdict_options(command: F) -> F:
     """Adds the options that say which question is asked."""
     for option in (
-        click.option("--arch", metavar="A,B", help="Only these architectures or classes."),
+        click.option("--arch", metavar="A,B", help="Ask only about these architectures or classes."),
         click.option(
             "--task",
-            type=click.Choice([t.value for t in Task]),
-            default=Task.PREDICT.value,
+            type=click.Choice([t.value for t in LanguageTask]),
+            default=LanguageTask.PREDICT.value,
             show_default=True,
             help="Predict what may follow every valid prefix, or recognise whole words.",
         ),
@@ -67,7 +79,7 @@ def verdict_options(command: F) -> F:
             type=click.Choice(list(DTYPES)),
             default="float32",
             show_default=True,
-            help="The float format of the IEEE sense.",
+            help="Float format of the IEEE sense.",
         ),
     ):
         command = option(command)
@@ -81,7 +93,7 @@ def sense_option(command: F) -> F:
         type=click.Choice([s.value for s in Sense]),
         default=Sense.FINITE_PRECISION.value,
         show_default=True,
-        help="The sense whose reasons and sizes are shown.",
+        help="Arithmetic whose reasons and sizes are shown.",
     )(command)
 
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     "-o",
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the polished model goes, with its certificate.",
+    help="Folder of the polished model and its certificate.",
 )
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float64"]),
-    help="Floats of the polished model; those of the run when not given.",
+    help="Float format of the polished model; that of the run by default.",
 )
 @click.option("--lengths", default="64,512,4096", show_default=True, metavar="N,M", help="Lengths to test.")
 @click.option(
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 100_000),
     default=64,
     show_default=True,
-    help="Words of each length.",
+    help="Number of words per length.",
 )
 @click.option(
     "--check",
     is_flag=True,
-    help="RUN is a folder that polish made: check its certificate again, as verify does.",
+    help="Check the certificate of a polished folder again, as verify does.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def polish(
@@ -130,7 +130,7 @@ def _show(record: PolishRecord, out: Path) -> None:
         for score in record.before
     ]
     console.print(name_table(("length", "before", "after"), scores))
-    console.print("\nshare of the words that are right throughout")
+    console.print("\nshare of the words that are correct throughout")
     console.print()
     if record.proved:
         console.print(polished_lines(margin=record.margin, length=record.length, dtype=record.dtype))

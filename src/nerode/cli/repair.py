@@ -20,16 +20,28 @@ if TYPE_CHECKING:
     "-o",
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Go on training with the failing words, and write the model here.",
+    help="Continue training with the failing words, and write the model to this folder.",
 )
-@click.option("--rounds", type=click.IntRange(1, 1000), default=10, show_default=True, help="Words at most.")
 @click.option(
-    "--steps", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Updates for each word."
+    "--rounds",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    help="Largest number of failing words.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    help="Updates per failing word.",
 )
 @click.option(
     "--rate", type=click.FloatRange(0, min_open=True), default=1e-3, show_default=True, help="Learning rate."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the training words.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the training words."
+)
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:
@@ -64,7 +76,7 @@ def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> Non
 
 
 def _said(search: FailureSearch) -> str:
-    """What a search found, in a line."""
+    """The result of a search, in a line."""
     if search.failing is not None:
         word = " ".join(search.failing.word) or "the empty word"
         which = (
@@ -73,10 +85,10 @@ def _said(search: FailureSearch) -> str:
         return f"{which}: {word} — expected {search.failing.expected}, got {search.failing.got}"
     if search.always_right:
         return (
-            f"right on every word, alone and step by step in these floats: all {search.states:,} states were "
-            "looked at"
+            f"correct on every word, alone and step by step in these floats: all "
+            f"{search.states:,} states were examined"
         )
     return (
-        f"no failing word found; right on every word of length {search.right_up_to} or less "
+        f"no failing word found; correct on every word of length {search.right_up_to} or less "
         f"({search.states:,} states; the search ended because of {search.why_ended})"
     )

@@ -12,14 +12,12 @@ import click
 
 from nerode.cli.options import sense_option
 from nerode.core import InputError, NerodeError, Reference, write_atomically
+from nerode.records import Measure
 from nerode.report import (
-    MEASURES,
     Record,
-    RunFile,
     RunReport,
     make_report,
     plural,
-    read_run_files,
     report_json,
     report_page,
     save_figure,
@@ -27,6 +25,7 @@ from nerode.report import (
     to_latex,
     to_markdown,
 )
+from nerode.study import MEASURES, RunFile, read_run_files
 from nerode.verdict import Sense
 
 
@@ -38,7 +37,7 @@ from nerode.verdict import Sense
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("report.html"),
     show_default=True,
-    help="The HTML file.",
+    help="HTML file to write.",
 )
 @click.option(
     "--figures",
@@ -50,9 +49,9 @@ from nerode.verdict import Sense
     "--tables",
     type=click.Choice(["md", "tex", "csv"]),
     multiple=True,
-    help="Also write the tables beside the page; csv has every measured number.",
+    help="Also write the tables beside the page; csv has all measured numbers.",
 )
-@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to show.")
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
 @sense_option
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
 def report(
@@ -60,7 +59,7 @@ def report(
     output: Path,
     figures: Path | None,
     tables: tuple[str, ...],
-    measure: str | None,
+    measure: Measure | None,
     sense: str,
     as_json: bool,
 ) -> None:
@@ -106,7 +105,7 @@ def _check_output(output: Path, endings: tuple[str, ...]) -> None:
         )
 
 
-def _command(runs: tuple[Path, ...], output: Path, measure: str | None, sense: str) -> str:
+def _command(runs: tuple[Path, ...], output: Path, measure: Measure | None, sense: str) -> str:
     """The command line that makes the page again."""
     words = ["nerode", "report", *map(str, runs), "-o", str(output)]
     words += ["--measure", measure] if measure is not None else []
@@ -115,13 +114,13 @@ def _command(runs: tuple[Path, ...], output: Path, measure: str | None, sense: s
 
 
 def _task_works(runs: list[RunFile]) -> dict[str, Reference]:
-    """Where the tasks were published; nothing without torch, which the table of tasks needs."""
+    """The works that published the tasks; none without torch, which the table of tasks needs."""
     try:
         from nerode.tasks import find_task
     except ImportError:
         return {}
     found = {}
-    for name in dict.fromkeys(run.result["complete"]["task"]["name"] for run in runs):
+    for name in dict.fromkeys(run.record.complete.task.name for run in runs):
         try:
             found[name] = find_task(name)[0].reference
         except NerodeError:

@@ -12,30 +12,36 @@ import click
 from nerode.core import InputError, write_atomically
 
 if TYPE_CHECKING:
-    from nerode.reproduce import Paper, Table
+    from nerode.reproduce import Paper, PaperTable
 
 EXPERIMENTS = Path("experiments")
 
 
 @click.command()
 @click.argument("asked", metavar="[PAPER[:TABLE]]…", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="All papers.")
+@click.option("--all", "everything", is_flag=True, help="Reproduce all papers.")
 @click.option(
     "--scale",
     type=click.Choice(["cpu", "paper"]),
     default="cpu",
     show_default=True,
-    help="What runs here, or a sweep file of what was published.",
+    help="cpu runs a smaller version here; paper writes a sweep file of the published configuration.",
 )
-@click.option("--seeds", type=click.IntRange(1, 1000), help="How many; what each line says by default.")
-@click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Runs at once.")
-@click.option("--done", is_flag=True, help="Run nothing; take the runs that are in --out.")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="Number of seeds; that of each line by default.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Number of runs at the same time.",
+)
+@click.option("--done", is_flag=True, help="Run nothing; use the runs that are in --out.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("runs/reproduce"),
     show_default=True,
-    help="Where the folders of runs are; a run that is there is not made again.",
+    help="Folder of the runs; a run that is there is not repeated.",
 )
 @click.option(
     "--keep",
@@ -43,9 +49,9 @@ EXPERIMENTS = Path("experiments")
     help="Also write each table as JSON and Markdown into this folder of experiments.",
 )
 @click.option(
-    "--table", "claims", is_flag=True, help="The table of claims of the kept results; runs nothing."
+    "--table", "claims", is_flag=True, help="Print the table of claims of the kept results, and run nothing."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a table and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table, one per line.")
 def reproduce(
     asked: Sequence[str],
     everything: bool,
@@ -79,7 +85,7 @@ def reproduce(
         _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json)
 
 
-def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
+def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, PaperTable]]:
     from nerode.reproduce import PAPERS, find_tables
 
     if everything == bool(asked):
@@ -90,11 +96,11 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, Table]]:
 
 
 def _run(
-    paper: Paper, table: Table, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
+    paper: Paper, table: PaperTable, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
 ) -> None:
+    from nerode.records import write_table
     from nerode.report import left_text, make_console, reproduction_table, table_markdown
-    from nerode.reproduce import write_result
-    from nerode.reproduce.run import run_table
+    from nerode.reproduce.measuring import run_table
 
     result = run_table(
         paper,
@@ -102,29 +108,30 @@ def _run(
         out=out,
         seeds=seeds,
         jobs=jobs,
-        watch=lambda line: click.echo(line, err=True),
+        on_line=lambda line: click.echo(line, err=True),
         polished=EXPERIMENTS / "polish",
     )
-    plain = result.to_json()
     if keep is not None and result.lines:
-        path = write_result(keep / "reproduce", result)
-        write_atomically(path.with_suffix(".md"), table_markdown(plain))
+        path = write_table(keep / "reproduce", result)
+        write_atomically(path.with_suffix(".md"), table_markdown(result))
     if as_json:
-        click.echo(json.dumps(plain, ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False))
         return
     console = make_console()
     console.print(f"\n{result.citation}, {result.where}: {result.title}", style="bold", markup=False)
     console.print(f"CPU scale: {result.scale}.\n", markup=False)
-    console.print(reproduction_table(plain))
+    console.print(reproduction_table(result))
     console.print(
-        f"\n{result.cpu_seconds:,.0f} CPU seconds.{left_text(plain)} "
+        f"\n{result.cpu_seconds:,.0f} CPU seconds.{left_text(result)} "
         "Every seed counts; nothing was chosen by its score.",
         markup=False,
     )
     console.print(result.rule, style="dim", markup=False)
 
 
-def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out: Path, as_json: bool) -> None:
+def _write_sweeps(
+    tables: Sequence[tuple[Paper, PaperTable]], seeds: int | None, out: Path, as_json: bool
+) -> None:
     from nerode.reproduce import sweep_text
 
     for paper, table in tables:
@@ -138,25 +145,25 @@ def _write_sweeps(tables: Sequence[tuple[Paper, Table]], seeds: int | None, out:
             click.echo(f"{path}: nerode sweep {path} --executor slurm (or ray, or local)")
 
 
-def _show_claims(folder: Path, tables: Sequence[tuple[Paper, Table]], as_json: bool) -> None:
+def _show_claims(folder: Path, tables: Sequence[tuple[Paper, PaperTable]], as_json: bool) -> None:
+    from nerode.records import read_tables
     from nerode.report import claims_page
-    from nerode.reproduce import read_results
 
     asked = {(paper.name, table.name) for paper, table in tables}
-    results = [r for r in read_results(folder / "reproduce") if (r["paper"], r["table"]) in asked]
+    results = [t for t in read_tables(folder / "reproduce") if (t.paper, t.table) in asked]
     if not results:
         raise InputError(
             f"{folder / 'reproduce'} has no kept result of these; run with --keep {folder} first"
         )
     if as_json:
         for result in results:
-            click.echo(json.dumps(result, ensure_ascii=False, allow_nan=False))
+            click.echo(json.dumps(result.to_json(), ensure_ascii=False, sort_keys=True, allow_nan=False))
         return
     click.echo(claims_page(results), nl=False)
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a table and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table, one per line.")
 def papers(as_json: bool) -> None:
     """List the papers and their tables that can be reproduced."""
     from nerode.reproduce import PAPERS
@@ -180,7 +187,7 @@ def papers(as_json: bool) -> None:
     make_console().print(name_table(("name", "what it shows", "lines that run here", "source"), cells))
 
 
-def _item(paper: Paper, table: Table) -> dict[str, Any]:
+def _item(paper: Paper, table: PaperTable) -> dict[str, Any]:
     return {
         "name": f"{paper.name}:{table.name}",
         "paper": paper.name,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
-from nerode.cli.streams import run_stream
 from nerode.core import InputError
 from nerode.languages import END
-from nerode.network import Answer, Interpreter
+from nerode.models.compiled import Stream, TextReader
+from nerode.network import Answer, Interpreter, Network
 from nerode.proofs import read_network
 
 
@@ -23,15 +25,15 @@ from nerode.proofs import read_network
     "--words",
     "words_file",
     type=click.Path(path_type=Path),
-    help="A file with one word a line, - for standard input.",
+    help="File with one word per line; - for standard input.",
 )
 @click.option(
     "--stream",
     "stream_file",
     type=click.Path(path_type=Path),
-    help="A file (- for standard input) that is one long word; white space in it does not count.",
+    help="File (- for standard input) with one long word; white space is ignored.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a word and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per word, one per line.")
 def run(
     folder: Path,
     words: tuple[str, ...],
@@ -101,3 +103,61 @@ def _distribution(answer: Answer, symbols: tuple[str, ...]) -> dict[str, float]:
     names = (*symbols, END)
     likely = sorted(answer.distribution.items(), key=lambda item: -item[1])[:20]
     return {names[i]: float(p) for i, p in likely}
+
+
+_PART = 1 << 20
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+def run_stream(network: Network, path: Path, *, as_json: bool) -> None:
+    """Reads a file, or standard input for "-", as one word and prints what the network says at its end."""
+    stream, reader = Stream(network), TextReader(network.alphabet)
+    begun = said = time.perf_counter()
+    for letters in reader.read(_parts(path)):
+        stream.feed(letters)
+        now = time.perf_counter()
+        if now - said > (0.2 if sys.stderr.isatty() else _SECONDS_BETWEEN_LINES):
+            _say(stream, now - begun)
+            said = now
+    seconds = time.perf_counter() - begun
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", err=True, nl=False)
+    legal = stream.answer.legal
+    names = legal.names(network.alphabet)
+    if as_json:
+        found = {
+            "tokens": stream.tokens,
+            "accept": legal.end,
+            "next": names,
+            "seconds": seconds,
+            "tokens_per_second": stream.tokens / seconds if seconds else None,
+            "configurations": stream.configurations,
+            "table_full": stream.full,
+        }
+        click.echo(json.dumps(found, ensure_ascii=False))
+        return
+    verdict = "accept" if legal.end else "reject"
+    speed = f"{stream.tokens / seconds:,.0f} tokens/s" if seconds else "at once"
+    click.echo(f"{verdict}  {stream.tokens:,} tokens   next: {' '.join(names) or 'nothing'}")
+    click.echo(f"{speed}, {stream.configurations:,} configurations seen, exact arithmetic")
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    if str(path) == "-":
+        yield from _read(sys.stdin.buffer)
+        return
+    try:
+        with path.open("rb") as file:
+            yield from _read(file)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _read(file: BinaryIO) -> Iterator[bytes]:
+    while part := file.read(_PART):
+        yield part
+
+
+def _say(stream: Stream, seconds: float) -> None:
+    line = f"{stream.tokens:,} tokens, {stream.tokens / seconds:,.0f} a second"
+    click.echo(f"\r\033[K{line}" if sys.stderr.isatty() else line, err=True, nl=not sys.stderr.isatty())

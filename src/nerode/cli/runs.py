@@ -8,32 +8,19 @@ from pathlib import Path
 import click
 
 from nerode.core import InputError, write_atomically
-from nerode.report import (
-    LIST_HEADINGS,
-    MEASURES,
-    axes_table,
-    group_runs,
-    list_row,
-    make_console,
-    name_table,
-    plain_columns,
-    read_run_files,
-    results_table,
-    run_item,
-)
-from nerode.sweeps import (
-    TRACKERS,
-    Outline,
+from nerode.records import (
+    Measure,
+    RunOutline,
     RunStore,
-    flat_rows,
-    flatten,
     list_runs,
     prune as prune_store,
     read_result,
+    read_run,
     removable,
-    to_csv,
-    to_json_lines,
 )
+from nerode.report import axes_table, make_console, name_table, plain_columns, results_table
+from nerode.study import LIST_HEADINGS, MEASURES, group_runs, list_row, read_run_files, run_item
+from nerode.sweeps import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
@@ -45,12 +32,12 @@ def runs() -> None:
 
 @runs.command("ls")
 @_folder
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def list_command(folder: Path, as_json: bool) -> None:
     """List all runs: finished, failed, unfinished and damaged."""
     store = RunStore(folder)
     found = list_runs(store)
-    failures = {row["key"][:16]: row["message"] for row in store.failures()}
+    failures = {failure.key[:16]: failure.message for failure in store.failures()}
     others = [(name, "failed" if name in failures else "unfinished") for name in store.unfinished()]
     others += [(run.name, "damaged") for run in found if run.damage]
     good = [run for run in found if not run.damage]
@@ -69,7 +56,7 @@ def list_command(folder: Path, as_json: bool) -> None:
 @runs.command("show")
 @_folder
 @click.argument("run", metavar="RUN")
-@click.option("--json", "as_json", is_flag=True, help="The whole result as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as one JSON object.")
 def show_command(folder: Path, run: str, as_json: bool) -> None:
     """Show one run; RUN is the beginning of its key."""
     store = RunStore(folder)
@@ -84,22 +71,23 @@ def show_command(folder: Path, run: str, as_json: bool) -> None:
     plain = [(n, str(v)) for n, v in flatten({**chosen.result, "key": chosen.key}) if n != "evaluations"]
     console.print(name_table(("found", "value"), plain))
     if "measure" in result:
+        record = read_run(folder / chosen.name)
         console.print()
-        console.print(results_table([result], result["measure"]))
+        console.print(results_table([record], record.measure))
 
 
 @runs.command("table")
 @_folder
-@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to show.")
-def table_command(folder: Path, measure: str | None) -> None:
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
+def table_command(folder: Path, measure: Measure | None) -> None:
     """Show model × length for each task: every seed, then median and range."""
     found, left_out = read_run_files([folder])
     console = make_console()
     for task in group_runs(found, measure=measure):
-        results = [run.result for model in task.models for run in model.runs]
+        records = [run.record for model in task.models for run in model.runs]
         console.print(f"{task.title}; {MEASURES[task.measure]}:\n", markup=False)
-        console.print(results_table(results, task.measure))
-        if (axes := axes_table(results, task.measure)) is not None:
+        console.print(results_table(records, task.measure))
+        if (axes := axes_table(records, task.measure)) is not None:
             console.print(axes)
         console.print()
     for item in left_out:
@@ -114,9 +102,9 @@ def table_command(folder: Path, measure: str | None) -> None:
     type=click.Choice(["csv", "jsonl", *TRACKERS]),
     default="csv",
     show_default=True,
-    help="One flat row for each run and length, or the measurements for a viewer.",
+    help="One flat row per run and length, or the measurements for a viewer.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="A file, or a folder for viewers.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write, or folder for viewers.")
 def export_command(folder: Path, form: str, out: Path | None) -> None:
     """Write the finished runs in another form."""
     store = RunStore(folder)
@@ -145,7 +133,7 @@ def export_command(folder: Path, form: str, out: Path | None) -> None:
     type=click.Path(path_type=Path),
     help="Also remove finished runs that no sweep file given here asks for.",
 )
-@click.option("--yes", is_flag=True, help="Remove them; without it they are only listed.")
+@click.option("--yes", is_flag=True, help="Remove them; they are only listed without it.")
 def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
     """Remove what stopped and failed runs have left, and what is damaged."""
     store = RunStore(folder)
@@ -161,13 +149,12 @@ def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
 
 def _keys(files: tuple[Path, ...]) -> set[str]:
     from nerode.sweeps import read_sweep
-    from nerode.sweeps.training_runs import TRAINING
-    from nerode.training import with_small_defaults
+    from nerode.training import TRAINING, with_small_defaults
 
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 
 
-def _choose(found: list[Outline], beginning: str) -> Outline:
+def _choose(found: list[RunOutline], beginning: str) -> RunOutline:
     matching = [run for run in found if not run.damage and run.key.startswith(beginning)]
     if len(matching) != 1:
         near = ", ".join(run.name for run in matching[:5])

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.core import InputError
-from nerode.report import MEASURES, RESULT_KEYS, make_console, results_table, run_item
-from nerode.sweeps import RunStore, read_result, read_sweep
+from nerode.records import RunStore, read_result, read_run
+from nerode.report import make_console, results_table
+from nerode.study import MEASURES, RESULT_KEYS, run_item
+from nerode.sweeps import read_sweep
 
 if TYPE_CHECKING:
-    from nerode.sweeps import Executor, Job, Outcome, SweepReport
+    from nerode.sweeps import Executor, RunJob, RunOutcome, SweepReport
 
 EXECUTORS = ("local", "ray", "slurm")
 
@@ -26,7 +28,7 @@ EXECUTORS = ("local", "ray", "slurm")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the folders of runs are; runs/ and the name of the file by default.",
+    help="Folder of the runs; runs/ and the name of the file by default.",
 )
 @click.option(
     "--executor",
@@ -34,26 +36,33 @@ EXECUTORS = ("local", "ray", "slurm")
     type=click.Choice(EXECUTORS),
     default="local",
     show_default=True,
-    help="Who carries the runs out.",
+    help="Executor of the runs.",
 )
-@click.option("--jobs", type=click.IntRange(1, 10_000), default=os.cpu_count() or 1, help="Runs at once.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 10_000),
+    default=os.cpu_count() or 1,
+    help="Number of runs at the same time.",
+)
 @click.option(
     "--retries",
     type=click.IntRange(0, 1000),
     default=3,
     show_default=True,
-    help="How often a run is begun again whose process died.",
+    help="Number of retries of a run whose process died.",
 )
-@click.option("--address", metavar="HOST:PORT", help="A Ray cluster; without it, one is started here.")
+@click.option(
+    "--address", metavar="HOST:PORT", help="Address of a Ray cluster; one is started here when not given."
+)
 @click.option(
     "--slurm",
     "slurm",
     metavar="KEY=VALUE",
     multiple=True,
-    help="For submitit: slurm_partition=cpu, timeout_min=60.",
+    help="Parameter of submitit, for example slurm_partition=cpu or timeout_min=60.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be run.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+@click.option("--dry-run", is_flag=True, help="Print what would be run, and run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def sweep(
     file: Path, out: Path | None, executor_name: str, dry_run: bool, as_json: bool, **options: Any
 ) -> None:
@@ -70,8 +79,7 @@ def sweep(
     run.seed = [0, 1, 2]
     """
     from nerode.sweeps import run_sweep
-    from nerode.sweeps.training_runs import NAME, TRAINING
-    from nerode.training import with_small_defaults
+    from nerode.training import TRAINING, with_small_defaults
 
     root = out or Path("runs") / file.stem
     wanted = read_sweep(file).jobs(TRAINING, with_small_defaults)
@@ -81,7 +89,7 @@ def sweep(
     board = _Board(wanted)
     executor = make_executor(executor_name, **options)
     try:
-        report = run_sweep(wanted, root=root, runner=NAME, executor=executor, watch=board.see)
+        report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=executor, on_outcome=board.see)
     except KeyboardInterrupt:
         click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
         raise
@@ -106,8 +114,8 @@ def make_executor(
 
         return RayExecutor(address=address, processes=jobs, retries=retries)
     if name == "slurm":
+        from nerode.records import parse_assignments
         from nerode.sweeps import SlurmExecutor
-        from nerode.training import parse_assignments
 
         return SlurmExecutor(processes=jobs, settings=parse_assignments(slurm))
     from nerode.sweeps import LocalExecutor
@@ -118,11 +126,11 @@ def make_executor(
 class _Board:
     """Says one line for each run that ends."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[RunJob]) -> None:
         self._titles = {job.key: _title(job.spec) for job in jobs}
         self._ended = 0
 
-    def see(self, outcome: Outcome) -> None:
+    def see(self, outcome: RunOutcome) -> None:
         """Tells of a run."""
         self._ended += 1
         message = f": {outcome.message}" if outcome.message else ""
@@ -136,7 +144,7 @@ def _title(spec: dict[str, Any]) -> str:
     return f"{spec['task']['name']} {name} seed {run.get('seed', 0)}"
 
 
-def _preview(jobs: Sequence[Job], store: RunStore, as_json: bool) -> None:
+def _preview(jobs: Sequence[RunJob], store: RunStore, as_json: bool) -> None:
     for job in jobs:
         done = store.is_done(job.key)
         if as_json:
@@ -148,19 +156,19 @@ def _preview(jobs: Sequence[Job], store: RunStore, as_json: bool) -> None:
 def _show(report: SweepReport, store: RunStore, as_json: bool) -> None:
     bad = {outcome.key: outcome for outcome in report.problems}
     folders = [store.folder(key) for key in report.keys if key not in bad]
-    results = [read_result(folder) for folder in folders]
     if as_json:
-        for folder, result in zip(folders, results, strict=True):
-            click.echo(json.dumps(run_item(result, folder), ensure_ascii=False))
+        for folder in folders:
+            click.echo(json.dumps(run_item(read_result(folder), folder), ensure_ascii=False))
         for outcome in bad.values():
             item = dict.fromkeys(RESULT_KEYS) | {"key": outcome.key}
             click.echo(json.dumps({**item, "status": outcome.status, "message": outcome.message}))
         return
     console = make_console()
-    if results:
-        measure = results[0]["measure"]
+    if folders:
+        records = [read_run(folder) for folder in folders]
+        measure = records[0].measure
         console.print(f"{MEASURES[measure]}:\n")
-        console.print(results_table(results, measure))
+        console.print(results_table(records, measure))
     new = len(report.outcomes) - len(bad)
     console.print(
         f"\n{len(report.keys)} runs: {len(report.before)} done before, {new} now, {len(bad)} not done. "

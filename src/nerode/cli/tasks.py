@@ -9,16 +9,17 @@ import click
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a task and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per task, one per line.")
 def tasks(as_json: bool) -> None:
     """List the tasks: memory that each asks for, lengths of training, source."""
-    from nerode.tasks import TaskConfig, all_tasks
+    from nerode.records import TaskConfig
+    from nerode.tasks import all_tasks, build_task, resolve_task
 
     kinds, presets = all_tasks()
     rows = []
     for name in [*kinds, *presets]:
         task = TaskConfig(name=name)
-        kind, built = task.resolve()[0], task.build()
+        kind, built = resolve_task(task)[0], build_task(task)
         preset = dict(presets[name][1]) if name in presets else {}
         rows.append((name, kind, preset, built.memory.name.lower(), built.training_lengths))
     if as_json:
@@ -48,7 +49,7 @@ def _range(low: int, high: int) -> str:
 
 
 def _title(name: str, kind: str, title: str, preset: dict[str, Any]) -> str:
-    """What is asked; a preset says what it sets."""
+    """The title of a task, or the settings of a preset."""
     if name == kind:
         return title
     return f"{kind}: " + ", ".join(f"{key} {value}" for key, value in preset.items())

@@ -14,44 +14,59 @@ import click
 
 from nerode.cli.options import split_names
 from nerode.core import InputError
-from nerode.report import MEASURES, RunRow, axes_table, live_table, make_console, results_table, run_item
+from nerode.report import RunRow, axes_table, live_table, make_console, results_table
+from nerode.study import MEASURES, run_item
 
 if TYPE_CHECKING:
     from nerode.analysis.proofs import Attempt
-    from nerode.training import RunRecord, Sight, TrainSpec
+    from nerode.records import RunRecord, TrainSpec
+    from nerode.training import ProgressEvent
 
 
 @click.command()
 @click.argument("task", metavar="[TASK]", required=False)
 @click.option("--arch", metavar="A,B+C", help="Architectures; + joins the layers of one model.")
-@click.option("--model", "own", metavar="MODULE:FUNCTION", help="Your own model. This runs its code.")
-@click.option("--seeds", type=click.IntRange(1, 10_000), default=1, show_default=True, help="How many seeds.")
+@click.option("--model", "own", metavar="MODULE:FUNCTION", help="Your own model; this runs its code.")
 @click.option(
-    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Any setting: optimiser.rate=1e-3."
+    "--seeds", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Number of seeds."
 )
-@click.option("--spec", "spec_file", type=click.Path(path_type=Path), help="A TOML file with settings.")
-@click.option("--steps", type=click.IntRange(1), help="Updates at most; the same as --set run.steps=…")
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Any setting, for example optimiser.rate=1e-3.",
+)
+@click.option("--spec", "spec_file", type=click.Path(path_type=Path), help="TOML file with settings.")
+@click.option(
+    "--steps", type=click.IntRange(1), help="Largest number of updates; the same as --set run.steps=…"
+)
 @click.option("--lengths", metavar="N,M", help="Lengths to test; the same as --set run.test_lengths=[…]")
-@click.option("--measure", type=click.Choice(list(MEASURES)), help="The accuracy to judge by and to show.")
-@click.option("--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, help="Runs at once.")
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to judge by and to show.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=os.cpu_count() or 1,
+    help="Number of runs at the same time.",
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Where the folders of runs are; a run that is there is not made again.",
+    help="Folder of the runs; a run that is there is not repeated.",
 )
 @click.option(
     "--together",
     is_flag=True,
-    help="Seeds of a model in one computation: faster for small cells. Keeps no folders, cannot go on.",
+    help="Train the seeds of a model in one computation: faster for small cells, but without run folders.",
 )
 @click.option(
     "--certify",
     is_flag=True,
-    help="Also look for a proof that each model is right at every length; exit 1 if one has none.",
+    help="Also search a proof that each model is correct at every length; exit 1 if one has none.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a run and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def train(
     task: str | None,
     arch: str | None,
@@ -73,14 +88,15 @@ def train(
     nerode train predict-tomita-5 --arch elman --certify
     nerode train --spec experiment.toml
     """
-    from nerode.training import folder_name, run_all
+    from nerode.records import run_name
+    from nerode.training import run_all
 
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
     found: dict[int, RunRecord] = {}
     if together and certify:
         raise InputError("--together keeps no folders, which --certify reads; leave one of them out")
-    runs = _together(specs, board) if together else run_all(specs, out, jobs=jobs, watch=board.see)
+    runs = _together(specs, board) if together else run_all(specs, out, jobs=jobs, on_progress=board.see)
     try:
         with board:
             for number, record in runs:
@@ -91,12 +107,12 @@ def train(
         raise
     records = [found[number] for number in range(len(specs))]
     attempts = [
-        _certify(out / folder_name(record.key)) if certify and record.divergence is None else None
+        _certify(out / run_name(record.key)) if certify and record.divergence is None else None
         for record in records
     ]
     if as_json:
         for record, attempt in zip(records, attempts, strict=True):
-            item = run_item(record.to_json(), None if together else out / folder_name(record.key))
+            item = run_item(record.to_json(), None if together else out / run_name(record.key))
             if attempt is not None:
                 item["proof"] = attempt.to_json()
             click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
@@ -108,7 +124,7 @@ def train(
 
 
 def _how_to_go_on(done: int, wanted: int, *, together: bool) -> str:
-    """What a user who has stopped the command may want to know."""
+    """A hint for a user who has stopped the command."""
     if together:
         return "\nNothing was kept; without --together runs go on where they were."
     return f"\n{done} of {wanted} runs are kept; the same command goes on, a run from its last checkpoint."
@@ -117,7 +133,7 @@ def _how_to_go_on(done: int, wanted: int, *, together: bool) -> str:
 def _together(specs: list[TrainSpec], board: Board) -> Iterator[tuple[int, RunRecord]]:
     from nerode.training import train_groups
 
-    return train_groups(specs, watch=board.see)
+    return train_groups(specs, on_progress=board.see)
 
 
 def _certify(folder: Path) -> Attempt:
@@ -139,7 +155,7 @@ def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> No
 
 def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     """The settings of the file, under those of the other options."""
-    from nerode.training import merge, parse_assignments, read_toml
+    from nerode.records import merge_tables, parse_assignments, read_toml
 
     run: dict[str, Any] = {}
     if options["steps"] is not None:
@@ -149,7 +165,7 @@ def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     if options["measure"] is not None:
         run["measure"] = options["measure"]
     file = {} if spec_file is None else read_toml(spec_file)
-    return merge(file, {"run": run} if run else {}, parse_assignments(options["settings"]))
+    return merge_tables(file, {"run": run} if run else {}, parse_assignments(options["settings"]))
 
 
 def _lengths(text: str) -> list[int]:
@@ -169,7 +185,8 @@ def _specs(
     certify: bool = False,
 ) -> list[TrainSpec]:
     """A spec for each architecture and seed; the seeds go on from that of the file."""
-    from nerode.training import make_specs, merge, specs_of_seeds
+    from nerode.records import merge_tables
+    from nerode.training import make_specs, specs_of_seeds
 
     model = tables.get("model", {})
     if own is not None and arch is not None:
@@ -178,7 +195,7 @@ def _specs(
     if named and (arch or own):
         raise InputError("the settings name a model already; leave out --arch or --model")
     if task is not None:
-        tables = merge(tables, {"task": {"name": task}})
+        tables = merge_tables(tables, {"task": {"name": task}})
     name = tables["task"].get("name") if isinstance(tables.get("task"), dict) else None
     if not isinstance(name, str):
         raise InputError("name a task (`nerode tasks` lists them), or give a file with --spec that does")
@@ -188,7 +205,7 @@ def _specs(
         raise InputError(f"run.seed is {first!r}; it has to be a whole number")
     chosen = range(first, first + seeds)
     if own is not None or named:
-        tables = merge(tables, {"model": {"module": own}} if own else {})
+        tables = merge_tables(tables, {"model": {"module": own}} if own else {})
         return specs_of_seeds(tables, seeds=chosen)
     names = split_names(arch)
     if names is None:
@@ -196,7 +213,7 @@ def _specs(
     if certify:
         from nerode.analysis.proofs import certify_tables
 
-        under = [merge(certify_tables(tables["task"], layers), tables) for layers in names]
+        under = [merge_tables(certify_tables(tables["task"], layers), tables) for layers in names]
         return [
             spec
             for layers, own_tables in zip(names, under, strict=True)
@@ -230,7 +247,7 @@ class Board:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def see(self, number: int, sight: Sight) -> None:
+    def see(self, number: int, sight: ProgressEvent) -> None:
         """Shows how a run gets on."""
         row = self.rows[number]
         if row.state.startswith("done"):
@@ -260,13 +277,14 @@ class Board:
 
 
 def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path | None) -> None:
+    from nerode.tasks import build_task
+
     console = make_console()
     measure = specs[0].run.measure
-    low, high = specs[0].task.build().training_lengths
-    plain = [record.to_json() for record in records]
+    low, high = build_task(specs[0].task).training_lengths
     console.print(f"{specs[0].task.name}, trained on lengths {low} to {high}; {MEASURES[measure]}:\n")
-    console.print(results_table(plain, measure))
-    axes = axes_table(plain, measure)
+    console.print(results_table(records, measure))
+    axes = axes_table(records, measure)
     if axes is not None:
         console.print()
         console.print(axes)

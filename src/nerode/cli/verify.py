@@ -1,28 +1,34 @@
-"""`nerode verify`: re-check a certificate with a program that shares no code with what made it."""
+"""`nerode verify`: re-checks a certificate by the kernel, which shares no code with what made it."""
 
 from __future__ import annotations
 
 import json
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from nerode.cli.options import budget_options, make_budget
-from nerode.core import Budget, InputError, UnknownName
+from nerode.core import DTYPES, Budget, InputError, UnknownName
 from nerode.proofs import (
-    CERTIFICATE as POLISH_FILE,
     CERTIFICATE_FILE,
+    POLISH_FILE,
+    Certificate,
     CheckResult,
     Failure,
+    Unproved,
     check_folder,
     check_polished,
     claim_to_json,
     is_polished,
+    read_language,
+    read_network,
+    renew,
 )
 from nerode.report import claim_line, language_line, polished_lines
-from nerode.verdict import DTYPES
+from nerode.study import Question, add_claims
 
 if TYPE_CHECKING:
     from nerode.proofs.floats import Examination
@@ -34,33 +40,105 @@ if TYPE_CHECKING:
     "--dtype",
     "dtypes",
     metavar="D,D",
-    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it right bit "
-    "for bit, or say up to which length.",
+    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it "
+    "correct bit for bit, or say up to which length.",
+)
+@click.option(
+    "--renew",
+    "renews",
+    is_flag=True,
+    help="Prove the network again and rewrite its certificate, for one of an older version.",
+)
+@click.option(
+    "--window",
+    is_flag=True,
+    help="Also prove how many last letters matter, and add it to the certificate.",
+)
+@click.option(
+    "--noise",
+    is_flag=True,
+    help="Also prove the network correct under the largest noise that is found, and add it.",
+)
+@click.option(
+    "--fragile",
+    is_flag=True,
+    help="Also find a word along which a linear layer keeps every error, and add it.",
+)
+@click.option(
+    "--eps",
+    metavar="E",
+    help="With --window: change that older letters may make. With --fragile: size of the noise.",
 )
 @click.option("--save", is_flag=True, help="Keep the proofs in floats in DIR; later they are only replayed.")
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(folder: Path, dtypes: str | None, save: bool, as_json: bool, **options: Any) -> None:
+def verify(folder: Path, dtypes: str | None, renews: bool, save: bool, as_json: bool, **options: Any) -> None:
     """Re-check the certificate in DIR; exit 1 if it does not hold.
 
     DIR may also be the folder of a run that was certified (`nerode train … --certify`), or of a polished
     network (`nerode polish RUN -o DIR`).
-    With --dtype, also exit 1 if the network fails on some word in one of the formats, or nothing is proved.
+    With --dtype, also exit 1 if the network fails on some word in one of the formats, or nothing is proved;
+    with --window, --noise or --fragile, if nothing of the kind is proved.
+
+    \b
+    nerode verify flip-flop/ --dtype float32,bfloat16 --save
+    nerode verify last-but-3/ --window
+    nerode verify lstm/ --noise
+    nerode verify parity/ --fragile --eps 1/100
     """
     budget = make_budget(options)
     wanted = _read_dtypes(dtypes)
+    eps = _read_eps(options["eps"], options)
     if save and not wanted:
         raise InputError("--save keeps proofs in floats; say in which with --dtype")
     if is_polished(folder):
+        if _questions(options):
+            raise InputError(
+                "the certificate of a polished network has no windows, noise or fragile words; leave them out"
+            )
         _verify_polished(folder, wanted, as_json, budget)
     folder = _folder_of_proof(folder)
+    if renews:
+        _renew(folder, budget)
+    questions = _questions(options)
     result = check_folder(folder, budget=budget)
+    searches = add_claims(folder, questions, eps=eps, budget=budget) if result.ok and questions else []
+    if any(search.found for search in searches):
+        result = check_folder(folder, budget=budget.start())
     found = _examine(folder, result, wanted, save=save, budget=budget) if result.ok and wanted else []
     if as_json:
-        click.echo(json.dumps(_object(result, found), ensure_ascii=False))
+        item = _object(result, found)
+        if searches:
+            item["searches"] = {s.question: {"found": s.found, "problem": s.problem} for s in searches}
+        click.echo(json.dumps(item, ensure_ascii=False))
     else:
-        _print(result, found)
-    sys.exit(0 if result.ok and all(_is_good(e, result) for e in found) else 1)
+        _print(folder, result, found)
+        for search in searches:
+            if not search.found:
+                click.echo(f"✗ {search.question}: {search.problem}", err=True)
+    good = result.ok and all(_is_good(e, result) for e in found) and all(s.found for s in searches)
+    sys.exit(0 if good else 1)
+
+
+def _questions(options: dict[str, Any]) -> list[Question]:
+    """The searches that are asked for."""
+    known: tuple[Question, ...] = ("window", "noise", "fragile")
+    return [question for question in known if options[question]]
+
+
+def _read_eps(text: str | None, options: dict[str, Any]) -> Fraction | None:
+    """The size that windows and fragile words are about."""
+    if text is None:
+        return None
+    if not options["window"] and not options["fragile"]:
+        raise InputError("--eps belongs to --window and --fragile; give one of them")
+    try:
+        eps = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        eps = Fraction(0)
+    if eps <= 0:
+        raise InputError(f"--eps is {text!r}; give a number above 0, as 1/100 or 0.01")
+    return eps
 
 
 def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Budget) -> NoReturn:
@@ -80,6 +158,15 @@ def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Bud
     else:
         _print_failure("refused", failure)
     sys.exit(0 if found.ok else 1)
+
+
+def _renew(folder: Path, budget: Budget) -> None:
+    """Proves a network again; the check that follows speaks of the new certificate."""
+    outcome = renew(folder, budget=budget.start())
+    if isinstance(outcome, Certificate):
+        return
+    reason = outcome.reason if isinstance(outcome, Unproved) else f"it fails on {' '.join(outcome.word)!r}"
+    raise InputError(f"the certificate in {folder} was not renewed: {reason}")
 
 
 def _folder_of_proof(folder: Path) -> Path:
@@ -110,8 +197,7 @@ def _read_dtypes(names: str | None) -> list[str]:
 def _examine(
     folder: Path, result: CheckResult, dtypes: list[str], *, save: bool, budget: Budget
 ) -> list[Examination]:
-    """What is found in each format; this is where torch is loaded."""
-    from nerode.proofs import read_language, read_network
+    """The examination in each float format; this loads torch."""
     from nerode.proofs.floats import examine, recheck_stored, store
 
     network, language = read_network(folder), read_language(folder)
@@ -132,10 +218,10 @@ def _is_good(seen: Examination, result: CheckResult) -> bool:
     return seen.failure is None and bool(proofs)
 
 
-def _print(result: CheckResult, found: list[Examination]) -> None:
-    if result.language is not None:
-        click.echo(language_line(result.language))
-    if not result.ok:
+def _print(folder: Path, result: CheckResult, found: list[Examination]) -> None:
+    if result.ok:
+        click.echo(language_line(read_language(folder)))
+    else:
         assert result.failure is not None
         _print_failure("refused", result.failure)
     for claim in (*result.claims, *(c for seen in found for c in seen.claims)):
@@ -154,7 +240,7 @@ def _print(result: CheckResult, found: list[Examination]) -> None:
 def _horizon_line(
     *, word: str, predicted: int | None, measured: int | None, at: int | None, steps: bool
 ) -> str:
-    """Where a loop fails, in one line."""
+    """The length at which a loop fails, in one line."""
     if measured is None or at is None:
         return f"{word} should fail at n = {predicted:,}; it was not run that far"
     guess = "not predicted" if predicted is None else f"predicted: n = {predicted:,}"

@@ -1,6 +1,7 @@
 """From a language to a network with exact weights."""
 
-from nerode.compiler.construction import Options
+from nerode.compiler.construction import Construction, NgramOptions, Options
 from nerode.compiler.pipeline import compile_language
+from nerode.compiler.table import CONSTRUCTIONS
 
-__all__ = ["Options", "compile_language"]
+__all__ = ["CONSTRUCTIONS", "Construction", "NgramOptions", "Options", "compile_language"]

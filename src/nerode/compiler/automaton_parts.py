@@ -1,18 +1,128 @@
-"""Parts of an automaton that are left for good, and the flags that say which of them was reached."""
+"""Parts of an automaton that are left for good, and windows that settle what it does inside them.
+
+A window is a table of suffixes. A case is a prefix that ends in a block of states. Its window is read
+backwards, the current letter first; position j holds the letter j places back, or NOTHING (the number of
+letters) where the word begins later.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from nerode.algebra import strong_components
-from nerode.compiler.assembly import DEAD, legal_sets
-from nerode.compiler.forms import Form, direction
-from nerode.compiler.suffixes import Question, settling_length
+from nerode.compiler.forms import DirectionForm, direction
+from nerode.compiler.network_builder import DEAD, legal_sets
+from nerode.compiler.tables import ANY, DecisionTable, decision_table
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Dfa, Legal
+
+LONGEST_WINDOW = 64
+"""Letters back from which nothing is looked for any more."""
+
+MOST_SUFFIXES = 50_000
+"""Suffixes that one table may have."""
+
+V = TypeVar("V", bound=Hashable)
+States = npt.NDArray[np.int32]
+Pairs = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowQuestion(Generic[V]):
+    """A question about prefixes that a window has to settle.
+
+    Attributes:
+        asked: which states the prefix may have reached before its last letter (a bool for each).
+        value: what is asked for, given the states before and after the last letter; None where any answer
+            will do.
+    """
+
+    asked: npt.NDArray[np.bool_]
+    value: Callable[[int, int], V | None]
+
+
+def settling_length(dfa: Dfa, question: WindowQuestion[V], longest: int = LONGEST_WINDOW) -> int | None:
+    """Returns how many of the last letters settle a question, the current one included; None if too many.
+
+    The pairs of states that a letter leads to different answers are followed back, one letter a round, until
+    no pair is left.
+    """
+    table = dfa.transitions
+    apart = np.zeros((dfa.num_states, dfa.num_states), dtype=np.bool_)
+    numbers: dict[V, int] = {}
+    everything = set()
+    for letter in range(dfa.num_letters):
+        values = [
+            question.value(q, int(table[q, letter])) if question.asked[q] else None for q in range(len(table))
+        ]
+        labels = np.array([-1 if v is None else numbers.setdefault(v, len(numbers)) for v in values])
+        asked = labels >= 0
+        everything.update(labels[asked].tolist())
+        apart |= (labels[:, None] != labels[None, :]) & asked[:, None] & asked[None, :]
+    if len(everything) <= 1:
+        return 0
+    for length in range(1, longest + 1):
+        if not apart.any():
+            return length
+        following = apart
+        apart = np.zeros_like(apart)
+        for letter in range(dfa.num_letters):
+            column = table[:, letter]
+            apart |= following[column][:, column]
+    return None
+
+
+def suffix_table(
+    dfa: Dfa, question: WindowQuestion[V], budget: Budget | None = None
+) -> DecisionTable[V] | None:
+    """Returns the answers by the letters of the window, or None if nothing is ever asked.
+
+    The variables of the table are the positions of the window; `settling_length` must not be None.
+
+    Raises:
+        BudgetExceeded: if there are more than MOST_SUFFIXES suffixes.
+    """
+    budget = budget or Budget()
+    patterns: list[tuple[int, ...]] = []
+    values: list[V] = []
+    nothing = dfa.num_letters
+    table = dfa.transitions
+    identity = np.arange(dfa.num_states, dtype=np.int32)
+    pending: list[tuple[tuple[int, ...], States, States]]
+    pending = [((a,), identity, table[:, a]) for a in reversed(range(dfa.num_letters))]
+    while pending:
+        suffix, before, after = pending.pop()
+        if len(patterns) + len(pending) > MOST_SUFFIXES:
+            raise BudgetExceeded("suffixes", MOST_SUFFIXES, remedy="use a construction without a window")
+        budget.check_time(suffixes=len(patterns))
+        found = _answers(question, before, after)
+        if len(found) == 1:
+            patterns.append(suffix)
+            values.extend(found)
+        elif found:
+            start = _answers(question, before[[dfa.start]], after[[dfa.start]])
+            if start:
+                patterns.append((*suffix, nothing))
+                values.extend(start)
+            older = reversed(range(nothing))
+            pending.extend(((*suffix, a), before[table[:, a]], after[table[:, a]]) for a in older)
+    if not patterns:
+        return None
+    width = max(map(len, patterns))
+    padded = [(*p, *(nothing if p[-1] == nothing else ANY,) * (width - len(p))) for p in patterns]
+    return decision_table(padded, values, (nothing + 1,) * width, budget)
+
+
+def _answers(question: WindowQuestion[V], before: States, after: States) -> set[V]:
+    chosen = question.asked[before]
+    pairs = set(zip(before[chosen].tolist(), after[chosen].tolist(), strict=True))
+    return {value for p, q in pairs if (value := question.value(p, q)) is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +154,14 @@ class Parts:
             found[self.of[q]].update(self.of[target] for target in row)
         return [sorted(targets - {part}) for part, targets in enumerate(found)]
 
-    def moves(self, part: int) -> Question[int]:
+    def moves(self, part: int) -> WindowQuestion[int]:
         """Asks into which part a letter leads from this one."""
-        return Question(asked=np.array(self.of) == part, value=lambda before, after: self.of[after])
+        return WindowQuestion(asked=np.array(self.of) == part, value=lambda before, after: self.of[after])
 
-    def answers(self, part: int) -> Question[Legal]:
+    def answers(self, part: int) -> WindowQuestion[Legal]:
         """Asks what is legal in a part."""
         legal = legal_sets(self.dfa)
-        return Question(
+        return WindowQuestion(
             asked=np.ones(self.dfa.num_states, dtype=np.bool_),
             value=lambda before, after: legal[after] if self.of[after] == part else None,
         )
@@ -148,7 +258,7 @@ class Flags:
         part, leaving = self._names[name]
         return frozenset(self._parts.following[source]) if leaving else frozenset((part,))
 
-    def was_there(self, name: str, source: int) -> list[Form]:
+    def was_there(self, name: str, source: int) -> list[DirectionForm]:
         """Returns literals that say that a letter can set the flag from this source.
 
         Where there is one way out of the source, "not yet left" is not asked for: the flag is then set
@@ -159,7 +269,7 @@ class Flags:
             for flag in self._read(name, source)
         ]
 
-    def is_there(self, part: int) -> list[Form]:
+    def is_there(self, part: int) -> list[DirectionForm]:
         """Returns literals that say that the automaton is in a part after the letter."""
         name = self._parts.names[part]
         found = [] if part == self._parts.start else [direction(name)]

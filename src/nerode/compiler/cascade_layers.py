@@ -1,11 +1,11 @@
-"""A cascade of set-reset automata as diagonal layers: one coordinate a bit, gates 0 (or 1/4) and 1.
+"""A cascade of set-reset automata as diagonal layers: one coordinate per bit, gates 0 (or 1/4) and 1.
 
 All levels of one depth share a layer. A level is overwritten where its context says "reset" and held
 elsewhere. Later levels need the labels *before* the letter: a layer shows them by its exclusive scan, or, if
 it has none, by overwriting with a gate of 1/4, which keeps the label before as the second base-4 digit (one
 more coordinate then says whether the current letter wrote).
 
-The lookups of the cascade are conjunctions of labels, one ReLU unit a row. With the exclusive scan the
+The lookups of the cascade are conjunctions of labels, one ReLU unit per row. With the exclusive scan the
 labels are the state itself, so a lookup is computed in the readout of the layer of its depth; without it the
 labels come out of the readout's units, and the lookup is computed one layer later.
 """
@@ -15,35 +15,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nerode.algebra.cascades import Cascade, Level, Lookup, Reset, Source
-from nerode.compiler.assembly import Assembly
-from nerode.compiler.forms import Form, constant, total
-from nerode.compiler.layer_builder import LayerBuilder, Relu
-from nerode.compiler.piecewise import conjunction, old_value, top_digit
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, old_value, top_digit, total
+from nerode.compiler.layer_builder import LayerBuilder
+from nerode.compiler.network_builder import LayerStack
 from nerode.core import Exact, InputError
 
-Labels = dict[tuple[str, int], list[Form]]
+Labels = dict[tuple[str, int], list[DirectionForm]]
 """The bits of the labels ("old" or "new", level), lowest first, as far as they are known."""
 
 
 class CascadeLayers:
-    """The layers of a cascade, added to an assembly.
+    """The layers of a cascade, added to an stack.
 
     Args:
-        assembly: gets the layers.
-        cascade: set-reset levels without a window.
+        stack: gets the layers.
+        cascade: set-reset levels.
         letter: 1 where the current letter is this one.
     """
 
-    def __init__(self, assembly: Assembly, cascade: Cascade, letter: Callable[[int], Form]) -> None:
-        if cascade.window or any(level.kind != "reset" for level in cascade.levels):
-            raise InputError("only cascades of set-reset automata without a window become diagonal layers")
+    def __init__(self, stack: LayerStack, cascade: Cascade, letter: Callable[[int], DirectionForm]) -> None:
+        if any(level.kind != "reset" for level in cascade.levels):
+            raise InputError("only cascades of set-reset automata become diagonal layers")
         self.cascade = cascade
-        self._assembly = assembly
+        self._assembly = stack
         self._letter = letter
-        self._exclusive = assembly.request.options.exclusive_scan
-        self._retain = assembly.request.options.retention
+        self._exclusive = stack.request.options.exclusive_scan
+        self._retain = stack.request.options.retention
         self._labels: Labels = {}
-        self._lookups: dict[int, dict[int, Form]] = {
+        self._lookups: dict[int, dict[int, DirectionForm]] = {
             number: self._letter_classes(table)
             for number, table in enumerate(cascade.lookups)
             if cascade.lookup_depth(number) == 0
@@ -53,22 +52,22 @@ class CascadeLayers:
 
     @property
     def knows_state(self) -> bool:
-        """Whether the lookups that say the state are on the stream, so that one unit a row decodes it."""
+        """Whether the lookups that say the state are on the stream, so that one unit per row decodes it."""
         reads = self.cascade.lookups[self.cascade.state].reads
         return all(s.number in self._lookups for s in reads if s.kind == "lookup")
 
-    def literal(self, source: Source, value: int) -> list[Form]:
+    def literal(self, source: Source, value: int) -> list[DirectionForm]:
         """Returns literals, each 0 or 1, that say that a source has a value."""
         if source.kind == "letter":
-            return [self._letter(value)] if value < self.cascade.num_letters else [constant(0)]
+            return [self._letter(value)]
         if source.kind == "lookup":
             return [self._lookups[source.number].get(value, constant(0))]
         bits = self._labels[source.kind, source.number]
         return [bit if value >> i & 1 else 1 - bit for i, bit in enumerate(bits)]
 
     def weigh(
-        self, number: int, weight: Callable[[int], Exact], relu: Relu, guard: Sequence[Form] = ()
-    ) -> Form:
+        self, number: int, weight: Callable[[int], Exact], relu: Relu, guard: Sequence[DirectionForm] = ()
+    ) -> DirectionForm:
         """Returns the weight of a lookup's value, one unit for each row that matters.
 
         Args:
@@ -83,7 +82,7 @@ class CascadeLayers:
                 conjunction([form, *guard], relu) * weight(v) for v, form in values if weight(v) != 0
             )
         table = self.cascade.lookups[number]
-        found: list[Form] = []
+        found: list[DirectionForm] = []
         for value, default in enumerate(table.otherwise):
             if weight(default) != 0:
                 literals = self.literal(table.reads[0], value) if table.has_selector else []
@@ -96,9 +95,9 @@ class CascadeLayers:
                 found.append(conjunction([*literals, *guard], relu) * difference)
         return total(found)
 
-    def _letter_classes(self, table: Lookup) -> dict[int, Form]:
+    def _letter_classes(self, table: Lookup) -> dict[int, DirectionForm]:
         """The values of a lookup that reads the letter alone."""
-        found: dict[int, Form] = {}
+        found: dict[int, DirectionForm] = {}
         for a in range(self.cascade.num_letters):
             value = table.evaluate([a] * len(table.reads))
             found[value] = found.get(value, constant(0)) + self._letter(a)
@@ -120,8 +119,8 @@ class CascadeLayers:
         """Adds the coordinates of a level and returns its labels as later layers see them."""
         level = self.cascade.levels[number]
 
-        def resets(bit: int | None = None) -> Form:
-            """Where the level is reset, or reset to a label that has this bit."""
+        def resets(bit: int | None = None) -> DirectionForm:
+            """Returns 1 where the level is reset, or reset to a label that has this bit."""
 
             def weight(value: int) -> int:
                 command = level.commands[value]
@@ -155,17 +154,17 @@ class CascadeLayers:
             ("old", number): [builder.output(f"{n}'", form) for n, form in zip(names, old, strict=True)],
         }
 
-    def _shown_lookups(self, depth: int, builder: LayerBuilder) -> dict[int, dict[int, Form]]:
+    def _shown_lookups(self, depth: int, builder: LayerBuilder) -> dict[int, dict[int, DirectionForm]]:
         """Puts the lookups of a depth on the stream that other lookups read."""
         read = {s.number for table in self.cascade.lookups for s in table.reads if s.kind == "lookup"}
-        found: dict[int, dict[int, Form]] = {}
+        found: dict[int, dict[int, DirectionForm]] = {}
         for number in sorted(read - set(self._lookups)):
             if self.cascade.lookup_depth(number) == depth:
                 values = range(self.cascade.lookups[number].num_values)
                 found[number] = {v: self._shown_value(number, v, builder) for v in values}
         return found
 
-    def _shown_value(self, number: int, value: int, builder: LayerBuilder) -> Form:
+    def _shown_value(self, number: int, value: int, builder: LayerBuilder) -> DirectionForm:
         is_value = self.weigh(number, lambda v: int(v == value), builder.readout_relu)
         return builder.output(f"c{number}={value}", is_value)
 

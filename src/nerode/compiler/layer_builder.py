@@ -6,27 +6,24 @@ map follow from the forms. The same ReLU asked for twice is made once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nerode.compiler.forms import Form, constant, direction, reduce_one_hot
+from nerode.compiler.forms import DirectionForm, constant, direction, reduce_one_hot
 from nerode.core import Exact, InputError
 from nerode.languages import Legal
 from nerode.network import (
     Affine,
     AffineBuilder,
-    Diagonal,
+    ByChoice,
     Factor,
-    Householder,
+    Fixed,
+    Gated,
     Layer,
     Recurrence,
     Row,
     ScoreDecoder,
-    TimeInvariant,
 )
-
-Relu = Callable[[Form], Form]
-"""Makes a ReLU unit of a form and returns its value as a form."""
 
 
 class _Units:
@@ -34,9 +31,9 @@ class _Units:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._number: dict[Form, int] = {}
+        self._number: dict[DirectionForm, int] = {}
 
-    def add(self, form: Form) -> Form:
+    def add(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form."""
         if form.is_constant:
             return constant(form.bias if form.bias > 0 else 0)
@@ -44,7 +41,7 @@ class _Units:
         return direction(f"{self._prefix}{number}")
 
     @property
-    def forms(self) -> list[Form]:
+    def forms(self) -> list[DirectionForm]:
         """The arguments of the units, in order."""
         return list(self._number)
 
@@ -60,7 +57,7 @@ class Selection:
 
     factors: Sequence[tuple[Factor, ...]]
     writes: Sequence[tuple[Exact, ...]]
-    choices: Sequence[Form]
+    choices: Sequence[DirectionForm]
 
 
 class LayerBuilder:
@@ -93,16 +90,18 @@ class LayerBuilder:
         self._one_hot = tuple(one_hot)
         self._units = _Units("unit ")
         self._readout_units = _Units("readout unit ")
-        self._gates: dict[str, Form] = {}
-        self._writes: dict[str, Form] = {}
+        self._gates: dict[str, DirectionForm] = {}
+        self._writes: dict[str, DirectionForm] = {}
         self._start: list[Exact] = []
-        self._outputs: dict[str, Form] = {}
+        self._outputs: dict[str, DirectionForm] = {}
 
-    def relu(self, form: Form) -> Form:
+    def relu(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form of the stream, for gates and writes."""
         return self._units.add(reduce_one_hot(form, self._one_hot))
 
-    def coordinate(self, name: str, *, gate: Form | Exact, write: Form | Exact, start: Exact = 0) -> Form:
+    def coordinate(
+        self, name: str, *, gate: DirectionForm | Exact, write: DirectionForm | Exact, start: Exact = 0
+    ) -> DirectionForm:
         """Adds a state coordinate and returns its value after the letter, for the readout."""
         if name in self._gates:
             raise InputError(f"layer {self.name} has two coordinates called {name!r}")
@@ -111,27 +110,27 @@ class LayerBuilder:
         self._start.append(start)
         return direction(f"state {name}")
 
-    def _short(self, form: Form | Exact) -> Form:
-        return reduce_one_hot(form, self._one_hot) if isinstance(form, Form) else constant(form)
+    def _short(self, form: DirectionForm | Exact) -> DirectionForm:
+        return reduce_one_hot(form, self._one_hot) if isinstance(form, DirectionForm) else constant(form)
 
-    def previous(self, name: str) -> Form:
+    def previous(self, name: str) -> DirectionForm:
         """Returns the value of a coordinate before the letter, for the readout."""
         if not self.exposes_previous:
             raise InputError(f"layer {self.name} does not expose its state before the letter")
         return direction(f"previous {name}")
 
-    def imaginary(self, value: Form) -> Form:
+    def imaginary(self, value: DirectionForm) -> DirectionForm:
         """Returns the imaginary part of a coordinate of which `value` is the real part, now or before."""
         (name,) = value.terms
         if not self.complex_state:
             raise InputError(f"layer {self.name} has no complex coordinates")
         return direction(_imaginary(name))
 
-    def readout_relu(self, form: Form) -> Form:
+    def readout_relu(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form of the stream and the state, for outputs."""
         return self._readout_units.add(self._short(form))
 
-    def output(self, name: str, form: Form) -> Form:
+    def output(self, name: str, form: DirectionForm) -> DirectionForm:
         """Appends a direction to the stream and returns its value, for later layers."""
         if name in self._outputs:
             raise InputError(f"layer {self.name} has two outputs called {name!r}")
@@ -171,9 +170,9 @@ class LayerBuilder:
             seen += self._shown("previous")
         inner = [*reads, *self._units.names]
         if recurrence is None and matrix is not None:
-            recurrence = TimeInvariant(matrix=tuple(matrix), write=_affine(inner, self._writes.values()))
+            recurrence = Fixed(matrix=tuple(matrix), write=_affine(inner, self._writes.values()))
         if selection is not None:
-            recurrence = Householder(
+            recurrence = ByChoice.from_factors(
                 factors=tuple(selection.factors),
                 writes=tuple(selection.writes),
                 selector=_affine(inner, choices),
@@ -199,13 +198,13 @@ class LayerBuilder:
     def _recurrence(self, inner: list[str], *, time_invariant: bool) -> Recurrence:
         write = _affine(inner, self._writes.values())
         if not time_invariant:
-            return Diagonal(gate=_affine(inner, self._gates.values()), write=write)
+            return Gated(gate=_affine(inner, self._gates.values()), write=write)
         varying = [name for name, gate in self._gates.items() if not gate.is_constant]
         if varying:
             raise InputError(f"layer {self.name}: the gate of {varying[0]!r} depends on the input")
         fixed = [gate.bias for gate in self._gates.values()]
         matrix = tuple(((i, gate),) if gate != 0 else () for i, gate in enumerate(fixed))
-        return TimeInvariant(matrix=matrix, write=write)
+        return Fixed(matrix=matrix, write=write)
 
 
 class DecoderBuilder:
@@ -223,15 +222,15 @@ class DecoderBuilder:
         self._units = _Units("unit ")
         self._scores = [constant(0)] * (num_letters + 1)
 
-    def relu(self, form: Form) -> Form:
+    def relu(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form of the stream."""
         return self._units.add(reduce_one_hot(form, self._one_hot))
 
-    def add(self, output: int, form: Form) -> None:
+    def add(self, output: int, form: DirectionForm) -> None:
         """Adds a form to the score of a letter, or of the end."""
         self._scores[output] = self._scores[output] + form
 
-    def add_legal(self, legal: Legal, form: Form) -> None:
+    def add_legal(self, legal: Legal, form: DirectionForm) -> None:
         """Adds a form to the score of everything that is legal."""
         for symbol in sorted(legal.symbols):
             self.add(symbol, form)
@@ -254,12 +253,12 @@ def _imaginary(name: str) -> str:
     return f"imaginary {name}"
 
 
-def _used(stream: Sequence[str], forms: Iterable[Form]) -> tuple[str, ...]:
+def _used(stream: Sequence[str], forms: Iterable[DirectionForm]) -> tuple[str, ...]:
     mentioned = {name for form in forms for name in form.terms}
     return tuple(name for name in stream if name in mentioned)
 
 
-def _affine(inputs: Sequence[str], forms: Iterable[Form]) -> Affine:
+def _affine(inputs: Sequence[str], forms: Iterable[DirectionForm]) -> Affine:
     builder = AffineBuilder(inputs)
     for number, form in enumerate(forms):
         builder.row(str(number), form.terms, form.bias)

@@ -1,21 +1,29 @@
 """From a language to a network: a table of contents.
 
-1. facts      what the algebra knows about the language
-2. verdict    may the target express it at all? if not, refuse with the theorem and its witness
-3. choice     the first construction whose hypotheses the language and the target meet
-4. build      exact weights
+1. facts      the language and what the algebra knows about it (`verdict`)
+2. verdict    whether the target can express it at all; if not, a refusal with the theorem and its witness
+3. choice     the first construction of `table` whose hypotheses language and target meet
+4. build      exact weights (`constructions`)
 """
 
 from __future__ import annotations
 
-from nerode.compiler.construction import CONSTRUCTIONS, Construction, Options, Request
-from nerode.compiler.constructions import TABLE
-from nerode.core import BudgetExceeded, NotCompilable
+from nerode.algebra import profile
+from nerode.compiler.construction import Construction, Options, Request
+from nerode.compiler.table import CONSTRUCTIONS
+from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Language
 from nerode.network import Network
-from nerode.verdict import Facts, Sense, Status, Task, Verdict, collect_facts, find_architecture, verdict_for
-
-assert CONSTRUCTIONS is TABLE
+from nerode.verdict import (
+    Facts,
+    LanguageTask,
+    Sense,
+    Status,
+    Verdict,
+    collect_facts,
+    find_architecture,
+    verdict_for,
+)
 
 
 def compile_language(
@@ -26,8 +34,8 @@ def compile_language(
     Args:
         language: the language.
         to: a class ("diagonal", "householder" …) or a named architecture ("mamba" …).
-        options: what the user chose.
-        facts: what the algebra knows (for recognition), collected when None.
+        options: the user's choices.
+        facts: about the language, for the task of recognition; collected when None.
 
     Raises:
         UnknownName: for an unknown target or construction.
@@ -35,16 +43,16 @@ def compile_language(
     """
     options = options or Options()
     request = Request(
-        facts=facts or collect_facts(language, task=Task.RECOGNISE, budget=options.budget),
+        facts=facts or _facts(language, options.budget),
         target=find_architecture(to),
         options=options,
     )
-    reasons = _refusals(request.facts, request)
+    reasons = _refusals(request)
     if reasons:
         raise NotCompilable(request.target.name, reasons, impossible=True)
     for row in _candidates(request, reasons):
         try:
-            return row.build(request)
+            return row.compile(request)
         except NotCompilable as refusal:
             reasons.extend(f"{row.name}: {reason}" for reason in refusal.reasons)
         except BudgetExceeded as stop:
@@ -52,13 +60,19 @@ def compile_language(
     raise NotCompilable(request.target.name, reasons or ["no construction for this class of architectures"])
 
 
-def _refusals(facts: Facts, request: Request) -> list[str]:
+def _facts(language: Language, budget: Budget) -> Facts:
+    """The facts for recognition; class tests run only where a theorem or a construction asks for them."""
+    found = profile(language, budget, on_demand=True)
+    return collect_facts(language, task=LanguageTask.RECOGNISE, profile=found, budget=budget)
+
+
+def _refusals(request: Request) -> list[str]:
     """The theorem that says no, in exact arithmetic or at finite precision."""
     found: list[str] = []
     for sense in (Sense.FINITE_PRECISION, Sense.EXACT):
-        verdict = verdict_for(facts, request.target, sense)
+        verdict = verdict_for(request.facts, request.target, sense)
         if verdict.status is Status.NO:
-            text = _refusal(verdict, facts)
+            text = _refusal(verdict, request.facts)
             if text not in found:
                 found.append(text)
     return found

@@ -1,4 +1,4 @@
-"""From a finite function to few conjunctions: a decision tree whose leaves are one ReLU unit each.
+"""Finite functions as few conjunctions: a decision tree whose leaves are one ReLU unit each.
 
 The function is given on patterns (one value, or ANY, for each variable); on anything else the answer does not
 matter. The tree's leaves exclude each other, so the function is affine in their conjunctions.
@@ -7,14 +7,17 @@ matter. The tree's leaves exclude each other, so the function is affine in their
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, total
+from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.core import Budget
+from nerode.languages import Legal
 
 ANY = -1
 """Stands for every value of a variable."""
@@ -23,6 +26,9 @@ V = TypeVar("V", bound=Hashable)
 
 Literals = tuple[tuple[int, int], ...]
 IntArray = npt.NDArray[np.int64]
+
+Literal = Callable[[int, int], Sequence[DirectionForm]]
+"""The literals, each 0 or 1, that say that a variable has a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,3 +137,43 @@ def _most_common(leaves: Sequence[tuple[Literals, int]]) -> int:
     """The label of most leaves, so that the fewest need a row; the first such label."""
     counts = Counter(label for _, label in leaves)
     return max(counts, key=lambda label: (counts[label], -label))
+
+
+def decode_table(
+    decoder: DecoderBuilder,
+    table: DecisionTable[Legal],
+    literal: Literal,
+    guard: Sequence[DirectionForm] = (),
+) -> None:
+    """Adds the scores of a table of legal sets, one unit for each row.
+
+    Args:
+        decoder: gets the scores.
+        table: what is legal.
+        literal: the literals of a variable's value.
+        guard: literals without which nothing is legal.
+    """
+    decoder.add_legal(table.otherwise, conjunction(guard, decoder.relu))
+    for literals, legal in table.rows:
+        parts = [form for variable, value in literals for form in literal(variable, value)]
+        unit = conjunction([*guard, *parts], decoder.relu)
+        decoder.add_legal(legal, unit)
+        decoder.add_legal(table.otherwise, -unit)
+
+
+def table_indicator(
+    table: DecisionTable[V],
+    wanted: Callable[[V], bool],
+    literal: Literal,
+    relu: Relu,
+    guard: Sequence[DirectionForm] = (),
+) -> DirectionForm:
+    """Returns 1 where all literals of the guard hold and the table has a wanted value, and 0 elsewhere."""
+    default = wanted(table.otherwise)
+    found = [conjunction(guard, relu)] if default else []
+    for literals, value in table.rows:
+        if wanted(value) != default:
+            parts = [form for variable, number in literals for form in literal(variable, number)]
+            unit = conjunction([*guard, *parts], relu)
+            found.append(-unit if default else unit)
+    return total(found)

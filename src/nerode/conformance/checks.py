@@ -1,7 +1,7 @@
-"""The checks, each a function of a subject that raises AssertionError with what it saw.
+"""The model under test, and the checks: functions of it that raise AssertionError with what they saw.
 
-Everything is compared in float64, where rounding cannot be mistaken for an error, and at lengths around
-the borders of chunks: 1, 2, 3, 7, 64, 257.
+Everything is compared in float64, where rounding cannot be mistaken for an error, and at lengths around the
+borders of chunks: 1, 2, 3, 7, 64, 257. All checks together give a table of what failed, or a class of tests.
 """
 
 from __future__ import annotations
@@ -9,22 +9,88 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from nerode.conformance.subject import State, Subject, by_steps, detached
+from nerode.core import InputError
+
+State = dict[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUnderTest:
+    """A model under examination.
+
+    The model is an `nn.Module` with `initial_state(batch)`, `forward(x, state=None)` and `step(x, state)`,
+    the last two returning outputs and state; a state is a dict of tensors whose first axis is the batch.
+    Where it has them, `state_size`, `transition(x, state)` and `reference(x, state)` are examined too.
+
+    Attributes:
+        build: makes the model; called with nothing, under a fixed seed.
+        letters: size of the vocabulary, for models that read letters.
+        features: number of features, for models that read features.
+        gates: where the eigenvalues of the transition must lie: "[0,1]", "[-1,1]", "unit disk"; None for
+            no promise.
+        tolerance: largest relative difference in float64 that is taken for rounding.
+        longest: the longest sequence to try, for models that are slow.
+    """
+
+    build: Callable[[], nn.Module]
+    letters: int | None = None
+    features: int | None = None
+    gates: str | None = None
+    tolerance: float = 1e-9
+    longest: int = 257
+
+    def __post_init__(self) -> None:
+        if (self.letters is None) == (self.features is None):
+            raise InputError("say what the model reads: letters=… or features=…")
+        if self.gates not in (None, "[0,1]", "[-1,1]", "unit disk"):
+            raise InputError(f"gates is {self.gates!r}; allowed are [0,1], [-1,1], unit disk")
+
+    def model(self, *, seed: int = 0, dtype: torch.dtype = torch.float64) -> Any:
+        """Returns the model with weights drawn from a seed, in evaluation mode."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return self.build().to(dtype).eval()
+
+    def inputs(self, batch: int, time: int, *, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
+        """Returns random letters (batch, time) or features (batch, time, features)."""
+        generator = torch.Generator().manual_seed(seed)
+        if self.letters is not None:
+            return torch.randint(0, self.letters, (batch, time), generator=generator)
+        assert self.features is not None
+        drawn = torch.randn(batch, time, self.features, generator=generator, dtype=torch.float64)
+        return drawn.to(dtype)
+
+
+def detached(state: State) -> State:
+    """Returns the state without its history, as copies."""
+    return {name: value.detach().clone() for name, value in state.items()}
+
+
+def by_steps(model: Any, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    """Returns what `forward` must return, by one step after the other."""
+    state = model.initial_state(len(x)) if state is None else state
+    outputs = []
+    for position in x.unbind(1):
+        output, state = model.step(position, state)
+        outputs.append(output)
+    return torch.stack(outputs, dim=1), state
+
 
 LENGTHS = (1, 2, 3, 7, 64, 257)
 
 COARSE = 25
 """Outputs in 16 bits may be off by so many units in the last place: 0.2 in bfloat16, 0.024 in float16."""
 
-Check = Callable[[Subject], None]
+Check = Callable[[ModelUnderTest], None]
 
 
-def check_step_is_forward(subject: Subject) -> None:
+def check_step_is_forward(subject: ModelUnderTest) -> None:
     """A sequence at once gives what its positions give one by one, outputs and state."""
     model = subject.model()
     for length in _lengths(subject):
@@ -35,7 +101,7 @@ def check_step_is_forward(subject: Subject) -> None:
         _same_states(whole[1], steps[1], subject, f"forward and step at length {length}")
 
 
-def check_chunks(subject: Subject) -> None:
+def check_chunks(subject: ModelUnderTest) -> None:
     """A sequence may be cut anywhere."""
     model = subject.model()
     length = min(67, subject.longest)
@@ -53,7 +119,7 @@ def check_chunks(subject: Subject) -> None:
             _same_states(state or {}, after, subject, f"a sequence cut at {cuts} and the whole")
 
 
-def check_gradients(subject: Subject) -> None:
+def check_gradients(subject: ModelUnderTest) -> None:
     """Gradients of the fast form are those of the loop of steps: weights, features and initial state."""
     for length in _lengths(subject):
         found = [_gradients(subject, length, fast=fast) for fast in (True, False)]
@@ -61,7 +127,7 @@ def check_gradients(subject: Subject) -> None:
             _same(found[0][name], found[1][name], subject, f"gradient of {name} at length {length}", 100)
 
 
-def check_numerical_gradients(subject: Subject) -> None:
+def check_numerical_gradients(subject: ModelUnderTest) -> None:
     """Gradients with respect to every weight agree with finite differences."""
     model = subject.model()
     names = [n for n, p in model.named_parameters() if p.requires_grad]
@@ -75,8 +141,8 @@ def check_numerical_gradients(subject: Subject) -> None:
     assert torch.autograd.gradcheck(run, weights, eps=1e-6, atol=1e-5, rtol=1e-3, fast_mode=True)
 
 
-def check_causality(subject: Subject) -> None:
-    """What comes later changes nothing before it."""
+def check_causality(subject: ModelUnderTest) -> None:
+    """Later inputs change no earlier output."""
     model = subject.model()
     length = min(20, subject.longest)
     x = subject.inputs(2, length)
@@ -89,7 +155,7 @@ def check_causality(subject: Subject) -> None:
             _same(after[:, :place], before[:, :place], subject, f"outputs before a change at {place}")
 
 
-def check_batch(subject: Subject) -> None:
+def check_batch(subject: ModelUnderTest) -> None:
     """A sequence gives the same alone and among others."""
     model = subject.model()
     x = subject.inputs(5, 9)
@@ -102,7 +168,7 @@ def check_batch(subject: Subject) -> None:
             _same_states(state, kept, subject, f"row {row} alone and in a batch")
 
 
-def check_determinism(subject: Subject) -> None:
+def check_determinism(subject: ModelUnderTest) -> None:
     """The same call gives the same bits, for any number of threads; nothing is kept from call to call."""
     model = subject.model(dtype=torch.float32)
     x = subject.inputs(3, min(65, subject.longest), dtype=torch.float32)
@@ -119,7 +185,7 @@ def check_determinism(subject: Subject) -> None:
     assert torch.equal(runs[0], runs[1]), "forward gives other bits with two threads"
 
 
-def check_given_state_is_kept(subject: Subject) -> None:
+def check_given_state_is_kept(subject: ModelUnderTest) -> None:
     """Neither forward nor step changes the state that it is given."""
     model = subject.model()
     x = subject.inputs(2, 4)
@@ -132,7 +198,7 @@ def check_given_state_is_kept(subject: Subject) -> None:
         _unchanged(state, kept, "step")
 
 
-def check_state_size(subject: Subject) -> None:
+def check_state_size(subject: ModelUnderTest) -> None:
     """The declared size of the state is the number of numbers that are passed on, at every length."""
     model = subject.model()
     size = getattr(model, "state_size", None)
@@ -146,7 +212,7 @@ def check_state_size(subject: Subject) -> None:
         assert seen == size, f"state_size is {size}; the state after {length} positions has {seen} numbers"
 
 
-def check_saving(subject: Subject) -> None:
+def check_saving(subject: ModelUnderTest) -> None:
     """Weights saved and loaded into a model with other weights give the same outputs."""
     from safetensors.torch import load, save
 
@@ -158,7 +224,7 @@ def check_saving(subject: Subject) -> None:
         assert torch.equal(model(x)[0], other(x)[0]), "a model with loaded weights gives other outputs"
 
 
-def check_low_precision(subject: Subject) -> None:
+def check_low_precision(subject: ModelUnderTest) -> None:
     """bfloat16 and float16 run everywhere, stay finite, and are near float64."""
     length = min(33, subject.longest)
     model = subject.model()
@@ -176,7 +242,7 @@ def check_low_precision(subject: Subject) -> None:
             )
 
 
-def check_transition(subject: Subject) -> None:
+def check_transition(subject: ModelUnderTest) -> None:
     """Two runs on the same inputs from different states move apart exactly as the transition says."""
     model = subject.model()
     x = subject.inputs(2, 6)
@@ -219,11 +285,11 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def _lengths(subject: Subject) -> list[int]:
+def _lengths(subject: ModelUnderTest) -> list[int]:
     return [length for length in LENGTHS if length <= subject.longest]
 
 
-def _same(got: Tensor, wanted: Tensor, subject: Subject, what: str, slack: float = 1.0) -> None:
+def _same(got: Tensor, wanted: Tensor, subject: ModelUnderTest, what: str, slack: float = 1.0) -> None:
     assert got.shape == wanted.shape, f"{what}: shapes {tuple(got.shape)} and {tuple(wanted.shape)}"
     got, wanted = got.detach(), wanted.detach()
     scale = 1 + float(wanted.abs().max()) if wanted.numel() else 1.0
@@ -231,7 +297,7 @@ def _same(got: Tensor, wanted: Tensor, subject: Subject, what: str, slack: float
     assert gap <= slack * subject.tolerance * scale, f"{what} differ by {gap:.3g} (scale {scale:.3g})"
 
 
-def _same_states(got: State, wanted: State, subject: Subject, what: str) -> None:
+def _same_states(got: State, wanted: State, subject: ModelUnderTest, what: str) -> None:
     assert got.keys() == wanted.keys(), f"the states of {what} are {sorted(got)} and {sorted(wanted)}"
     for name, value in wanted.items():
         if value.is_floating_point() or value.is_complex():
@@ -245,7 +311,7 @@ def _unchanged(state: State, kept: State, what: str) -> None:
         assert torch.equal(state[name], value), f"{what} changed the state {name!r} that it was given"
 
 
-def _gradients(subject: Subject, length: int, *, fast: bool) -> dict[str, Tensor]:
+def _gradients(subject: ModelUnderTest, length: int, *, fast: bool) -> dict[str, Tensor]:
     """Gradients of a fixed random function of the outputs and of the state."""
     model = subject.model()
     x = subject.inputs(2, length)
@@ -288,3 +354,39 @@ def _check_range(values: Tensor, gates: str) -> None:
     assert imaginary <= 1e-6, f"an eigenvalue has the imaginary part {imaginary:.3g}; the range is {gates}"
     assert float(real.min()) >= low - slack, f"an eigenvalue is {float(real.min()):.4g}, below {gates}"
     assert float(real.max()) <= 1 + slack, f"an eigenvalue is {float(real.max()):.4g}, above {gates}"
+
+
+def examine(subject: ModelUnderTest) -> dict[str, str | None]:
+    """Returns, for each check, None if it holds and otherwise what was seen."""
+    found: dict[str, str | None] = {}
+    for name, check in CHECKS.items():
+        try:
+            check(subject)
+            found[name] = None
+        except AssertionError as problem:
+            found[name] = str(problem).split("\n", 1)[0]
+        except Exception as problem:  # whatever an outside model raises is what was seen
+            found[name] = f"{type(problem).__name__}: {problem}"
+    return found
+
+
+def suite(build: Callable[[], nn.Module], **settings: Any) -> type:
+    """Returns a class with one test method for each check, for pytest to collect.
+
+    Args:
+        build: makes the model.
+        **settings: the other fields of `ModelUnderTest`.
+    """
+    subject = ModelUnderTest(build=build, **settings)
+    methods = {f"test_{name}": _method(name, subject) for name in CHECKS}
+    return type("TestConformance", (), methods)
+
+
+def _method(name: str, subject: ModelUnderTest) -> Callable[[Any], None]:
+    check = CHECKS[name]
+
+    def test(self: Any) -> None:
+        check(subject)
+
+    test.__doc__ = check.__doc__
+    return test

@@ -16,9 +16,9 @@ def conformance() -> Callable[..., None]:
     """
 
     def run(build: Callable[[], Any], **settings: Any) -> None:
-        from nerode.conformance import Subject, examine
+        from nerode.conformance.checks import ModelUnderTest, examine
 
-        failed = {name: why for name, why in examine(Subject(build=build, **settings)).items() if why}
+        failed = {name: why for name, why in examine(ModelUnderTest(build=build, **settings)).items() if why}
         if failed:
             pytest.fail("\n".join(f"{name}: {why}" for name, why in failed.items()), pytrace=False)
 

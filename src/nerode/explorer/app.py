@@ -17,9 +17,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from nerode.explorer.guard import Access, Guard
-from nerode.explorer.limits import Limits
 from nerode.explorer.standalone import MODULES, STYLES, read_static, style
-from nerode.explorer.workers import Refused, Workers
+from nerode.explorer.workers import Limits, RequestRefused, Workers
 from nerode.languages.bestiary import BESTIARY
 
 _REMEMBERED = 64
@@ -68,7 +67,7 @@ class Explorer:
                 known = await _while_connected(
                     request, self.workers.run(job, payload, floats=_floats(job, payload))
                 )
-            except Refused as refusal:
+            except RequestRefused as refusal:
                 return _problem(refusal.status, refusal.kind, str(refusal))
             if known is None:
                 return Response(status_code=499)

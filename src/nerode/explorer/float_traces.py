@@ -9,21 +9,12 @@ from torch import Tensor
 
 from nerode.explorer.steps import Number, Step, plain_numbers
 from nerode.languages import Legal, Word
-from nerode.models import DTYPES
-from nerode.models.compiled import (
-    CompiledLayer,
-    CompiledRecurrence,
-    DiagonalRecurrence,
-    Drive,
-    ElmanRecurrence,
-    FixedMatrix,
-    GatedRecurrence,
-    load_model,
-)
-from nerode.network import CELL_GATES, Network
+from nerode.models import TORCH_DTYPES
+from nerode.models.compiled import CompiledLayer, CompiledRecurrence, Drive, load_model
+from nerode.network import Network
 
 
-class Probe(CompiledRecurrence):
+class DisturbedRecurrence:
     """A recurrence that is disturbed after each step, and remembers what moved it.
 
     Args:
@@ -33,7 +24,6 @@ class Probe(CompiledRecurrence):
     """
 
     def __init__(self, inner: CompiledRecurrence, *, noise: float, generator: torch.Generator) -> None:
-        super().__init__()
         self.inner = inner
         self.noise = noise
         self.generator = generator
@@ -45,28 +35,19 @@ class Probe(CompiledRecurrence):
 
     def advance(self, drive: Drive, state: Tensor) -> Tensor:
         """Returns the state after one position, disturbed."""
-        self.seen = {name: plain_numbers(v[0].tolist()) for name, v in self._inside(drive, state).items()}
+        self.seen = {name: plain_numbers(v[0].tolist()) for name, v in self.shown(drive, state).items()}
         after = self.inner.advance(drive, state)
         return after + self._disturbance(after) if self.noise else after
+
+    def shown(self, drive: Drive, state: Tensor) -> dict[str, Tensor]:
+        """Returns what moves the state, by name."""
+        return self.inner.shown(drive, state)
 
     def _disturbance(self, state: Tensor) -> Tensor:
         parts = torch.view_as_real(state) if state.is_complex() else state
         unit = torch.rand(parts.shape, generator=self.generator, dtype=torch.float64)
         moved = ((2 * unit - 1) * self.noise).to(parts.dtype)
         return torch.view_as_complex(moved) if state.is_complex() else moved
-
-    def _inside(self, drive: Drive, state: Tensor) -> dict[str, Tensor]:
-        inner = self.inner
-        match inner:
-            case DiagonalRecurrence():
-                return dict(zip(("gate", "write"), drive, strict=True))
-            case FixedMatrix():
-                return {"write": drive[0]}
-            case ElmanRecurrence():
-                return {"sum": drive[0] + inner.recurrent(state)}
-            case GatedRecurrence():
-                return _gates(inner, drive, state)
-        return {}
 
 
 def float_steps(network: Network, word: Word, *, dtype: str, noise: float, seed: int) -> list[Step]:
@@ -85,13 +66,13 @@ def float_steps(network: Network, word: Word, *, dtype: str, noise: float, seed:
     Raises:
         InputError: if the network does not fit the format.
     """
-    model = load_model(network, dtype=DTYPES[dtype])
+    model = load_model(network, dtype=TORCH_DTYPES[dtype])
     generator = torch.Generator().manual_seed(seed)
     probes = []
     for layer in model.layers:
         assert isinstance(layer, CompiledLayer)
-        probes.append(Probe(layer.recurrence, noise=noise, generator=generator))
-        layer.recurrence = probes[-1]
+        probes.append(DisturbedRecurrence(layer.recurrence, noise=noise, generator=generator))
+        layer.exact_step.recurrence = probes[-1]
     with torch.inference_mode():
         state = model.initial_state(1)
         steps = [Step(legal=_legal(model.empty), states=_states(state))]
@@ -115,19 +96,3 @@ def _states(state: Any) -> tuple[list[Number], ...]:
 def _legal(flags: Tensor) -> Legal:
     *letters, end = flags.tolist()
     return Legal(frozenset(i for i, legal in enumerate(letters) if legal), bool(end))
-
-
-def _gates(cell: GatedRecurrence, drive: Drive, state: Tensor) -> dict[str, Tensor]:
-    """The gates of a cell after their nonlinearity."""
-    h = state[:, : cell.width]
-    found: dict[str, Tensor] = {}
-    for name, part, recurrent in zip(CELL_GATES[cell.cell], drive, cell.recurrents, strict=True):
-        inner = found["reset"] * h if name == "candidate" else h
-        total = part + recurrent(inner)
-        if name in ("cell", "candidate"):
-            found[name] = total.tanh()
-        elif name == "input" and cell.cell == "slstm":
-            found[name] = total.exp()
-        else:
-            found[name] = total.sigmoid()
-    return found

@@ -1,4 +1,4 @@
-"""Who may ask: only the page that this server made, on this machine, with the secret of its address."""
+"""Access control: only the page of this server, on this machine, with the secret of its address, may ask."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a request has to know.
+    """The host and the secret that a request has to name.
 
     Attributes:
         port: of the server.

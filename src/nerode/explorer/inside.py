@@ -1,4 +1,4 @@
-"""What is inside a trained run: pictures of its mechanism, and its automaton beside the one it should be."""
+"""Mechanism of a trained run in pictures, and its automaton beside that of its language."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
-from nerode.analysis import Options, Subject, analyse, load_subject
+from nerode.analysis import AnalysisOptions, LoadedNetwork, analyse, load_subject
 from nerode.analysis.extraction import (
     OUTSIDE,
     UNASKED,
     Kind,
     Moore,
-    Question,
+    NetworkQuestion,
     extract,
     is_member,
     question_about,
 )
 from nerode.core import BudgetExceeded, InputError
-from nerode.explorer.orders import RunOrder
-from nerode.explorer.reading import request_budget
+from nerode.explorer.orders import RunOrder, request_budget
 from nerode.explorer.runs import run_folder
 from nerode.languages import minimise
+from nerode.records import read_result
 from nerode.report import automaton_figure
-from nerode.sweeps import read_result
 
 _MOST_CONFIGURATIONS = 400
 """Configurations of a target that is drawn."""
@@ -34,7 +33,7 @@ _LONGEST_STREAM = 2_000
 
 def look(order: RunOrder) -> dict[str, Any]:
     """Returns what `nerode analyse` finds, with fewer and shorter words."""
-    options = Options(longest=_LONGEST_STREAM)
+    options = AnalysisOptions(longest=_LONGEST_STREAM)
     return analyse(_subject(order), options, budget=request_budget()).to_json()
 
 
@@ -55,7 +54,7 @@ def extract_automaton(order: RunOrder) -> dict[str, Any]:
     }
 
 
-def _subject(order: RunOrder) -> Subject:
+def _subject(order: RunOrder) -> LoadedNetwork:
     folder: Path = run_folder(order)
     spec = read_result(folder).get("spec")
     model = spec.get("model") if isinstance(spec, dict) else None
@@ -67,8 +66,8 @@ def _subject(order: RunOrder) -> Subject:
     return load_subject(folder)
 
 
-def _target(question: Question) -> Moore | None:
-    """What should be answered, None if it has too many configurations to be drawn."""
+def _target(question: NetworkQuestion) -> Moore | None:
+    """The automaton of correct answers, None if it has too many configurations to be drawn."""
     target = question.target
     seen: set[Hashable] = set()
 

@@ -1,4 +1,4 @@
-"""What a request can ask for: one row each."""
+"""The table of jobs that a request can ask for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nerode.core import BudgetExceeded, FormatError, NerodeError, PatternError, UnknownName, from_mapping
-from nerode.explorer import languages, networks, runs, standalone, traces, words
+from nerode.explorer import languages, networks, runs, standalone, traces
 from nerode.explorer.orders import (
     LanguageOrder,
     NetworkOrder,
@@ -38,7 +38,7 @@ JOBS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "network": (NetworkOrder, networks.draw),
     "proof": (NetworkOrder, networks.prove),
     "folder": (NetworkOrder, networks.pack),
-    "word": (WordOrder, words.find_word),
+    "word": (WordOrder, languages.find_word),
     "trace": (TraceOrder, traces.trace),
     "page": (PageOrder, standalone.freeze),
     "runs": (RunsOrder, runs.list_all),

@@ -1,27 +1,27 @@
-"""All about a language, for the page: pictures, egg-boxes, verdicts and words."""
+"""A language for the page: pictures, egg-boxes, verdicts, example words and random words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from nerode.explorer.eggs import eggs_to_json
-from nerode.explorer.orders import LanguageOrder
-from nerode.explorer.reading import read_language, request_budget
-from nerode.explorer.words import example_word
-from nerode.languages import Dfa
+import numpy as np
+
+from nerode.explorer.orders import LanguageOrder, WordOrder, read_language, request_budget
+from nerode.languages import Dfa, Word
 from nerode.report import (
     Bibliography,
     Diagram,
-    Study,
     environment,
     families,
     family_title,
+    group_name,
     sense_title,
     sentence,
-    study_language,
     view_language,
     visible,
 )
+from nerode.study import Box, Study, example_word, random_word, study_language
 from nerode.verdict import ARCHITECTURES, Sense, State
 
 
@@ -30,7 +30,7 @@ def describe(order: LanguageOrder) -> dict[str, Any]:
     language = read_language(order.language)
     study = study_language(language, task=order.task, dtype=order.dtype, budget=request_budget())
     bibliography = Bibliography()
-    view = view_language(language, study.profile, bibliography, dfa=study.automaton, eggboxes=study.eggboxes)
+    view = view_language(study, bibliography)
     sense = Sense(order.sense)
     parts = environment().get_template("parts.html.j2").module
     about = environment().get_template("language.html.j2").module
@@ -74,7 +74,7 @@ def _show(template: Any, macro: str, argument: object) -> str:
 
 
 def _targets(study: Study, sense: Sense) -> list[dict[str, str]]:
-    """What a network can be made for, with the verdict where there is one; there is none for attention."""
+    """Targets of the compiler with their verdicts; attention is none of them."""
     status = {v.architecture: str(v.status) for v in study.table if v.sense is sense}
     return [
         {
@@ -86,3 +86,47 @@ def _targets(study: Study, sense: Sense) -> list[dict[str, str]]:
         for row in ARCHITECTURES.values()
         if row.properties.state is not State.CACHE
     ]
+
+
+def eggs_to_json(boxes: Iterable[Box]) -> list[dict[str, Any]]:
+    """Returns the boxes in their order, which is the order of `ElementPlaces` too."""
+    return [
+        {
+            "level": box.level,
+            "elements": box.num_elements,
+            "rows": box.num_rows,
+            "columns": box.num_columns,
+            "regular": box.regular,
+            "group": group_name(box.group),
+            "note": box.note,
+            "cells": [
+                [
+                    {
+                        "words": [visible(word) for word in cell.words],
+                        "idempotent": cell.idempotent,
+                        "group": cell.is_group,
+                        "left_out": cell.left_out,
+                    }
+                    for cell in row
+                ]
+                for row in box.cells
+            ],
+        }
+        for box in boxes
+    ]
+
+
+def find_word(order: WordOrder) -> dict[str, Any]:
+    """Returns a random word of a language, or of any letters.
+
+    Raises:
+        InputError: if the language has no word near this length.
+    """
+    language = read_language(order.language)
+    rng = np.random.default_rng(order.seed)
+    if order.kind == "any":
+        letters = rng.integers(0, max(1, len(language.alphabet)), order.length).tolist()
+        word: Word = tuple(letters) if len(language.alphabet) else ()
+    else:
+        word = random_word(language, order.length, rng)
+    return {"word": language.alphabet.decode(word) if word else "", "length": len(word)}

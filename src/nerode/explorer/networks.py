@@ -6,28 +6,27 @@ import functools
 import io
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nerode.compiler import Options, compile_language
-from nerode.core import BudgetExceeded, Exact, NotCompilable, to_complex, to_mapping
-from nerode.explorer.matrices import layer_matrices
-from nerode.explorer.orders import LanguageText, NetworkOrder
-from nerode.explorer.reading import read_language, request_budget
+from nerode.core import Exact, NotCompilable, to_complex, to_mapping, write_exact
+from nerode.explorer.orders import LanguageText, NetworkOrder, read_language, request_budget
 from nerode.languages import Alphabet
 from nerode.network import (
     CELL_GATES,
-    Elman,
-    GatedCell,
     Layer,
     LogitDecoder,
+    NamedMap,
     Network,
     PointDecoder,
     ScoreDecoder,
+    StateNames,
     describe_network,
 )
-from nerode.proofs import Certificate, Refutation, Unproved, certify, write_folder
-from nerode.report import summarise
+from nerode.proofs import Certificate, Refutation, Unproved, write_folder
+from nerode.study import prove_network, summarise
 from nerode.verdict import find_architecture
 
 _MOST_EMBEDDED = 10_000
@@ -67,10 +66,7 @@ def draw(order: NetworkOrder) -> dict[str, Any]:
 def prove(order: NetworkOrder) -> dict[str, Any]:
     """Returns what is proved of the network, in a few words each."""
     network = make_network(order.language, order.target)
-    try:
-        found = certify(network, read_language(order.language), budget=request_budget())
-    except BudgetExceeded as stop:
-        found = Unproved(reason=str(stop))
+    found = prove_network(network, read_language(order.language), request_budget())
     match found:
         case Certificate():
             return {"proved": True, "claims": summarise(found.claims)}
@@ -83,10 +79,7 @@ def prove(order: NetworkOrder) -> dict[str, Any]:
 def pack(order: NetworkOrder) -> bytes:
     """Returns the folder that `nerode compile -o` writes, as a zip file."""
     network, language = make_network(order.language, order.target), read_language(order.language)
-    try:
-        found = certify(network, language, budget=request_budget())
-    except BudgetExceeded:
-        found = None
+    found = prove_network(network, language, request_budget())
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory(prefix="nerode-explore-") as place:
         folder = Path(place)
@@ -98,7 +91,7 @@ def pack(order: NetworkOrder) -> bytes:
 
 
 def _embedding(network: Network) -> list[list[float | list[float]]]:
-    """What each letter puts on the stream; nothing for a large vocabulary, whose vectors nobody reads."""
+    """The embedding vector of each letter; empty for a large vocabulary, whose vectors nobody reads."""
     vectors = network.embedding.vectors
     if len(vectors) * len(network.embedding.directions) > _MOST_EMBEDDED:
         return []
@@ -106,13 +99,14 @@ def _embedding(network: Network) -> list[list[float | list[float]]]:
 
 
 def _layer(layer: Layer, alphabet: Alphabet) -> dict[str, Any]:
-    recurrence = layer.recurrence
+    parts = layer.recurrence.fields()
+    cell = parts.get("cell", "")
     return {
         "name": layer.name,
-        "kind": recurrence.kind,
-        "cell": recurrence.cell if isinstance(recurrence, GatedCell) else "",
-        "activation": recurrence.activation if isinstance(recurrence, Elman) else "",
-        "gates": list(CELL_GATES[recurrence.cell]) if isinstance(recurrence, GatedCell) else [],
+        "kind": layer.recurrence.kind,
+        "cell": cell,
+        "activation": parts.get("activation", ""),
+        "gates": list(CELL_GATES[cell]) if cell else [],
         "reads": list(layer.reads),
         "state": list(layer.state),
         "outputs": list(layer.outputs),
@@ -138,3 +132,95 @@ def number_to_json(value: Exact) -> float | list[float]:
     """Returns a number as a float, or as its two parts if it is not real."""
     found = to_complex(value)
     return found.real if found.imag == 0 else [found.real, found.imag]
+
+
+_MOST_ROWS = 16
+_MOST_COLUMNS = 24
+_MOST_MATRICES = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A table of exact numbers; zeros are empty texts.
+
+    Attributes:
+        title: what it is, such as "gate".
+        letter: the letter that it belongs to, empty if it belongs to all.
+        columns: names.
+        rows: names.
+        cells: written numbers by row.
+        left_out: what is not shown, empty if everything is.
+    """
+
+    title: str
+    letter: str = ""
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    left_out: str = ""
+
+
+def layer_matrices(layer: Layer, alphabet: Alphabet) -> list[Matrix]:
+    """Returns the weights of a layer in the order of the computation."""
+    units = _numbered("u", layer.units.num_outputs)
+    seen = [*layer.reads, *units]
+    inside = [*layer.reads, *_shown_state(layer)]
+    after = _numbered("v", layer.readout_units.num_outputs)
+    names = StateNames(state=layer.state, inputs=seen, marked_inputs=seen, letters=alphabet.symbols)
+    moves = layer.recurrence.tables(names)
+    if layer.width > _MOST_ROWS and layer.recurrence.most_factors is not None:
+        # Products of factors that nobody can read are not multiplied out.
+        moves = [table for table in moves if not table.whole]
+    found = [
+        NamedMap.of("units: u = relu(…)", layer.units, units, layer.reads),
+        *moves[:_MOST_MATRICES],
+        NamedMap.of("readout units: v = relu(…)", layer.readout_units, after, inside),
+        NamedMap.of("readout", layer.readout, layer.outputs, [*inside, *after]),
+    ]
+    return [_matrix(table) for table in found if table.rows]
+
+
+def _matrix(table: NamedMap) -> Matrix:
+    """A table with the columns that it uses, or all of them, and last what is added."""
+    used = sorted({j for row in table.rows for j, _ in row})
+    if table.whole:
+        used = list(range(len(table.inputs)))
+    place = {j: i for i, j in enumerate(used)}
+    columns = [table.inputs[j] for j in used]
+    rows = [tuple((place[j], c) for j, c in row) for row in table.rows]
+    if any(b != 0 for b in table.constants):
+        added = zip(rows, table.constants, strict=True)
+        rows = [(*row, (len(used), b)) if b != 0 else row for row, b in added]
+        columns.append("+")
+    if not columns:
+        # A map that is zero everywhere still says so.
+        return Matrix(
+            title=table.title, columns=("+",), rows=tuple(table.outputs), cells=(("0",),) * len(rows)
+        )
+    high, wide = min(len(rows), _MOST_ROWS), min(len(columns), _MOST_COLUMNS)
+    cells = []
+    for row in rows[:high]:
+        entries = dict(row)
+        cells.append(tuple(write_exact(entries[j]) if j in entries else "" for j in range(wide)))
+    cut = high < len(rows) or wide < len(columns)
+    return Matrix(
+        title=table.title,
+        letter=table.letter,
+        columns=tuple(columns[:wide]),
+        rows=tuple(table.outputs[:high]),
+        cells=tuple(cells),
+        left_out=f"{high}×{wide} of {len(rows)}×{len(columns)} are shown" if cut else "",
+    )
+
+
+def _shown_state(layer: Layer) -> list[str]:
+    """The state as the readout sees it; ′ marks the state before the letter."""
+    found: list[str] = []
+    for mark in ("", "′") if layer.exposes_previous else ("",):
+        names = [f"{name}{mark}" for name in layer.state]
+        found += [f"re {n}" for n in names] + [f"im {n}" for n in names] if layer.complex_state else names
+    return found
+
+
+def _numbered(letter: str, count: int) -> list[str]:
+    return [f"{letter}{i}" for i in range(1, count + 1)]

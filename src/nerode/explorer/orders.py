@@ -1,11 +1,16 @@
-"""What the page may ask for, as records; whatever does not fit is refused with its place named."""
+"""Requests of the page as records, and the languages that they name, without a look at files."""
 
 from __future__ import annotations
 
+import functools
+import re
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-from nerode.core import InputError
+from nerode.core import Budget, FormatError, InputError
+from nerode.languages import Language, resolve_language
 
 Arithmetic = Literal["exact", "float64", "float32", "bfloat16", "float16"]
 
@@ -55,7 +60,7 @@ class LanguageOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkOrder:
-    """Make the network of a language for a target, or prove it right, or pack it."""
+    """Make the network of a language for a target, or prove it correct, or pack it."""
 
     language: LanguageText
     target: str
@@ -142,3 +147,46 @@ class RunOrder:
 def _check_seed(seed: int) -> None:
     if not 0 <= seed <= LARGEST_SEED:
         raise InputError(f"the seed {seed} is outside 0…{LARGEST_SEED}")
+
+
+def request_budget() -> Budget:
+    """Returns what one request may use: enough for what a page can show."""
+    return Budget(states=3_000, elements=50_000, images=20_000, seconds=5.0, bytes=1 << 28)
+
+
+@functools.lru_cache(maxsize=8)
+def read_language(given: LanguageText) -> Language:
+    """Returns the language.
+
+    Raises:
+        InputError: if there is no such language; a PatternError says at which column.
+    """
+    symbols = None
+    if given.alphabet.strip():
+        listed = given.alphabet.split(",") if "," in given.alphabet else given.alphabet.replace(" ", "")
+        symbols = tuple(symbol.strip() for symbol in listed if symbol.strip())
+    if given.file is not None:
+        return _read_file(Path(given.text).name, given.file, symbols)
+    return resolve_language(
+        given.text,
+        alphabet=symbols,
+        ltl=given.mode == "ltl",
+        regex=given.mode == "regex",
+        files=False,
+        budget=request_budget(),
+    )
+
+
+def _read_file(name: str, content: str, symbols: tuple[str, ...] | None) -> Language:
+    """The language of a dropped file, which is written into a folder of its own for its reader."""
+    with tempfile.TemporaryDirectory(prefix="nerode-explore-") as folder:
+        # The name is the user's; only how it ends matters to the readers.
+        endings = "".join(Path(name).suffixes[-2:]).lower()
+        path = Path(folder) / ("dropped" + re.sub("[^a-z0-9.]", "", endings)[-12:])
+        path.write_text(content, encoding="utf-8", errors="replace")
+        try:
+            return resolve_language(str(path), alphabet=symbols, budget=request_budget())
+        except FormatError as error:
+            raise FormatError(error.what, path=name, line=error.line, hint=error.hint) from None
+        except InputError as error:
+            raise InputError(str(error).replace(str(path), name)) from None

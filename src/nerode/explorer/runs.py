@@ -10,8 +10,8 @@ from typing import Any
 
 from nerode.core import FormatError, InputError
 from nerode.explorer.orders import RunOrder, RunsOrder
-from nerode.report import name_run, run_item, task_title
-from nerode.sweeps import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
+from nerode.records import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
+from nerode.study import name_run, run_item, task_title
 
 _NAME = re.compile(r"[0-9a-f]{16}\Z")
 _MAX_ANALYSIS_BYTES = 16_000_000
@@ -24,7 +24,7 @@ def list_all(order: RunsOrder) -> dict[str, Any]:
     root = _root(order.root)
     store = RunStore(root)
     found = list_runs(store)
-    failures = {row["key"][:16]: str(row["message"]) for row in store.failures()}
+    failures = {failure.key[:16]: failure.message for failure in store.failures()}
     owner = read_owner(root / LOCK)
     return {
         "root": root.name,
@@ -50,7 +50,7 @@ def list_all(order: RunsOrder) -> dict[str, Any]:
 
 
 def _task(spec: Mapping[str, Any]) -> str | None:
-    """What was trained, with its language: runs on another language are not drawn together."""
+    """The task with its language: runs on different languages are not drawn together."""
     task = spec.get("task")
     if not isinstance(task, dict) or not isinstance(task.get("name"), str):
         return None
@@ -91,7 +91,7 @@ def _root(given: str) -> Path:
 
 
 def _analysis(path: Path) -> Any:
-    """What the analysis wrote; None if there is none or it cannot be read."""
+    """The stored analysis; None if there is none or it cannot be read."""
     try:
         if path.stat().st_size > _MAX_ANALYSIS_BYTES:
             return None

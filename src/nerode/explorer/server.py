@@ -21,7 +21,7 @@ except ImportError as error:
         f"the page needs {error.name}, which is not installed; install `nerode[explore]`"
     ) from None
 
-from nerode.explorer.limits import Limits
+from nerode.explorer.workers import Limits
 
 _BACKLOG = 128
 """Connections that may wait to be taken up."""

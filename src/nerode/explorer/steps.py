@@ -1,4 +1,4 @@
-"""One step of a network as plain numbers, whatever it was computed in."""
+"""Steps of a network through a word, in numbers for JSON; here in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.languages import Legal
+from nerode.languages import Legal, Word
+from nerode.network import Interpreter, Network
 
 Number = float | str | list[float]
 """A real number, one of "∞", "-∞" and "nan", or the two parts of a complex number."""
@@ -15,7 +16,7 @@ Number = float | str | list[float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a network holds and says after a prefix.
+    """State and answer of a network after a prefix.
 
     Attributes:
         legal: what it says may follow.
@@ -58,3 +59,25 @@ def _rounded(value: float) -> float | str:
 def _finite(value: float) -> float:
     """A part of a complex number; one that is not finite is drawn at the edge."""
     return float(f"{value:.6g}") if math.isfinite(value) else math.copysign(1e30, value)
+
+
+def exact_steps(network: Network, word: Word) -> list[Step]:
+    """Returns the states of all layers after each prefix, the empty one first, and what moved them."""
+    interpreter = Interpreter(network)
+    states, answer = interpreter.start(), interpreter.empty_answer()
+    steps = [Step(legal=answer.legal, states=tuple(map(plain_numbers, states)))]
+    for letter in word:
+        drives = tuple(
+            {name: plain_numbers(values) for name, values in drive.items()}
+            for drive in interpreter.drives(states, letter)
+        )
+        states, answer = interpreter.step(states, letter)
+        steps.append(
+            Step(
+                legal=answer.legal,
+                states=tuple(map(plain_numbers, states)),
+                drives=drives,
+                scores=tuple(plain_numbers(answer.scores)),
+            )
+        )
+    return steps

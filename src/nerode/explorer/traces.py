@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.core import BudgetExceeded, InputError
-from nerode.explorer.eggs import ElementPlaces
-from nerode.explorer.exact_traces import exact_steps
+from nerode.core import BudgetExceeded, InputError, to_mapping
 from nerode.explorer.networks import make_network
-from nerode.explorer.orders import LONGEST_WORD, TraceOrder
-from nerode.explorer.reading import read_language, request_budget
-from nerode.explorer.steps import Step
+from nerode.explorer.orders import LONGEST_WORD, TraceOrder, read_language, request_budget
+from nerode.explorer.steps import Step, exact_steps
 from nerode.languages import Counters, Language, Legal, Word
 from nerode.network import Network
 from nerode.report import visible
+from nerode.study import ElementPlaces
 
 _MOST_NUMBERS = 600_000
 """Coordinates times positions of one answer."""
@@ -103,7 +101,8 @@ def _machine(language: Language, word: Word, expected: Sequence[Legal]) -> dict[
         states.add(_state_to_json(configuration, language))
         legal.add(answer.names(language.alphabet))
         if places is not None:
-            elements.add(places.place())
+            place = places.place()
+            elements.add({**to_mapping(place), "word": visible(place.word)})
     return {
         "states": states.to_json(),
         "legal": legal.to_json(),

@@ -1,4 +1,4 @@
-"""The server's side of the template processes: one process for each request, killed when it overstays."""
+"""Processes for requests: one each, copied from a template, within limits, killed when it overstays."""
 
 from __future__ import annotations
 
@@ -10,16 +10,48 @@ import signal
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from nerode.explorer.limits import DONE, Limits
+from nerode.core import InputError
+from nerode.explorer.template_process import DONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds on requests; all are above zero.
+
+    Attributes:
+        body: bytes of a request.
+        answer: bytes of an answer.
+        seconds: from the moment a request is taken up to its end; then its process is killed.
+        cpu_seconds: processor time of a request, whole seconds.
+        memory: bytes of address space of a request.
+        together: requests that are computed at the same time; others wait.
+        waiting: requests that may wait; more are refused.
+    """
+
+    body: int = 8_000_000
+    answer: int = 24_000_000
+    seconds: float = 12.0
+    cpu_seconds: int = 10
+    memory: int = 3 << 30
+    together: int = 4
+    waiting: int = 32
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            if not getattr(self, limit.name) > 0:
+                raise InputError(
+                    f"a limit of {getattr(self, limit.name)} {limit.name} is not positive; give more"
+                )
+
 
 _GRACE = 1.0
 """Seconds between the alarm inside a process and its end by force from outside."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that was not answered: why, and with which HTTP status.
 
     What is wrong with the question itself has the status 200: it is an answer, which the page shows.
@@ -31,7 +63,7 @@ class Refused(Exception):
         super().__init__(message)
 
 
-class Template:
+class TemplateProcess:
     """A process that is copied for each request; it is started on first use and again when it has died."""
 
     def __init__(self, kind: str) -> None:
@@ -59,7 +91,7 @@ class Template:
                 )
             self._control = ours
             if await asyncio.get_running_loop().sock_recv(ours, 1) != DONE:
-                raise Refused(500, "internal", "the computing process did not start")
+                raise RequestRefused(500, "internal", "the computing process did not start")
 
     async def connect(self) -> socket.socket:
         """Returns a connection to a fresh copy."""
@@ -72,7 +104,7 @@ class Template:
                 socket.send_fds(self._control, [b"\0"], [theirs.fileno()])
             except OSError:
                 ours.close()
-                raise Refused(503, "busy", "the computing process is not there; try again") from None
+                raise RequestRefused(503, "busy", "the computing process is not there; try again") from None
         return ours
 
     def stop(self) -> None:
@@ -97,14 +129,14 @@ class Workers:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        self._templates = {kind: Template(kind) for kind in ("exact", "floats")}
+        self._templates = {kind: TemplateProcess(kind) for kind in ("exact", "floats")}
         self._free = asyncio.Semaphore(self.limits.together)
         self._waiting = 0
 
     async def warm(self) -> None:
         """Starts the processes, the one that is needed first first."""
         for template in self._templates.values():
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(RequestRefused):
                 await template.start()
 
     def stop(self) -> None:
@@ -121,10 +153,10 @@ class Workers:
             floats: whether it needs torch.
 
         Raises:
-            Refused: if it takes too long or too much memory, or if too many others wait.
+            RequestRefused: if it takes too long or too much memory, or if too many others wait.
         """
         if self._waiting >= self.limits.waiting:
-            raise Refused(503, "busy", "too many requests wait; try again in a moment")
+            raise RequestRefused(503, "busy", "too many requests wait; try again in a moment")
         self._waiting += 1
         try:
             await self._free.acquire()
@@ -135,7 +167,7 @@ class Workers:
         finally:
             self._free.release()
 
-    async def _run(self, template: Template, job: str, payload: dict[str, Any]) -> bytes:
+    async def _run(self, template: TemplateProcess, job: str, payload: dict[str, Any]) -> bytes:
         limits = self.limits
         connection = await template.connect()
         reader, writer = await asyncio.open_connection(sock=connection, limit=1 << 20)
@@ -154,7 +186,7 @@ class Workers:
         except TimeoutError:
             raise _too_long(limits) from None
         except (ConnectionError, ValueError):
-            raise Refused(503, "busy", "the computing process went away; try again") from None
+            raise RequestRefused(503, "busy", "the computing process went away; try again") from None
         finally:
             # Until the connection is closed on the other side the number belongs to that process.
             if pid and not reader.at_eof():
@@ -166,8 +198,8 @@ class Workers:
         return answer[: -len(DONE)]
 
 
-def _too_long(limits: Limits) -> Refused:
-    return Refused(
+def _too_long(limits: Limits) -> RequestRefused:
+    return RequestRefused(
         200,
         "budget",
         f"this took more than {limits.seconds:g} seconds, {limits.cpu_seconds} of them of the processor, or "
@@ -181,5 +213,5 @@ async def _read_to_end(reader: asyncio.StreamReader, most: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > most:
-            raise Refused(200, "budget", f"the answer is larger than {most:,} bytes; ask for less")
+            raise RequestRefused(200, "budget", f"the answer is larger than {most:,} bytes; ask for less")
     return b"".join(parts)

@@ -5,4 +5,128 @@ networks and languages, its own exact numbers, its own intervals and its own ste
 
     check, check_folder      re-check a certificate
     prove, seal              for finders: walk a cover, and the claims that follow
+
+In the order in which to read it:
+
+    work        the budget, and the three ways in which a check ends early
+    reader      JSON values that nobody vouches for
+    numbers     exact numbers, and signs that are proved
+    languages   automata, counter machines, brackets, n-gram models
+    network     seven recurrences of the file as five moves
+    forms       affine forms over unknowns          spans     intervals, rounded outward
+    step        one step of a network, over exact numbers and forms, or over spans
+    meter       where float arithmetic makes no error
+    walk        all cells of a cover, and PointDomain: cells that are single states
+    caps, unknowns, boxes, ngrams                   the other kinds of cells
+    windows     evidence that is no cover
+    covers      from the evidence of a method to its cells and claims
+    claims      claims and certificates             check     the whole check
 """
+
+from nerode.kernel.check import (
+    CERTIFICATE_FILE,
+    LANGUAGE_FILE,
+    MAX_BYTES,
+    METHODS,
+    NETWORK_FILE,
+    CheckResult,
+    ProvedEvidence,
+    check,
+    check_folder,
+    prove,
+    seal,
+)
+from nerode.kernel.claims import (
+    ANY_ORDER,
+    DTYPES,
+    EXACT,
+    FORMAT,
+    FRAGILE,
+    LANGUAGE_TASKS,
+    PREDICT,
+    RECOGNISE,
+    SCOPES,
+    STEP_BY_STEP,
+    TASKS,
+    TESTED,
+    TRACK,
+    UNDER_NOISE,
+    UP_TO_LENGTH,
+    VALID_PREFIXES,
+    VERSION,
+    WINDOW,
+    BinaryFormat,
+    Certificate,
+    Claim,
+    Failure,
+    Refutation,
+    certificate_from_json,
+    certificate_to_json,
+    claim_from_json,
+    claim_to_json,
+    expected_readings,
+    first_not_implied,
+    fragile_claim,
+    language_claim,
+    ngram_claim,
+    noise_claim,
+    rounded_claim,
+    window_claim,
+)
+from nerode.kernel.reader import canonical_text, content_hash
+from nerode.kernel.work import OverBudget, Undecided, Unreadable, WorkBudget
+
+__all__ = [
+    "ANY_ORDER",
+    "CERTIFICATE_FILE",
+    "DTYPES",
+    "EXACT",
+    "FORMAT",
+    "FRAGILE",
+    "LANGUAGE_FILE",
+    "LANGUAGE_TASKS",
+    "MAX_BYTES",
+    "METHODS",
+    "NETWORK_FILE",
+    "PREDICT",
+    "RECOGNISE",
+    "SCOPES",
+    "STEP_BY_STEP",
+    "TASKS",
+    "TESTED",
+    "TRACK",
+    "UNDER_NOISE",
+    "UP_TO_LENGTH",
+    "VALID_PREFIXES",
+    "VERSION",
+    "WINDOW",
+    "BinaryFormat",
+    "Certificate",
+    "CheckResult",
+    "Claim",
+    "Failure",
+    "OverBudget",
+    "ProvedEvidence",
+    "Refutation",
+    "Undecided",
+    "Unreadable",
+    "WorkBudget",
+    "canonical_text",
+    "certificate_from_json",
+    "certificate_to_json",
+    "check",
+    "check_folder",
+    "claim_from_json",
+    "claim_to_json",
+    "content_hash",
+    "expected_readings",
+    "first_not_implied",
+    "fragile_claim",
+    "language_claim",
+    "ngram_claim",
+    "noise_claim",
+    "prove",
+    "rounded_claim",
+    "seal",
+    "window_claim",
+]

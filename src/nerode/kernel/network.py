@@ -10,6 +10,7 @@ have as many inputs and rows as their places need; and every name that is read i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,9 @@ MAX_LAYERS = 10_000
 MAX_WIDTH = 1_000_000
 MAX_ENTRIES = 50_000_000
 """Entries that all matrices together may have, zeros included where they are stored as products."""
+
+Place = tuple[int, int]
+"""A layer and a coordinate of its state, both counting from 0."""
 
 Row = tuple[Number, tuple[tuple[str, Number], ...]]
 """A bias and the coefficients by name."""
@@ -157,21 +161,25 @@ class CheckedNetwork:
     field: Field
 
 
+@functools.cache
 def unit(i: int) -> str:
     """The name of ReLU unit i before the recurrence."""
     return f"\x01unit{i}"
 
 
+@functools.cache
 def seen_unit(i: int) -> str:
     """The name of ReLU unit i after the recurrence."""
     return f"\x01seen{i}"
 
 
+@functools.cache
 def now(i: int, part: str = "") -> str:
     """The name of coordinate i after the letter; `part` is "re" or "im" for a complex state."""
     return f"\x01now{part}{i}"
 
 
+@functools.cache
 def before(i: int, part: str = "") -> str:
     """The name of coordinate i before the letter."""
     return f"\x01before{part}{i}"
@@ -281,7 +289,7 @@ class _NetworkReader:
             "elman": ("activation", "update"),
             "gated-cell": ("cell", "gates"),
         }
-        if kind not in fields:
+        if not isinstance(kind, str) or kind not in fields:
             raise Unreadable(
                 f"{where} has the unknown recurrence {quoted(kind)}; known are {', '.join(fields)}"
             )
@@ -397,7 +405,7 @@ class _NetworkReader:
             "points": ("points", "answers"),
             "logits": ("normaliser", "rows"),
         }
-        if kind not in fields:
+        if not isinstance(kind, str) or kind not in fields:
             raise Unreadable(f"unknown decoder {quoted(kind)}; known are {', '.join(fields)}")
         check_keys(data, (*fields[kind], "kind", "reads", "empty"), where)
         reads = self._reads(data["reads"], stream, where)
@@ -498,6 +506,21 @@ def _weights(data: Json, width: int) -> tuple[tuple[int, Weight], ...]:
 
 def _plain(value: Number) -> Number:
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def read_place(name: str, network: CheckedNetwork) -> Place:
+    """Returns the coordinate that is written "layer:name".
+
+    Raises:
+        Unreadable: if there is none.
+    """
+    number, _, coordinate = str(name).partition(":")
+    if not (number.isascii() and number.isdecimal() and len(number) < 9):
+        raise Unreadable(f"the coordinate {quoted(name)} is not written layer:name")
+    layer = int(number) - 1
+    if not 0 <= layer < len(network.layers) or coordinate not in network.layers[layer].state:
+        raise Unreadable(f"there is no coordinate {quoted(name)}")
+    return layer, network.layers[layer].state.index(coordinate)
 
 
 def all_rows(network: CheckedNetwork) -> Iterator[Row]:

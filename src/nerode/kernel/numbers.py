@@ -45,13 +45,14 @@ class RootSum:
     Made by a field and by arithmetic, which returns plain rationals where the result is one.
     """
 
-    __slots__ = ("_hash", "denominator", "field", "numerators")
+    __slots__ = ("_hash", "_real", "denominator", "field", "numerators")
 
     def __init__(self, field: Field, numerators: tuple[int, ...], denominator: int) -> None:
         self.field = field
         self.numerators = numerators
         self.denominator = denominator
         self._hash: int | None = None
+        self._real: bool | None = None
 
     def __add__(self, other: Number) -> Number:
         a = self.denominator
@@ -89,16 +90,21 @@ class RootSum:
                 for j, y in right:
                     product[i + j] += x * y
         self.field.work.spend(len(right) * len(self.numerators))
-        return self.field.number(self.field.reduce(product), self.denominator * other.denominator)
+        return self.field.number(self.field.reduce(enumerate(product)), self.denominator * other.denominator)
 
     __rmul__ = __mul__
 
     def conjugate(self) -> Number:
         """The complex conjugate."""
-        turned = [0] * self.field.order
-        for k, n in enumerate(self.numerators):
-            turned[-k] = n
+        order = self.field.order
+        turned = ((order - k if k else 0, n) for k, n in enumerate(self.numerators))
         return self.field.number(self.field.reduce(turned), self.denominator)
+
+    def is_real(self) -> bool:
+        """Whether the number is real."""
+        if self._real is None:
+            self._real = self == self.conjugate()
+        return self._real
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -140,6 +146,7 @@ class Field:
         polynomial = cyclotomic_polynomial(order)
         self.degree = len(polynomial) - 1
         self._low = [(j, c) for j, c in enumerate(polynomial[:-1]) if c]
+        self._powers: dict[int, list[tuple[int, int]]] = {}
         self._known: dict[str, Number] = {}
         self._cosines: dict[int, tuple[int, ...]] = {}
 
@@ -171,9 +178,7 @@ class Field:
 
     def root(self, k: int) -> Number:
         """Returns exp(2πi k/m)."""
-        power = [0] * self.order
-        power[k % self.order] = 1
-        return self.number(self.reduce(power), 1)
+        return self.number(self.reduce([(k % self.order, 1)]), 1)
 
     def number(self, numerators: list[int], denominator: int) -> Number:
         """Returns the number with these entries, in lowest terms; an int or a Fraction where it is one."""
@@ -185,16 +190,37 @@ class Field:
             numerators = [n // divisor for n in numerators]
         return RootSum(self, tuple(numerators), denominator // divisor)
 
-    def reduce(self, numbers: list[int]) -> list[int]:
-        """Returns the rest of a polynomial after division by Φ_m, constant term first."""
-        rest, degree = list(numbers), self.degree
-        for i in range(len(rest) - 1, degree - 1, -1):
-            top = rest[i]
+    def reduce(self, terms: Iterable[tuple[int, int]]) -> list[int]:
+        """Returns the entries of a sum of amount · ζ^k, from pairs (k, amount)."""
+        rest = [0] * self.degree
+        count = 0
+        for k, amount in terms:
+            if not amount:
+                continue
+            if k < self.degree:
+                rest[k] += amount
+                continue
+            power = self._powers.get(k) or self._power(k)
+            count += len(power)
+            for j, c in power:
+                rest[j] += amount * c
+        self.work.spend(count)
+        return rest
+
+    def _power(self, k: int) -> list[tuple[int, int]]:
+        """The entries of ζ^k that are not zero.
+
+        From the top down, what is at the degree d or above is replaced by ζ^d = -(Φ_m without its top term).
+        """
+        power = {k: 1}
+        for i in range(k, self.degree - 1, -1):
+            top = power.pop(i, 0)
             if top:
                 for j, c in self._low:
-                    rest[i - degree + j] -= top * c
+                    power[i - self.degree + j] = power.get(i - self.degree + j, 0) - top * c
                 self.work.spend(len(self._low))
-        return rest[:degree] + [0] * (degree - len(rest))
+        self._powers[k] = [(j, c) for j, c in power.items() if c]
+        return self._powers[k]
 
     def read(self, data: Any, what: str = "a number") -> Number:
         """Returns the number of a written form.
@@ -248,10 +274,8 @@ class Field:
             denominator = math.lcm(denominator, amount.denominator)
             if denominator.bit_length() > 4 * MAX_BITS:
                 raise Unreadable(f"{what} has a common denominator of too many digits")
-        numerators = [0] * self.order
-        for k, amount in powers.items():
-            numerators[k] = amount.numerator * (denominator // amount.denominator)
-        return self.number(self.reduce(numerators), denominator)
+        terms = ((k, a.numerator * (denominator // a.denominator)) for k, a in powers.items())
+        return self.number(self.reduce(terms), denominator)
 
     def cosines(self, bits: int) -> tuple[int, ...]:
         """Returns cos(2πk/m) for all k below m in units of 2**-bits, each off by at most one unit.
@@ -282,9 +306,7 @@ class Field:
         others: Number = 1
         for j in range(2, self.order):
             if math.gcd(j, self.order) == 1:
-                turned = [0] * self.order
-                for k, n in enumerate(value.numerators):
-                    turned[j * k % self.order] += n
+                turned = [(j * k % self.order, n) for k, n in enumerate(value.numerators)]
                 others = others * self.number(self.reduce(turned), value.denominator)
         norm = value * others
         if isinstance(norm, RootSum):
@@ -330,7 +352,7 @@ def sign(value: Number) -> int:
     """
     if not isinstance(value, RootSum):
         return (value > 0) - (value < 0)
-    if value != value.conjugate():
+    if not value.is_real():
         raise Undecided(f"{value} is not real and has no sign")
     bits = 64
     while bits <= MAX_SIGN_BITS:
@@ -404,12 +426,14 @@ def _two_pi(bits: int) -> tuple[int, int]:
 
 def real_part(value: Number) -> Number:
     """Returns the real part."""
-    return (value + value.conjugate()) * Fraction(1, 2) if isinstance(value, RootSum) else value
+    if not isinstance(value, RootSum) or value.is_real():
+        return value
+    return (value + value.conjugate()) * Fraction(1, 2)
 
 
 def imaginary_part(value: Number) -> Number:
     """Returns the imaginary part."""
-    if not isinstance(value, RootSum):
+    if not isinstance(value, RootSum) or value.is_real():
         return 0
     minus_i = value.field.root(-(value.field.order // 4))
     return (value - value.conjugate()) * minus_i * Fraction(1, 2)

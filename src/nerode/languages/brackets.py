@@ -11,8 +11,7 @@ import numpy as np
 
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, Word
-from nerode.languages.counter_machine import CounterMachine, CounterRule
-from nerode.languages.counters import CounterLanguage
+from nerode.languages.counters import CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal
 from nerode.languages.minimisation import minimise

@@ -15,8 +15,7 @@ from nerode.core import Budget, InputError, NerodeError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import lookup_language
 from nerode.languages.brackets import Dyck
-from nerode.languages.counter_machine import CounterMachine, CounterRule
-from nerode.languages.counters import CounterLanguage
+from nerode.languages.counters import CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, RegularLanguage
 from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_json, model_to_json

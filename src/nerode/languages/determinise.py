@@ -1,18 +1,18 @@
-"""Nondeterministic automata, and the deterministic automaton of their subsets."""
+"""Nondeterministic automata, the automaton of their subsets, and the search that numbers the subsets."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.dfa import Dfa
-from nerode.languages.exploring import explore
+from nerode.languages.dfa import Dfa, IntArray
 
 Edge = tuple[int, int | None, int]
 """Source, letter (None: the edge reads nothing), target."""
@@ -166,3 +166,44 @@ def _reach(starts: Iterable[int], successors: Mapping[int, list[int]]) -> set[in
                 found.add(q)
                 pending.append(q)
     return found
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+def explore(
+    starts: Sequence[K],
+    successors: Callable[[list[K]], Sequence[K]],
+    *,
+    num_letters: int,
+    batch: int,
+    budget: Budget,
+) -> tuple[list[K], IntArray]:
+    """Returns the keys that are reached, in breadth-first order, and the table of their transitions.
+
+    Args:
+        starts: distinct keys, which get the first numbers.
+        successors: the keys after each letter for a list of keys, one key after the other; a whole list
+            at a time, so that it can be computed with arrays.
+        num_letters: how many successors each key has.
+        batch: how many keys are handed over at a time.
+        budget: limits the number of keys.
+
+    Raises:
+        BudgetExceeded: as soon as a batch leads beyond the budget.
+    """
+    order = list(starts)
+    number = {key: i for i, key in enumerate(order)}
+    targets: list[int] = []
+    done = 0
+    while done < len(order):
+        budget.check("states", len(order), states_reached=len(order))
+        keys = order[done : done + batch]
+        done += len(keys)
+        for key in successors(keys):
+            found = number.get(key)
+            if found is None:
+                found = number[key] = len(order)
+                order.append(key)
+            targets.append(found)
+    return order, np.array(targets, dtype=np.int32).reshape(len(order), num_letters)

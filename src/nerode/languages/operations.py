@@ -1,5 +1,6 @@
-"""Operations on regular languages; each returns the canonical minimal automaton of the result.
+"""Operations on regular languages, and comparing two of them.
 
+Each operation returns the canonical minimal automaton of the result; `distinguishing_word` is a shortest one.
 Operands over different alphabets are first read over one alphabet (`shared_alphabet`): a word that has a
 letter unknown to an operand is not in that operand's language. The complement is taken over the
 automaton's own alphabet; extend it first (`with_alphabet`) to complement over a larger one.
@@ -13,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import Budget, InputError
-from nerode.languages.alphabet import Alphabet, WordLike
-from nerode.languages.determinise import Edge, Nfa, determinise
+from nerode.languages.alphabet import Alphabet, Word
+from nerode.languages.determinise import Edge, Nfa, determinise, explore
 from nerode.languages.dfa import BoolArray, Dfa, IntArray
-from nerode.languages.exploring import explore
-from nerode.languages.minimisation import minimise
+from nerode.languages.minimisation import Labels, equivalence_classes, minimise
 
 _BATCH = 4096
 """Pairs of states whose successors are looked up at a time."""
@@ -67,11 +67,6 @@ def difference(left: Dfa, right: Dfa, budget: Budget | None = None) -> Dfa:
     return _boolean(left, right, np.greater, budget)
 
 
-def symmetric_difference(left: Dfa, right: Dfa, budget: Budget | None = None) -> Dfa:
-    """Returns the automaton of the words in exactly one of the languages."""
-    return _boolean(left, right, np.not_equal, budget)
-
-
 def concatenate(left: Dfa, right: Dfa, budget: Budget | None = None) -> Dfa:
     """Returns the automaton of the words u v with u in the left and v in the right language."""
     left, right = over_one_alphabet(left, right)
@@ -108,40 +103,6 @@ def prefix_closure(dfa: Dfa) -> Dfa:
     return minimise(_replace(dfa, accepting=dfa.live))
 
 
-def left_quotient(dfa: Dfa, by: Dfa | WordLike, budget: Budget | None = None) -> Dfa:
-    """Returns the automaton of the words v such that u v is in the language.
-
-    Args:
-        dfa: the language that is divided.
-        by: the word u, or the language from which some u is taken.
-        budget: limits the pairs of states and the subsets.
-    """
-    if not isinstance(by, Dfa):
-        return minimise(_replace(dfa, start=dfa.run(by)))
-    dfa, by = over_one_alphabet(dfa, by)
-    pairs, _ = _reachable_pairs(dfa, by, np.array([dfa.start]), budget)
-    starts = set(np.unique(pairs[0][by.accepting[pairs[1]]]).tolist())
-    return _determinised(dfa.alphabet, _edges(dfa), starts, np.flatnonzero(dfa.accepting), budget)
-
-
-def right_quotient(dfa: Dfa, by: Dfa | WordLike, budget: Budget | None = None) -> Dfa:
-    """Returns the automaton of the words u such that u v is in the language.
-
-    Args:
-        dfa: the language that is divided.
-        by: the word v, or the language from which some v is taken.
-        budget: limits the pairs of states.
-    """
-    if not isinstance(by, Dfa):
-        return minimise(_replace(dfa, accepting=dfa.accepting[dfa.action(by)]))
-    dfa, by = over_one_alphabet(dfa, by)
-    pairs, table = _reachable_pairs(dfa, by, np.arange(dfa.num_states), budget)
-    both = dfa.accepting[pairs[0]] & by.accepting[pairs[1]]
-    # Pair q is (q, start of `by`): it is live when some word of `by` leads q to acceptance.
-    live = Dfa(alphabet=dfa.alphabet, transitions=table, start=0, accepting=both).live
-    return minimise(_replace(dfa, accepting=live[: dfa.num_states]))
-
-
 def _boolean(
     left: Dfa,
     right: Dfa,
@@ -149,15 +110,15 @@ def _boolean(
     budget: Budget | None,
 ) -> Dfa:
     left, right = over_one_alphabet(left, right)
-    pairs, table = _reachable_pairs(left, right, np.array([left.start]), budget)
+    pairs, table = _reachable_pairs(left, right, budget)
     accepting = combine(left.accepting[pairs[0]], right.accepting[pairs[1]])
     return minimise(Dfa(alphabet=left.alphabet, transitions=table, start=0, accepting=accepting))
 
 
 def _reachable_pairs(
-    left: Dfa, right: Dfa, starts: npt.NDArray[np.integer], budget: Budget | None
+    left: Dfa, right: Dfa, budget: Budget | None
 ) -> tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], IntArray]:
-    """Returns the pairs reached from (q, right start), q in `starts`, and their transition table."""
+    """Returns the pairs of states that one word reaches in both, and their transition table."""
     size = right.num_states
 
     def successors(codes: list[int]) -> list[int]:
@@ -167,7 +128,7 @@ def _reachable_pairs(
         return flat
 
     codes, table = explore(
-        (starts * size + right.start).tolist(),
+        [left.start * size + right.start],
         successors,
         num_letters=left.num_letters,
         batch=_BATCH,
@@ -225,3 +186,68 @@ def _determinised(
         accepting=frozenset(accepting.tolist()),
     )
     return minimise(determinise(nfa, budget))
+
+
+def is_empty(dfa: Dfa) -> bool:
+    """Whether no word is accepted."""
+    return not dfa.live[dfa.start]
+
+
+def is_equivalent(left: Dfa, right: Dfa) -> bool:
+    """Whether both automata accept the same words."""
+    left, right = over_one_alphabet(left, right)
+    classes, shift = _classes(left, right), left.num_states
+    return bool(classes[left.start] == classes[shift + right.start])
+
+
+def distinguishing_word(left: Dfa, right: Dfa, budget: Budget | None = None) -> Word | None:
+    """Returns the shortest word in exactly one of the languages, or None if they are equal.
+
+    Among the shortest ones it is the first in alphabet order.
+
+    Raises:
+        BudgetExceeded: if more pairs of states than `budget.images` had to be visited.
+    """
+    budget = budget or Budget()
+    left, right = over_one_alphabet(left, right)
+    size = right.num_states
+    classes = _classes(left, right).tolist()
+    left_classes, right_classes = classes[: left.num_states], classes[left.num_states :]
+    left_rows, right_rows = left.transitions.tolist(), right.transitions.tolist()
+    start = left.start * size + right.start
+    found_from: dict[int, tuple[int, int]] = {start: (-1, -1)}
+    order = [start]
+    for code in order:
+        p, q = divmod(code, size)
+        if left.accepting[p] != right.accepting[q]:
+            return _word_to(code, found_from)
+        if left_classes[p] == right_classes[q]:
+            # Both states accept the same words: nothing beyond this pair tells the languages apart.
+            continue
+        for letter, (p_after, q_after) in enumerate(zip(left_rows[p], right_rows[q], strict=True)):
+            after = p_after * size + q_after
+            if after not in found_from:
+                found_from[after] = (code, letter)
+                order.append(after)
+        budget.check("images", len(order), pairs_of_states_visited=len(order))
+    return None
+
+
+def _word_to(code: int, found_from: dict[int, tuple[int, int]]) -> Word:
+    letters: list[int] = []
+    while True:
+        code, letter = found_from[code]
+        if letter < 0:
+            return tuple(reversed(letters))
+        letters.append(letter)
+
+
+def _classes(left: Dfa, right: Dfa) -> Labels:
+    """Returns the Nerode classes of the states of both automata, the left ones first."""
+    side_by_side = Dfa(
+        alphabet=left.alphabet,
+        transitions=np.vstack([left.transitions, right.transitions + left.num_states]),
+        start=left.start,
+        accepting=np.append(left.accepting, right.accepting),
+    )
+    return equivalence_classes(side_by_side)

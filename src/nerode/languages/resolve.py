@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from nerode.core import Budget, FormatError, InputError, UnknownName
+from nerode.core import Budget, FormatError, InputError, UnknownName, read_json
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import BESTIARY, lookup_language
 from nerode.languages.description import FORMAT as DESCRIPTION, language_from_description
 from nerode.languages.formats import FORMATS, read_language
-from nerode.languages.formats.source import read_text
 from nerode.languages.groups.word_problems import GENERATORS_SUFFIX, is_monoid_name
 from nerode.languages.language import Language
 from nerode.languages.ngrams import read_ngram_language
-from nerode.languages.ngrams.json_form import FORMAT as NGRAM_MODEL, MAX_BYTES
+from nerode.languages.ngrams.files import FORMAT as NGRAM_MODEL, MAX_BYTES
 from nerode.languages.pastltl import formula_language
 from nerode.languages.regex import regular_language
 
@@ -115,7 +113,7 @@ def _read_file(path: Path, letters: Alphabet | None, budget: Budget | None) -> L
     if form != DESCRIPTION:
         return read_ngram_language(path)
     try:
-        return language_from_description(json.loads(read_text(path, max_bytes=MAX_BYTES)))
+        return language_from_description(read_json(path, max_bytes=MAX_BYTES))
     except FormatError:
         raise
     except InputError as error:
@@ -123,10 +121,10 @@ def _read_file(path: Path, letters: Alphabet | None, budget: Budget | None) -> L
 
 
 def _json_format(path: Path) -> object:
-    """What a JSON file says it is; None where it says nothing, or is not JSON, which its reader tells."""
+    """The "format" of a JSON file; None where it has none, or is not JSON, which its reader tells."""
     try:
-        data = json.loads(read_text(path, max_bytes=MAX_BYTES))
-    except (ValueError, RecursionError):
+        data = read_json(path, max_bytes=MAX_BYTES)
+    except FormatError:
         return None
     return data.get("format") if isinstance(data, dict) else None
 

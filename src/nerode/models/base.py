@@ -1,23 +1,123 @@
-"""What every layer of the zoo offers: whole sequences, single steps, its state, and its transition.
+"""The interface of a layer, its surroundings in a block, and its row in the table of architectures.
 
 A layer maps features to features, position by position, and carries a state from one position to the next.
 `step` is the plain form, one position in torch operations; `forward` is the fast form for a whole sequence.
-Both take and give the same state, so that a sequence may be cut anywhere.
+Both take and give the same state, so that a sequence may be cut anywhere. Around it may stand a norm, a
+residual path and a feed-forward part:
+
+x → [norm] → layer → [dropout] → (+ x) → [norm] → feed-forward → (+ …)          norms before ("pre")
+x → layer → [dropout] → (+ x) → [norm] → feed-forward → (+ …) → [norm]          norms after ("post")
+
+Theorems speak of the linear map that one position applies to the state, so layers give it out as a record:
+its gate, its factors or its matrix. Every record can apply itself to a state (which a test compares with the
+layer's own step) and say where its eigenvalues lie.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError
-from nerode.models.transitions import Transition
+from nerode.core import InputError, Reference
+from nerode.models.weight_writer import WeightWriter
+from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagonalTransition:
+    """Each coordinate of the state is multiplied by its gate.
+
+    Attributes:
+        state: the name of the state.
+        gate: (batch, time, …), to be broadcast over the axes of the state: an axis of size 1 stands for all.
+    """
+
+    state: str
+    gate: Tensor
+
+    def apply(self, state: Tensor, time: int) -> Tensor:
+        """Returns the image of a state (batch, …) at one position."""
+        return self.gate[:, time] * state
+
+    def eigenvalues(self) -> Tensor:
+        """Returns all eigenvalues, each once for every coordinate that has a gate of its own."""
+        return self.gate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholderTransition:
+    """A product of generalised Householder factors, I - beta k kᵀ, on the keys of a matrix state.
+
+    The state (batch, heads, keys, values) is first scaled by the decay, then multiplied by the factors,
+    the first factor first.
+
+    Attributes:
+        state: the name of the state.
+        vectors: k, (batch, time, factors, heads, keys).
+        betas: (batch, time, factors, heads).
+        decay: (batch, time, heads, 1 or keys); None for no decay.
+    """
+
+    state: str
+    vectors: Tensor
+    betas: Tensor
+    decay: Tensor | None = None
+
+    def apply(self, state: Tensor, time: int) -> Tensor:
+        """Returns the image of a state (batch, heads, keys, values) at one position."""
+        if self.decay is not None:
+            state = self.decay[:, time, :, :, None] * state
+        for i in range(self.vectors.shape[2]):
+            k, beta = self.vectors[:, time, i, ..., None], self.betas[:, time, i, :, None, None]
+            state = state - beta * k * (k * state).sum(-2, keepdim=True)
+        return state
+
+    def matrices(self) -> Tensor:
+        """Returns the maps as matrices (batch, time, heads, keys, keys)."""
+        batch, time, _, heads, keys = self.vectors.shape
+        start = torch.eye(keys, dtype=self.vectors.dtype, device=self.vectors.device)
+        start = start.expand(batch, heads, keys, keys)
+        return torch.stack([self.apply(start, t) for t in range(time)], dim=1)
+
+    def eigenvalues(self) -> Tensor:
+        """Returns all eigenvalues (batch, time, heads, keys), complex."""
+        values: Tensor = torch.linalg.eigvals(self.matrices())
+        return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DenseTransition:
+    """The state is multiplied by a matrix from the left.
+
+    Attributes:
+        state: the name of the state.
+        matrix: (batch, time, …, n, n); the state is (batch, …, n), or (batch, …, n, m) with `columns`.
+        columns: whether the state has an axis after the one that is multiplied.
+    """
+
+    state: str
+    matrix: Tensor
+    columns: bool = False
+
+    def apply(self, state: Tensor, time: int) -> Tensor:
+        """Returns the image of a state at one position."""
+        matrix = self.matrix[:, time]
+        return matrix @ state if self.columns else (matrix @ state[..., None])[..., 0]
+
+    def eigenvalues(self) -> Tensor:
+        """Returns all eigenvalues (batch, time, …, n), complex."""
+        values: Tensor = torch.linalg.eigvals(self.matrix)
+        return values
+
+
+Transition = DiagonalTransition | HouseholderTransition | DenseTransition
+
 
 State = dict[str, Tensor]
 """The state of a layer or a model by name; the first axis of every tensor is the batch."""
@@ -36,7 +136,7 @@ class Trace:
     states: dict[str, Tensor]
 
 
-class Layer(nn.Module, ABC):
+class SequenceLayer(nn.Module, ABC):
     """A causal layer with a state.
 
     Args:
@@ -116,7 +216,7 @@ class Layer(nn.Module, ABC):
         return torch.zeros(*shape, dtype=dtype or anchor.dtype, device=anchor.device)
 
 
-def require_features(layer: Layer, x: Tensor) -> None:
+def require_features(layer: SequenceLayer, x: Tensor) -> None:
     """Raises InputError unless `x` is a sequence of features that the layer can read."""
     if x.ndim != 3 or x.shape[2] != layer.inputs or 0 in x.shape:
         raise InputError(
@@ -147,3 +247,129 @@ def count_numbers(tensors: Iterable[Tensor]) -> int:
 
 def _stack(states: list[State]) -> dict[str, Tensor]:
     return {name: torch.stack([state[name] for state in states], dim=1) for name in states[0]}
+
+
+class FeedForwardPart(nn.Module):
+    """A feed-forward network at each position: W₂ f(W₁ x), or W₂ (f(W₁ x) ∘ V x) for the gated ones.
+
+    References: [Shazeer2020] for the gated forms.
+    """
+
+    def __init__(self, width: int, hidden: int, activation: FeedForward) -> None:
+        super().__init__()
+        self.activation = activation
+        self.gated = activation in ("swiglu", "geglu")
+        self.up = nn.Linear(width, hidden)
+        self.gate = nn.Linear(width, hidden) if self.gated else None
+        self.down = nn.Linear(hidden, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Returns the features of each position."""
+        if self.gate is not None:
+            gate = self.gate(x)
+            gate = nn.functional.silu(gate) if self.activation == "swiglu" else nn.functional.gelu(gate)
+            return self.down(gate * self.up(x))  # type: ignore[no-any-return]
+        hidden = self.up(x)
+        hidden = hidden.relu() if self.activation == "relu" else nn.functional.gelu(hidden)
+        return self.down(hidden)  # type: ignore[no-any-return]
+
+
+class LayerBlock(SequenceLayer):
+    """A layer and what stands around it; to the outside it is a layer with the same state."""
+
+    def __init__(self, layer: SequenceLayer, around: Surroundings) -> None:
+        super().__init__(layer.inputs, layer.outputs)
+        if around.residual and layer.inputs != layer.outputs:
+            raise InputError(
+                f"a residual path needs as many outputs as inputs; {type(layer).__name__} has "
+                f"{layer.inputs} inputs and {layer.outputs} outputs"
+            )
+        self.around = around
+        self.layer = layer
+        self.grows = layer.grows
+        norm_width = layer.inputs if around.position == "pre" else layer.outputs
+        self.norm = make_norm(around.norm, norm_width)
+        self.dropout = nn.Dropout(around.dropout)
+        self.feed_forward: FeedForwardPart | None = None
+        if around.feed_forward != "none":
+            hidden = max(1, round(around.expansion * layer.outputs))
+            self.feed_forward = FeedForwardPart(layer.outputs, hidden, around.feed_forward)
+            self.second_norm = make_norm(around.norm, layer.outputs)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns the state of the layer."""
+        return self.layer.initial_state(batch)
+
+    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and the state after it."""
+        y, state = self.layer.step(self._before(x), state)
+        return self._after(x, y), state
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence and the state after it."""
+        y, state = self.layer(self._before(x), state)
+        return self._after(x, y), state
+
+    def _before(self, x: Tensor) -> Tensor:
+        return self.norm(x) if self.around.position == "pre" else x
+
+    def _after(self, x: Tensor, y: Tensor) -> Tensor:
+        y = self._join(x, self.dropout(y))
+        post = self.around.position == "post"
+        if post:
+            y = self.norm(y)
+        if self.feed_forward is None:
+            return y
+        z = self._join(y, self.dropout(self.feed_forward(y if post else self.second_norm(y))))
+        return self.second_norm(z) if post else z
+
+    def _join(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.add(x, y) if self.around.residual else y
+
+
+def make_norm(norm: Norm, width: int) -> nn.Module:
+    """Returns the module of a norm; the identity for none."""
+    match norm:
+        case "layer":
+            return nn.LayerNorm(width)
+        case "rms":
+            return nn.RMSNorm(width, eps=1e-5)
+        case _:
+            return nn.Identity()
+
+
+class LayerFactory(Protocol):
+    """A class of layers, called with the width of its input and its settings."""
+
+    def __call__(self, inputs: int, settings: Any, /) -> SequenceLayer:
+        """Returns the layer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerKind:
+    """A kind of layer: one row of the table of architectures.
+
+    Attributes:
+        name: kebab-case, as the verdict's table of architectures calls it where it has it.
+        title: as it is written in the literature.
+        settings: the dataclass of its settings; all have defaults.
+        build: makes the layer.
+        equation: its recurrence in one line.
+        reference: where it was published.
+        surroundings: norm, residual and feed-forward part around the layer, as published.
+        variants: other names of the zoo, with the settings that each fixes.
+        writer: writes compiled weights into the layer; None where nothing does.
+        written: the variants that take compiled weights, too.
+    """
+
+    name: str
+    title: str
+    settings: type
+    build: LayerFactory
+    equation: str
+    reference: Reference
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    writer: type[WeightWriter] | None = None
+    written: tuple[str, ...] = ()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
-from nerode.core import InputError, Reference, Registry
-from nerode.models.model import ModelConfig
-from nerode.models.surroundings import Norm, Surroundings
+from nerode.core import InputError, Registry
+from nerode.models.base import Surroundings
+from nerode.models.model import ModelConfig, PublishedModel
+from nerode.models.published import formal_languages, memory
 from nerode.models.zoo import LayerConfig, find_member
 
 SINE = "transformer-sine"
@@ -17,84 +17,21 @@ ALIASES = {"attention": "transformer-nope", "elman": "elman-tanh", "rnn": "elman
 """Other names under which a list of layers may call a member of the zoo."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
-    """A model of a paper: all of a ModelConfig but the sizes that belong to the task.
-
-    Attributes:
-        name: kebab-case.
-        source: the paper.
-        note: what it was used for, and what is not in the paper but inferred.
-        layers: the layers in order.
-        width: features after the embedding; None for one-hot letters.
-        surroundings: of every layer; None for those of the architecture.
-        positions: what is added to the embedding.
-        final_norm: the norm before the head.
-        scores: whether the last layer itself gives the scores, without a head.
-        letters: size of the vocabulary in the paper, where it says one.
-        features: number of features in the paper, for a model that reads features.
-        outputs: number of scores in the paper.
-        parameters: how many the paper counts with these sizes; None where it does not say.
-    """
-
-    name: str
-    source: Reference
-    note: str
-    layers: tuple[LayerConfig, ...]
-    width: int | None
-    surroundings: Surroundings | None = None
-    positions: Literal["none", "sine"] = "none"
-    final_norm: Norm = "none"
-    scores: bool = False
-    letters: int | None = None
-    features: int | None = None
-    outputs: int | None = None
-    parameters: int | None = None
-
-    def of_depth(self, depth: int) -> Configuration:
-        """Returns the same model with another number of layers, all alike; the count is then not known."""
-        if depth < 1:
-            raise InputError(f"a depth of {depth} was asked for; it has to be 1 or more")
-        if depth == len(self.layers):
-            return self
-        return replace(self, layers=(self.layers[-1],) * depth, parameters=None)
-
-    def model(self, *, letters: int | None, features: int | None, outputs: int | None) -> ModelConfig:
-        """Returns the configuration for the sizes of a task; those not given are the paper's."""
-        if letters is None and features is None:
-            letters, features = self.letters, self.features
-        outputs = self.outputs if outputs is None else outputs
-        if outputs is None or (letters is None and features is None):
-            raise InputError(
-                f"the configuration {self.name!r} leaves the task open; give letters or features, and outputs"
-            )
-        layers = self.layers
-        if self.scores:
-            last = LayerConfig(name=layers[-1].name, settings={**layers[-1].settings, "outputs": outputs})
-            layers = (*layers[:-1], last)
-        return ModelConfig(
-            layers=layers,
-            outputs=outputs,
-            letters=letters,
-            features=features,
-            width=self.width,
-            surroundings=self.surroundings,
-            positions=self.positions,
-            final_norm=self.final_norm,
-            head="none" if self.scores else "linear",
-        )
+def _collect() -> Registry[PublishedModel]:
+    table: Registry[PublishedModel] = Registry(
+        "configuration", hint="`nerode.models.configurations.all_configurations()` has them."
+    )
+    for row in (*formal_languages.MODELS, *memory.MODELS):
+        table.add(row.name, row)
+    return table
 
 
-CONFIGURATIONS: Registry[Configuration] = Registry(
-    "configuration", hint="`nerode.models.configurations.all_configurations()` has them."
-)
+_CONFIGURATIONS = _collect()
 
 
-def all_configurations() -> Registry[Configuration]:
-    """Returns the whole table."""
-    import nerode.models.published  # noqa: F401  (fills the table)
-
-    return CONFIGURATIONS
+def all_configurations() -> Registry[PublishedModel]:
+    """Returns the models of the papers, by name."""
+    return _CONFIGURATIONS
 
 
 def configuration(
@@ -116,7 +53,7 @@ def configuration(
         width: another width than the paper's.
         depth: another number of layers than the paper's.
     """
-    row = all_configurations()[name.lower()]
+    row = _CONFIGURATIONS[name.lower()]
     row = row if depth is None else row.of_depth(depth)
     row = row if width is None else replace(row, width=width, parameters=None)
     return row.model(letters=letters, features=features, outputs=outputs)

@@ -146,7 +146,7 @@ class Ensemble(nn.Module):
         return norms
 
     def _each(self, work: Callable[..., Any], *given: Any, dim: int | None = None, positions: int = 1) -> Any:
-        """What `work(model, x, state)` gives for every member, stacked; x has the members on axis `dim`."""
+        """The stacked results of `work(model, x, state)` for all members; x has the members on axis `dim`."""
         weights = dict(self._member.named_parameters()) | dict(self._member.named_buffers())
         dims = [dim, *(None if part is None else 0 for part in given[1:])][: len(given)]
 
@@ -164,7 +164,7 @@ class Ensemble(nn.Module):
         return tree_map(lambda *values: torch.stack(values), *results)
 
     def _members_at_once(self, positions: int) -> int | None:
-        """How many members to run in one pass over so many positions; None for all."""
+        """The number of members to run in one pass over so many positions; None for all."""
         if next(self.parameters()).device.type != "cpu":
             return None
         # The gates of a cell are its widest tensor.
@@ -188,5 +188,5 @@ def _put(model: nn.Module, name: str, value: Tensor) -> None:
 
 
 def _part(given: Any, dim: int | None, number: int) -> Any:
-    """What one member reads of what is given to all."""
+    """The part of the inputs that one member reads."""
     return given if dim is None else tree_map(lambda value: value[number], given)

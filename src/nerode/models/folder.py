@@ -1,4 +1,7 @@
-"""A model on disk: config.json and model.safetensors. Nothing is ever unpickled."""
+"""A model on disk: config.json and model.safetensors, checked before they are written or believed.
+
+Nothing is ever unpickled.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,89 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
 
-from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
+from nerode.core import DTYPES, FormatError, InputError, from_mapping, to_mapping, write_atomically
 from nerode.models.model import Model, ModelConfig
-from nerode.models.weights_file import (
-    DTYPES,
-    MAX_WEIGHTS_BYTES,
-    WEIGHTS_FILE,
-    fill_weights,
-    read_bytes,
-    read_notes,
-    read_tensors,
-    weights_of,
-)
+
+WEIGHTS_FILE = "model.safetensors"
+MAX_WEIGHTS_BYTES = 20_000_000_000
+
+TORCH_DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPES}
+"""The types of torch by their names, the widest first."""
+
+
+def weights_of(module: nn.Module) -> dict[str, Tensor]:
+    """Returns the weights of a module, ready to be written.
+
+    Raises:
+        InputError: if one is not finite.
+    """
+    tensors = {name: value.detach().contiguous().cpu() for name, value in module.state_dict().items()}
+    for name, value in tensors.items():
+        if not is_finite(value):
+            raise InputError(f"the weight {name} is not finite; nothing was written")
+    return tensors
+
+
+def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
+    """Returns the tensors of a safetensors file, or raises FormatError."""
+    try:
+        return load(content)
+    except SafetensorError as error:
+        raise FormatError(f"is not a safetensors file: {error}", path=path) from None
+
+
+def read_notes(content: bytes) -> dict[str, str]:
+    """Returns what was noted in a safetensors file, whose tensors have been read before."""
+    length = int.from_bytes(content[:8], "little")
+    notes: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
+    return notes
+
+
+def fill_weights(module: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    """Gives a module its weights.
+
+    Raises:
+        FormatError: if names, shapes or types are not those of the module, or a number is not finite.
+    """
+    wanted = module.state_dict()
+    if tensors.keys() != wanted.keys():
+        odd = sorted(tensors.keys() ^ wanted.keys())[0]
+        where = "is not in the model" if odd in tensors else "is missing"
+        raise FormatError(f"the weight {odd} {where}", path=path)
+    for name, value in wanted.items():
+        given = tensors[name]
+        if given.shape != value.shape or given.dtype != value.dtype:
+            raise FormatError(
+                f"the weight {name} is {_show(given)}, the model needs {_show(value)}", path=path
+            )
+        if not is_finite(given):
+            raise FormatError(f"the weight {name} is not finite", path=path)
+    module.load_state_dict(tensors)
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """Returns the content of a file of at most so many bytes, or raises FormatError."""
+    try:
+        if path.stat().st_size > most:
+            raise FormatError(f"is larger than {most:,} bytes", path=path)
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Whether a tensor holds whole numbers, or finite ones."""
+    numbers = tensor.is_floating_point() or tensor.is_complex()
+    return not numbers or bool(torch.isfinite(tensor).all())
+
+
+def _show(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
+
 
 CONFIG_FILE = "config.json"
 FORMAT = "nerode-model"
@@ -82,7 +154,7 @@ def _build(data: Any, path: Path) -> Model:
     """The model of a config, with weights that are still to be filled in."""
     try:
         config = from_mapping(ModelConfig, data["model"], where="model")
-        return Model(config).to(DTYPES[data["dtype"]])
+        return Model(config).to(TORCH_DTYPES[data["dtype"]])
     except InputError as error:
         raise FormatError(str(error), path=path) from None
     except (RuntimeError, MemoryError) as error:
@@ -101,7 +173,7 @@ def _read_json(path: Path) -> Any:
         raise FormatError(f"is not the config of a model: its format is not {FORMAT!r}", path=path)
     if data.get("version") != VERSION:
         raise FormatError(f"has version {data.get('version')!r}; this nerode reads {VERSION}", path=path)
-    if data.get("dtype") not in tuple(DTYPES) or not isinstance(data.get("weights"), str):
+    if data.get("dtype") not in tuple(TORCH_DTYPES) or not isinstance(data.get("weights"), str):
         raise FormatError("does not name the type and the hash of the weights", path=path)
     return {"model": {}, **data}
 

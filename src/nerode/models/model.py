@@ -11,9 +11,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError
-from nerode.models.base import Layer, State, Trace, require_state
-from nerode.models.surroundings import Block, Norm, Surroundings, make_norm
+from nerode.core import InputError, Reference
+from nerode.models.base import (
+    LayerBlock,
+    Norm,
+    SequenceLayer,
+    State,
+    Surroundings,
+    Trace,
+    make_norm,
+    require_state,
+)
 from nerode.models.zoo import LayerConfig
 
 
@@ -79,6 +87,74 @@ class ModelConfig:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedModel:
+    """A model of a paper: all of a ModelConfig but the sizes that belong to the task.
+
+    Attributes:
+        name: kebab-case.
+        source: the paper.
+        note: what it was used for, and what is not in the paper but inferred.
+        layers: the layers in order.
+        width: features after the embedding; None for one-hot letters.
+        surroundings: of every layer; None for those of the architecture.
+        positions: what is added to the embedding.
+        final_norm: the norm before the head.
+        scores: whether the last layer itself gives the scores, without a head.
+        letters: size of the vocabulary in the paper, where it says one.
+        features: number of features in the paper, for a model that reads features.
+        outputs: number of scores in the paper.
+        parameters: how many the paper counts with these sizes; None where it does not say.
+    """
+
+    name: str
+    source: Reference
+    note: str
+    layers: tuple[LayerConfig, ...]
+    width: int | None
+    surroundings: Surroundings | None = None
+    positions: Literal["none", "sine"] = "none"
+    final_norm: Norm = "none"
+    scores: bool = False
+    letters: int | None = None
+    features: int | None = None
+    outputs: int | None = None
+    parameters: int | None = None
+
+    def of_depth(self, depth: int) -> PublishedModel:
+        """Returns the same model with another number of layers, all alike; the count is then not known."""
+        if depth < 1:
+            raise InputError(f"a depth of {depth} was asked for; it has to be 1 or more")
+        if depth == len(self.layers):
+            return self
+        return replace(self, layers=(self.layers[-1],) * depth, parameters=None)
+
+    def model(self, *, letters: int | None, features: int | None, outputs: int | None) -> ModelConfig:
+        """Returns the configuration for the sizes of a task; those not given are the paper's."""
+        if letters is None and features is None:
+            letters, features = self.letters, self.features
+        outputs = self.outputs if outputs is None else outputs
+        if outputs is None or (letters is None and features is None):
+            raise InputError(
+                f"the configuration {self.name!r} leaves the task open; give letters or features, and outputs"
+            )
+        layers = self.layers
+        if self.scores:
+            last = LayerConfig(name=layers[-1].name, settings={**layers[-1].settings, "outputs": outputs})
+            layers = (*layers[:-1], last)
+        return ModelConfig(
+            layers=layers,
+            outputs=outputs,
+            letters=letters,
+            features=features,
+            width=self.width,
+            surroundings=self.surroundings,
+            positions=self.positions,
+            final_norm=self.final_norm,
+            head="none" if self.scores else "linear",
+        )
+
+
 class Model(nn.Module):
     """A model of the zoo: `forward` for sequences, `step` for one position, both with the same state."""
 
@@ -92,7 +168,7 @@ class Model(nn.Module):
         blocks = []
         for number, layer in enumerate(config.layers):
             kind, settings = layer.resolve()
-            block = Block(kind.build(width, settings), config.around(number))
+            block = LayerBlock(kind.build(width, settings), config.around(number))
             blocks.append(block)
             width = block.outputs
         self.blocks = nn.ModuleList(blocks)
@@ -100,12 +176,12 @@ class Model(nn.Module):
         self.head = _head(config, width)
 
     @property
-    def layers(self) -> list[Layer]:
+    def layers(self) -> list[SequenceLayer]:
         """The recurrent layers, without what stands around them."""
         return [block.layer for block in self._blocks]
 
     @property
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[LayerBlock]:
         return list(self.blocks)  # type: ignore[arg-type]
 
     @property

@@ -1,45 +1,84 @@
-"""The table of architectures: one row for each kind of layer, filled by the files of `architectures/`."""
+"""The table of architectures: the kinds of layers of `architectures/` and their variants, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from nerode.core import Reference, Registry, from_mapping, to_mapping
-from nerode.models.base import Layer
-from nerode.models.surroundings import Surroundings
+from nerode.core import Registry, from_mapping, to_mapping
+from nerode.models.architectures import (
+    attention,
+    complex_diagonal,
+    deltanet,
+    elman,
+    gla,
+    griffin,
+    gru,
+    h3,
+    hgrn2,
+    ids4,
+    local_attention,
+    lru,
+    lssl,
+    lstm,
+    mamba,
+    mamba2,
+    megalodon,
+    mingru,
+    mlstm,
+    nru,
+    orthogonal,
+    pd_ssm,
+    retnet,
+    rwkv4,
+    rwkv6,
+    rwkv7,
+    s4,
+    s4d,
+    slstm,
+    ssm,
+    ttt_linear,
+)
+from nerode.models.base import LayerKind
 
-
-class Builder(Protocol):
-    """What makes a layer: its class, called with the width of its input and its settings."""
-
-    def __call__(self, inputs: int, settings: Any, /) -> Layer:
-        """Returns the layer."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A kind of layer.
-
-    Attributes:
-        name: kebab-case, as the verdict's table of architectures calls it where it has it.
-        title: as it is written in the literature.
-        settings: the dataclass of its settings; all have defaults.
-        build: makes the layer.
-        equation: its recurrence in one line.
-        reference: where it was published.
-        surroundings: norm, residual and feed-forward part around the layer, as published.
-    """
-
-    name: str
-    title: str
-    settings: type
-    build: Builder
-    equation: str
-    reference: Reference
-    surroundings: Surroundings = field(default_factory=Surroundings)
+KINDS: tuple[LayerKind, ...] = (
+    attention.KIND,
+    complex_diagonal.KIND,
+    deltanet.DELTANET,
+    deltanet.DELTAPRODUCT,
+    elman.KIND,
+    deltanet.GATED_DELTANET,
+    gla.KIND,
+    griffin.KIND,
+    gru.KIND,
+    h3.KIND,
+    hgrn2.KIND,
+    ids4.KIND,
+    local_attention.KIND,
+    lru.KIND,
+    lssl.KIND,
+    lstm.KIND,
+    mamba.KIND,
+    mamba2.KIND,
+    megalodon.KIND,
+    mingru.KIND,
+    mlstm.KIND,
+    nru.KIND,
+    orthogonal.KIND,
+    pd_ssm.KIND,
+    retnet.KIND,
+    rwkv4.TIME_MIX,
+    rwkv6.KIND,
+    rwkv7.KIND,
+    rwkv4.CHANNEL_MIX,
+    s4.KIND,
+    s4d.KIND,
+    slstm.KIND,
+    ssm.KIND,
+    ttt_linear.KIND,
+)
+"""All kinds of layers, one row per architecture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +92,7 @@ class Member:
     """
 
     name: str
-    kind: Kind
+    kind: LayerKind
     settings: Mapping[str, Any]
 
 
@@ -64,7 +103,7 @@ class LayerConfig:
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def resolve(self) -> tuple[Kind, Any]:
+    def resolve(self) -> tuple[LayerKind, Any]:
         """Returns the kind of layer and its complete settings, or raises InputError."""
         member = find_member(self.name)
         given = {**member.settings, **self.settings}
@@ -76,28 +115,26 @@ class LayerConfig:
         return LayerConfig(name=self.name, settings=to_mapping(settings))
 
 
-ZOO: Registry[Member] = Registry("architecture of the zoo", hint="`nerode architectures --train` lists them.")
+def _collect() -> Registry[Member]:
+    """Each kind under its own name, and its variants under theirs; their settings are checked here."""
+    table: Registry[Member] = Registry(
+        "architecture of the zoo", hint="`nerode architectures --train` lists them."
+    )
+    for kind in KINDS:
+        for name, settings in {kind.name: {}, **kind.variants}.items():
+            from_mapping(kind.settings, settings, where=name)
+            table.add(name, Member(name=name, kind=kind, settings=settings))
+    return table
 
 
-def register(kind: Kind, **variants: Mapping[str, Any]) -> Kind:
-    """Adds a kind under its own name, and each variant under its name (with `-` for `_`)."""
-    ZOO.add(kind.name, Member(name=kind.name, kind=kind, settings={}))
-    for name, settings in variants.items():
-        name = name.replace("_", "-")
-        from_mapping(kind.settings, settings, where=name)
-        ZOO.add(name, Member(name=name, kind=kind, settings=settings))
-    return kind
+_MEMBERS = _collect()
 
 
 def find_member(name: str) -> Member:
     """Returns the row of a name, or raises UnknownName with the nearest."""
-    import nerode.models.architectures  # noqa: F401  (fills the table)
-
-    return ZOO[name.lower()]
+    return _MEMBERS[name.lower()]
 
 
 def all_members() -> Registry[Member]:
     """Returns the whole table."""
-    import nerode.models.architectures  # noqa: F401  (fills the table)
-
-    return ZOO
+    return _MEMBERS

@@ -1,26 +1,17 @@
 """The neutral record between compiler, models, proofs and pages: exact networks and their step."""
 
-from nerode.network.affine import Affine, AffineBuilder, Row, zero_map
+from nerode.network.affine import Affine, AffineBuilder, Factor, Row, zero_map
+from nerode.network.cells import CELL_GATES, CELL_STATES, GatedCell, Squashed
+from nerode.network.choices import ByChoice, ColumnTable, FactorTable, RowTable
 from nerode.network.decoders import Decoder, LogitDecoder, LogSum, PointDecoder, ScoreDecoder
-from nerode.network.display import describe_network, network_parts
-from nerode.network.interpreter import Answer, Configuration, Interpreter
+from nerode.network.interpreter import Answer, Interpreter, NetworkState
 from nerode.network.json_form import network_from_json, network_hash, network_text, network_to_json
+from nerode.network.moves import Fixed, Gated, Recurrence
+from nerode.network.numbers import Numbers, RecurrenceStep, relu
 from nerode.network.record import Embedding, Layer, Network, Origin
-from nerode.network.recurrences import (
-    CELL_GATES,
-    CELL_STATES,
-    Diagonal,
-    Elman,
-    Factor,
-    GatedCell,
-    Householder,
-    LetterMatrices,
-    PermutationDiagonal,
-    Recurrence,
-    TimeInvariant,
-    Vector,
-)
-from nerode.network.stepping import relu
+from nerode.network.step import LayerStep, NetworkStep
+from nerode.network.text import describe_network, network_parts
+from nerode.network.writing import NamedMap, StateNames
 
 __all__ = [
     "CELL_GATES",
@@ -28,28 +19,34 @@ __all__ = [
     "Affine",
     "AffineBuilder",
     "Answer",
-    "Configuration",
+    "ByChoice",
+    "ColumnTable",
     "Decoder",
-    "Diagonal",
-    "Elman",
     "Embedding",
     "Factor",
+    "FactorTable",
+    "Fixed",
+    "Gated",
     "GatedCell",
-    "Householder",
     "Interpreter",
     "Layer",
-    "LetterMatrices",
+    "LayerStep",
     "LogSum",
     "LogitDecoder",
+    "NamedMap",
     "Network",
+    "NetworkState",
+    "NetworkStep",
+    "Numbers",
     "Origin",
-    "PermutationDiagonal",
     "PointDecoder",
     "Recurrence",
+    "RecurrenceStep",
     "Row",
+    "RowTable",
     "ScoreDecoder",
-    "TimeInvariant",
-    "Vector",
+    "Squashed",
+    "StateNames",
     "describe_network",
     "network_from_json",
     "network_hash",

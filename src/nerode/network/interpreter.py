@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Context, Decimal, localcontext
+from decimal import localcontext
 from fractions import Fraction
 
-from nerode.core import Cyclotomic, Exact, imaginary_part, real_part, to_complex
+from nerode.core import Cyclotomic, Exact, to_complex
 from nerode.languages import Legal, WordLike
 from nerode.network.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
+from nerode.network.numbers import DIGITS, DecimalNumbers, ExactNumbers, Scalar, Scalars
 from nerode.network.record import Layer, Network
-from nerode.network.recurrences import Elman, GatedCell
-from nerode.network.stepping import ExactMap, Number, Vector, relu, step_function
+from nerode.network.step import LayerStep, NetworkStep
 
-Configuration = tuple[Vector, ...]
+NetworkState = tuple[tuple[Scalar, ...], ...]
+"""The states of all layers after a prefix."""
 
-_DIGITS = Context(prec=50)
 _LARGEST_EXPONENT = 64
 _MEMORY = 200_000
 """Steps that are remembered; networks with finitely many states then run at the speed of a table."""
@@ -40,7 +40,7 @@ class Answer:
 
     legal: Legal
     distribution: Mapping[int, Fraction] | None = None
-    scores: tuple[Number, ...] = field(default=(), compare=False)
+    scores: tuple[Scalar, ...] = field(default=(), compare=False)
 
 
 class Interpreter:
@@ -53,72 +53,71 @@ class Interpreter:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.exact = all(_is_exact(layer) for layer in network.layers)
-        self._number: Callable[[Exact], Number] = (lambda v: v) if self.exact else _to_decimal
-        self._embedding = [tuple(self._number(e) for e in vector) for vector in network.embedding.vectors]
-        self._layers = [_Stepper(layer, self._number, exact=self.exact) for layer in network.layers]
-        self._reads, self._decoded = _read_positions(network)
-        decoder = network.decoder
-        maps = (decoder.units, decoder.scores) if isinstance(decoder, ScoreDecoder) else ()
-        self._decoder_maps = [ExactMap(part, self._number) for part in maps]
-        self._memory: dict[tuple[Configuration, int], tuple[Configuration, Answer]] = {}
-        self._answers: dict[Vector, Answer] = {}
+        self.exact = all(layer.recurrence.exact for layer in network.layers)
+        self._numbers = ExactNumbers() if self.exact else DecimalNumbers()
+        layers = [_MemorisedLayer(layer, self._numbers) for layer in network.layers]
+        self._step = NetworkStep(network, self._numbers, layers)
+        self._decode = _make_decoder(network, self._numbers)
+        self._memory: dict[tuple[NetworkState, int], tuple[NetworkState, Answer]] = {}
+        self._answers: dict[tuple[Scalar, ...], Answer] = {}
 
-    def start(self) -> Configuration:
+    def start(self) -> NetworkState:
         """Returns the states of all layers before the first letter."""
-        return tuple(tuple(self._number(e) for e in layer.start) for layer in self.network.layers)
+        return tuple(tuple(map(self._numbers.number, layer.start)) for layer in self.network.layers)
 
     def empty_answer(self) -> Answer:
         """Returns the answer for the empty prefix."""
         return Answer(self.network.decoder.empty)
 
-    def step(self, configuration: Configuration, letter: int) -> tuple[Configuration, Answer]:
+    def step(self, states: NetworkState, letter: int) -> tuple[NetworkState, Answer]:
         """Returns the states after one letter and what the network says there."""
-        key = (configuration, letter)
+        key = (states, letter)
         known = self._memory.get(key)
-        if known is not None:
-            return known
-        with localcontext(_DIGITS):
-            states, stream = self._step(configuration, letter)
-            answer = self._answer(tuple(stream[i] for i in self._decoded))
-        result = (states, answer)
-        if len(self._memory) < _MEMORY:
-            self._memory[key] = result
-        return result
+        if known is None:
+            with localcontext(DIGITS):
+                after, stream = self._step.step(states, letter)
+                known = (tuple(map(tuple, after)), self._answer(tuple(self._step.decoded(stream))))
+            if len(self._memory) < _MEMORY:
+                self._memory[key] = known
+        return known
 
-    def _answer(self, reads: Vector) -> Answer:
+    def _answer(self, reads: tuple[Scalar, ...]) -> Answer:
         """Returns what the decoder says; many steps of a finite network lead to the same few vectors."""
         known = self._answers.get(reads)
         if known is None:
-            known = _decode(self.network, list(reads), self._decoder_maps)
+            known = self._decode(reads)
             if len(self._answers) < _MEMORY:
                 self._answers[reads] = known
         return known
 
-    def stream(self, configuration: Configuration, letter: int) -> dict[str, Number]:
+    def stream(self, states: NetworkState, letter: int) -> dict[str, Scalar]:
         """Returns the named directions of the stream at one position, for looking inside."""
-        with localcontext(_DIGITS):
-            _, values = self._step(configuration, letter)
+        with localcontext(DIGITS):
+            _, values = self._step.step(states, letter)
         names = list(self.network.embedding.directions)
         for layer in self.network.layers:
             names.extend(layer.outputs)
         return dict(zip(names, values, strict=True))
 
-    def _step(self, configuration: Configuration, letter: int) -> tuple[Configuration, list[Number]]:
-        stream = list(self._embedding[letter])
-        states = []
-        for stepper, reads, state in zip(self._layers, self._reads, configuration, strict=True):
-            new, outputs = stepper.step([stream[i] for i in reads], state, letter)
-            states.append(new)
-            stream.extend(outputs)
-        return tuple(states), stream
+    def drives(self, states: NetworkState, letter: int) -> list[dict[str, Scalars]]:
+        """Returns for each layer what moves its state at a letter, by name: gates, writes, sums."""
+        found = []
+
+        def visit(number: int, reads: Scalars) -> Scalars:
+            layer, state = self._step.layers[number], states[number]
+            found.append(layer.recurrence.shown(layer.recurrence.drive(layer.seen(reads), letter), state))
+            return layer.step(reads, letter, state)[1]
+
+        with localcontext(DIGITS):
+            self._step.stream(letter, visit)
+        return found
 
     def run(self, word: WordLike) -> list[Answer]:
         """Returns the answers after each prefix of a word, the empty prefix first."""
-        configuration = self.start()
+        states = self.start()
         answers = [self.empty_answer()]
         for letter in self.network.alphabet.encode(word):
-            configuration, answer = self.step(configuration, letter)
+            states, answer = self.step(states, letter)
             answers.append(answer)
         return answers
 
@@ -127,61 +126,52 @@ class Interpreter:
         return self.run(word)[-1].legal.end
 
 
-class _Stepper:
-    """One layer with its numbers converted once."""
+class _MemorisedLayer(LayerStep[Scalars]):
+    """A layer that remembers its steps: in a cascade many configurations share the state of one layer."""
 
-    def __init__(self, layer: Layer, number: Callable[[Exact], Number], *, exact: bool) -> None:
-        self.layer = layer
-        self.units = ExactMap(layer.units, number)
-        self.readout_units = ExactMap(layer.readout_units, number)
-        self.readout = ExactMap(layer.readout, number)
-        self.advance = step_function(layer.recurrence, number)
+    def __init__(self, layer: Layer, numbers: ExactNumbers | DecimalNumbers) -> None:
+        super().__init__(layer, numbers)
         self._by_letter = layer.recurrence.num_letters is not None
-        self._memory: dict[tuple[int, Vector, Vector], tuple[Vector, list[Number]]] = {}
+        self._memory: dict[tuple[int, tuple[Scalar, ...], Scalars], tuple[Scalars, Scalars]] = {}
 
-    def step(self, reads: list[Number], state: Vector, letter: int) -> tuple[Vector, list[Number]]:
-        # In a cascade many configurations share the state of one layer, so layers remember by themselves.
+    def step(self, reads: Scalars, letter: int, state: Scalars) -> tuple[Scalars, Scalars]:
         key = (letter if self._by_letter else -1, tuple(reads), state)
         known = self._memory.get(key)
         if known is None:
-            known = self._compute(reads, state, letter)
+            new, outputs = super().step(reads, letter, state)
+            known = (tuple(new), outputs)
             if len(self._memory) < _MEMORY:
                 self._memory[key] = known
         return known
 
-    def _compute(self, reads: list[Number], state: Vector, letter: int) -> tuple[Vector, list[Number]]:
-        seen = reads + [relu(v) for v in self.units(reads)]
-        new = self.advance(seen, state, letter)
-        inside = reads + self._shown(new)
-        if self.layer.exposes_previous:
-            inside = inside + self._shown(state)
-        outputs = self.readout(inside + [relu(v) for v in self.readout_units(inside)])
-        return new, outputs
 
-    def _shown(self, state: Vector) -> list[Number]:
-        if not self.layer.complex_state:
-            return list(state)
-        return [real_part(v) for v in state] + [imaginary_part(v) for v in state]
-
-
-def _decode(network: Network, reads: list[Number], maps: Sequence[ExactMap]) -> Answer:
+def _make_decoder(network: Network, numbers: ExactNumbers | DecimalNumbers) -> Callable[[Scalars], Answer]:
+    """Returns the map from what the decoder reads to the answer."""
     decoder = network.decoder
     num_letters = len(network.alphabet)
     match decoder:
         case ScoreDecoder():
-            units, scoring = maps
-            scores = scoring(reads + [relu(v) for v in units(reads)])
-            legal = [2 * s > 1 for s in scores]
-            return Answer(_legal(legal, num_letters), scores=tuple(scores))
+            units = numbers.with_units(decoder.units, "decoder units")
+            scoring = numbers.map(decoder.scores, "decoder scores")
+
+            def by_scores(reads: Scalars) -> Answer:
+                scores = scoring(units(reads))
+                return Answer(_legal([2 * s > 1 for s in scores], num_letters), scores=tuple(scores))
+
+            return by_scores
         case PointDecoder():
-            products = [_real_product(point, reads) for point in decoder.points]
-            best = max(range(len(products)), key=products.__getitem__)
-            return Answer(decoder.answers[best], scores=tuple(products))
+
+            def by_points(reads: Scalars) -> Answer:
+                products = [_real_product(point, reads) for point in decoder.points]
+                best = max(range(len(products)), key=products.__getitem__)
+                return Answer(decoder.answers[best], scores=tuple(products))
+
+            return by_points
         case LogitDecoder():
-            return _decode_logits(decoder, reads, num_letters)
+            return lambda reads: _decode_logits(decoder, reads, num_letters)
 
 
-def _decode_logits(decoder: LogitDecoder, reads: list[Number], num_letters: int) -> Answer:
+def _decode_logits(decoder: LogitDecoder, reads: Scalars, num_letters: int) -> Answer:
     values = [_score(decoder, row, reads) for row in decoder.rows]
     if decoder.normaliser == "hardmax":
         top = max(values)
@@ -195,7 +185,7 @@ def _decode_logits(decoder: LogitDecoder, reads: list[Number], num_letters: int)
     return Answer(_legal([v > floor for v in values], num_letters), distribution=distribution)
 
 
-def _score(decoder: LogitDecoder, row: Sequence[tuple[int, LogSum]], reads: list[Number]) -> Fraction:
+def _score(decoder: LogitDecoder, row: Sequence[tuple[int, LogSum]], reads: Scalars) -> Fraction:
     """The score of one output: exp of it for a softmax, the number itself otherwise."""
     exponents: dict[Fraction, Fraction] = {}
     for j, weight in row:
@@ -231,7 +221,7 @@ def _legal(flags: Sequence[bool], num_letters: int) -> Legal:
     return Legal(frozenset(i for i in range(num_letters) if flags[i]), bool(flags[num_letters]))
 
 
-def _real_product(point: Sequence[Exact], reads: Sequence[Number]) -> Number:
+def _real_product(point: Sequence[Exact], reads: Scalars) -> Scalar:
     """The real part of the inner product; exact where everything is rational."""
     if all(isinstance(v, int | Fraction) for v in (*point, *reads)):
         return sum((p * v for p, v in zip(point, reads, strict=True)), 0)
@@ -241,28 +231,3 @@ def _real_product(point: Sequence[Exact], reads: Sequence[Number]) -> Number:
         right = complex(v) if isinstance(v, Cyclotomic) else complex(float(v))
         total += left.conjugate() * right
     return total.real
-
-
-def _read_positions(network: Network) -> tuple[list[list[int]], list[int]]:
-    """Where each layer and the decoder find what they read on the stream."""
-    position = {name: i for i, name in enumerate(network.embedding.directions)}
-    found = []
-    for layer in network.layers:
-        found.append([position[name] for name in layer.reads])
-        for name in layer.outputs:
-            position[name] = len(position)
-    return found, [position[name] for name in network.decoder.reads]
-
-
-def _is_exact(layer: Layer) -> bool:
-    recurrence = layer.recurrence
-    if isinstance(recurrence, GatedCell):
-        return False
-    return not (isinstance(recurrence, Elman) and recurrence.activation == "tanh")
-
-
-def _to_decimal(value: Exact) -> Decimal:
-    if isinstance(value, Cyclotomic):
-        raise TypeError("a network with tanh or sigmoid units cannot have irrational weights")
-    fraction = Fraction(value)
-    return _DIGITS.divide(Decimal(fraction.numerator), Decimal(fraction.denominator))

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from nerode.core import Exact, InputError, Reference, read_exact, simplify, write_exact
 from nerode.languages import END, Alphabet, Legal
-from nerode.network.affine import Affine, Row
+from nerode.network.affine import Affine, Factor, Row
+from nerode.network.cells import GatedCell, Squashed
+from nerode.network.choices import ByChoice
 from nerode.network.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
+from nerode.network.moves import Fixed, Gated, Recurrence
 from nerode.network.record import Embedding, Layer, Network, Origin
-from nerode.network.recurrences import (
-    Diagonal,
-    Elman,
-    Factor,
-    GatedCell,
-    Householder,
-    LetterMatrices,
-    PermutationDiagonal,
-    Recurrence,
-    TimeInvariant,
-)
 
 FORMAT = "nerode-network"
 VERSION = 1
@@ -168,81 +161,30 @@ def _layer_from_json(data: Json) -> Layer:
 
 
 def _recurrence_to_json(recurrence: Recurrence) -> dict[str, Json]:
-    data: dict[str, Json] = {"kind": recurrence.kind}
-    match recurrence:
-        case Diagonal():
-            data |= {"gate": _affine_to_json(recurrence.gate), "write": _affine_to_json(recurrence.write)}
-        case TimeInvariant():
-            data |= {
-                "matrix": [_row_to_json(row) for row in recurrence.matrix],
-                "write": _affine_to_json(recurrence.write),
-            }
-        case LetterMatrices():
-            data |= {
-                "matrices": [[_row_to_json(row) for row in m] for m in recurrence.matrices],
-                "writes": [_numbers(w) for w in recurrence.writes],
-            }
-        case Householder():
-            data |= {
-                "factors": [
-                    [{"beta": _number(f.beta), "vector": _numbers(f.vector)} for f in letter]
-                    for letter in recurrence.factors
-                ],
-                "writes": [_numbers(w) for w in recurrence.writes],
-            }
-            if recurrence.selector is not None:
-                data["selector"] = _affine_to_json(recurrence.selector)
-        case PermutationDiagonal():
-            data |= {
-                "images": [list(image) for image in recurrence.images],
-                "diagonals": [_numbers(d) for d in recurrence.diagonals],
-                "writes": [_numbers(w) for w in recurrence.writes],
-            }
-        case Elman():
-            data |= {"activation": recurrence.activation, "update": _affine_to_json(recurrence.update)}
-        case GatedCell():
-            data |= {"cell": recurrence.cell, "gates": [_affine_to_json(g) for g in recurrence.gates]}
-            if recurrence.cap != 1:
-                data["cap"] = _number(recurrence.cap)
-    return data
+    return {"kind": recurrence.kind, **{name: _part(value) for name, value in recurrence.fields().items()}}
+
+
+def _part(value: Json) -> Json:
+    """A part of a recurrence: a map, a factor, a text, a number, or a sequence of such parts."""
+    match value:
+        case Affine():
+            return _affine_to_json(value)
+        case Factor():
+            return {"beta": _number(value.beta), "vector": _numbers(value.vector)}
+        case tuple():
+            return [_part(v) for v in value]
+        case str():
+            return value
+    return _number(value)
 
 
 def _recurrence_from_json(data: Json) -> Recurrence:
-    match data["kind"]:
-        case "diagonal":
-            return Diagonal(gate=_affine_from_json(data["gate"]), write=_affine_from_json(data["write"]))
-        case "time-invariant":
-            return TimeInvariant(
-                matrix=tuple(_row_from_json(row) for row in data["matrix"]),
-                write=_affine_from_json(data["write"]),
-            )
-        case "letter-matrices":
-            return LetterMatrices(
-                matrices=tuple(tuple(_row_from_json(row) for row in m) for m in data["matrices"]),
-                writes=tuple(_vector(w) for w in data["writes"]),
-            )
-        case "householder":
-            return Householder(
-                factors=tuple(
-                    tuple(Factor(beta=read_exact(f["beta"]), vector=_vector(f["vector"])) for f in letter)
-                    for letter in data["factors"]
-                ),
-                writes=tuple(_vector(w) for w in data["writes"]),
-                selector=_affine_from_json(data["selector"]) if "selector" in data else None,
-            )
-        case "permutation-diagonal":
-            return PermutationDiagonal(
-                images=tuple(tuple(int(i) for i in image) for image in data["images"]),
-                diagonals=tuple(_vector(d) for d in data["diagonals"]),
-                writes=tuple(_vector(w) for w in data["writes"]),
-            )
-        case "elman":
-            return Elman(activation=data["activation"], update=_affine_from_json(data["update"]))
-        case "gated-cell":
-            gates = tuple(_affine_from_json(g) for g in data["gates"])
-            return GatedCell(cell=data["cell"], gates=gates, cap=read_exact(data.get("cap", 1)))
-        case other:
-            raise InputError(f"unknown recurrence {other!r}")
+    kind = data["kind"]
+    if kind not in _KINDS:
+        raise InputError(f"unknown recurrence {kind!r}")
+    make, names, optional = _KINDS[kind]
+    present = [*names, *(name for name in optional if name in data)]
+    return make(**{name: _PARTS[name](data[name]) for name in present})
 
 
 def _decoder_to_json(decoder: Decoder, alphabet: Alphabet) -> dict[str, Json]:
@@ -313,3 +255,45 @@ def _fraction(text: Json) -> Fraction:
 
 def _legal(names: Json, alphabet: Alphabet) -> Legal:
     return Legal(frozenset(alphabet.index(n) for n in names if n != END), END in names)
+
+
+def _rows(data: Json) -> tuple[Row, ...]:
+    return tuple(map(_row_from_json, data))
+
+
+def _product(data: Json) -> tuple[Factor, ...]:
+    return tuple(Factor(beta=read_exact(f["beta"]), vector=_vector(f["vector"])) for f in data)
+
+
+def _each(read: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    return lambda data: tuple(map(read, data))
+
+
+_PARTS: dict[str, Callable[[Json], Json]] = {
+    "gate": _affine_from_json,
+    "write": _affine_from_json,
+    "matrix": _rows,
+    "matrices": _each(_rows),
+    "factors": _each(_product),
+    "images": _each(_each(int)),
+    "diagonals": _each(_vector),
+    "writes": _each(_vector),
+    "activation": lambda text: text,
+    "update": _affine_from_json,
+    "cell": lambda text: text,
+    "gates": _each(_affine_from_json),
+    "selector": _affine_from_json,
+    "cap": read_exact,
+}
+"""How each part of a recurrence is read."""
+
+_KINDS: dict[str, tuple[Callable[..., Recurrence], tuple[str, ...], tuple[str, ...]]] = {
+    "diagonal": (Gated, ("gate", "write"), ()),
+    "time-invariant": (Fixed, ("matrix", "write"), ()),
+    "letter-matrices": (ByChoice.from_rows, ("matrices", "writes"), ()),
+    "householder": (ByChoice.from_factors, ("factors", "writes"), ("selector",)),
+    "permutation-diagonal": (ByChoice.from_images, ("images", "diagonals", "writes"), ()),
+    "elman": (Squashed, ("activation", "update"), ()),
+    "gated-cell": (GatedCell, ("cell", "gates"), ("cap",)),
+}
+"""The kinds of recurrences in files: how they are made, of which parts, and which may be left out."""

@@ -7,7 +7,7 @@ stream after the last layer (for the empty prefix, the start states with a zero 
 One layer, at one position:
 
     u = relu(units(reads))                                  feed-forward units
-    h = recurrence(h_previous; reads, u)                    see recurrences.py
+    h = recurrence(h_previous; reads, u)                    see moves.py
     v = relu(readout_units(reads, h, h_previous))           feed-forward units
     outputs = readout(reads, h, h_previous, v)              appended to the stream
 
@@ -23,7 +23,7 @@ from nerode.core import Exact, InputError, Reference, Shown
 from nerode.languages import Alphabet
 from nerode.network.affine import Affine
 from nerode.network.decoders import Decoder
-from nerode.network.recurrences import Recurrence
+from nerode.network.moves import Recurrence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

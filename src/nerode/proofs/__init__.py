@@ -1,10 +1,13 @@
-"""Proofs about networks, and the program that checks them without knowing who wrote them."""
+"""Finders of proofs about networks; what they find is checked by `nerode.kernel` before anyone sees it."""
 
-from nerode.proofs.certificate import (
+from nerode.kernel import (
     ANY_ORDER,
+    CERTIFICATE_FILE,
     DTYPES,
     EXACT,
     FRAGILE,
+    LANGUAGE_FILE,
+    NETWORK_FILE,
     PREDICT,
     RECOGNISE,
     STEP_BY_STEP,
@@ -15,74 +18,75 @@ from nerode.proofs.certificate import (
     VALID_PREFIXES,
     WINDOW,
     Certificate,
+    CheckResult,
     Claim,
+    Failure,
     Refutation,
-    Unproved,
     certificate_to_json,
     claim_to_json,
 )
+from nerode.proofs.boxes import SMALLEST_NOISE, STATE_BOXES, certify_boxes, certify_state_boxes
 from nerode.proofs.certification import certify
-from nerode.proofs.checker import (
-    CERTIFICATE_FILE,
-    LANGUAGE_FILE,
-    NETWORK_FILE,
-    CheckResult,
-    check,
-    check_folder,
-)
-from nerode.proofs.checker_problem import Failure
-from nerode.proofs.folder import read_language, read_network, write_folder
-from nerode.proofs.representation_checker import check_polished
-from nerode.proofs.representation_files import (
-    CERTIFICATE,
-    CLAIM,
-    FORMAT,
-    VERSION,
+from nerode.proofs.folder import check, check_folder, read_language, read_network, renew, write_folder
+from nerode.proofs.fragility import find_fragile_words
+from nerode.proofs.memorisation import MemorisationBound, memorisation_bound
+from nerode.proofs.polished import (
+    POLISH_CLAIM,
+    POLISH_FILE,
+    POLISH_FORMAT,
+    POLISH_VERSION,
     is_polished,
     read_proof,
 )
-from nerode.proofs.state_boxes import METHOD, SMALLEST_NOISE, certify_state_boxes, with_float32
+from nerode.proofs.polished_checker import check_polished
+from nerode.proofs.proving import Unproved
+from nerode.proofs.windows import find_window
 
 __all__ = [
     "ANY_ORDER",
-    "CERTIFICATE",
     "CERTIFICATE_FILE",
-    "CLAIM",
     "DTYPES",
     "EXACT",
-    "FORMAT",
     "FRAGILE",
     "LANGUAGE_FILE",
-    "METHOD",
     "NETWORK_FILE",
+    "POLISH_CLAIM",
+    "POLISH_FILE",
+    "POLISH_FORMAT",
+    "POLISH_VERSION",
     "PREDICT",
     "RECOGNISE",
     "SMALLEST_NOISE",
+    "STATE_BOXES",
     "STEP_BY_STEP",
     "TESTED",
     "TRACK",
     "UNDER_NOISE",
     "UP_TO_LENGTH",
     "VALID_PREFIXES",
-    "VERSION",
     "WINDOW",
     "Certificate",
     "CheckResult",
     "Claim",
     "Failure",
+    "MemorisationBound",
     "Refutation",
     "Unproved",
     "certificate_to_json",
     "certify",
+    "certify_boxes",
     "certify_state_boxes",
     "check",
     "check_folder",
     "check_polished",
     "claim_to_json",
+    "find_fragile_words",
+    "find_window",
     "is_polished",
+    "memorisation_bound",
     "read_language",
     "read_network",
     "read_proof",
-    "with_float32",
+    "renew",
     "write_folder",
 ]

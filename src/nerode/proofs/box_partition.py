@@ -1,4 +1,4 @@
-"""Where the coordinates of a network live: a first guess, from runs without noise.
+"""A first guess of the intervals that coordinates lie in, from runs without noise.
 
 A network that runs an automaton robustly keeps each coordinate in one of a few intervals. Which ones is read
 off the values that occur; two values belong together if they are close. The cells are the combinations that
@@ -9,18 +9,16 @@ The states of all layers are treated as one vector.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nerode.core import Budget, BudgetExceeded
-from nerode.network import CELL_STATES, GatedCell, Layer, Network
-from nerode.proofs.interval_network import IntervalNetwork
-from nerode.proofs.intervals import Floats, Intervals
+from nerode.network import Layer, Network
+from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Integers
 
-Numbers = npt.NDArray[np.int64]
+Json = Any
 Groups = tuple[tuple[int, ...], ...]
 """For each layer the lengths of runs of neighbouring coordinates that share their intervals."""
 
@@ -38,11 +36,23 @@ class Partition:
     """
 
     groups: Groups
-    labels: Numbers
-    moves: Numbers
+    labels: Integers
+    moves: Integers
     low: Floats
     high: Floats
-    group_of: Numbers
+    group_of: Integers
+
+    def written(self, boxes: Boxes) -> Json:
+        """Returns intervals as a cover has them: for each layer runs of coordinates with their intervals."""
+        layers, group = [], 0
+        for lengths in self.groups:
+            runs = []
+            for length in lengths:
+                members = np.flatnonzero(self.group_of == group)
+                runs.append([length, boxes.written(members[np.argsort(boxes.low[members])])])
+                group += 1
+            layers.append(runs)
+        return layers
 
 
 def group_choices(network: Network) -> list[Groups]:
@@ -53,12 +63,12 @@ def group_choices(network: Network) -> list[Groups]:
 
 
 def _blocks(layer: Layer) -> tuple[int, ...]:
-    blocks = len(CELL_STATES[layer.recurrence.cell]) if isinstance(layer.recurrence, GatedCell) else 1
+    blocks = layer.recurrence.blocks
     return (layer.width // blocks,) * blocks if layer.width else ()
 
 
 def explore(
-    steps: IntervalNetwork, groups: Groups, *, radius: float, most: int, budget: Budget
+    steps: BoxStepper, groups: Groups, *, radius: float, most: int, budget: Budget
 ) -> Partition | None:
     """Returns the cells that runs without noise visit; None if the values do not settle down.
 
@@ -86,22 +96,20 @@ def explore(
 class _Search:
     """One breadth-first search with fixed centres; it stops as soon as a value is far from all of them."""
 
-    def __init__(
-        self, steps: IntervalNetwork, group: Numbers, centres: list[list[float]], radius: float
-    ) -> None:
+    def __init__(self, steps: BoxStepper, group: Integers, centres: list[list[float]], radius: float) -> None:
         self.steps = steps
         self.group = group
         self.centres = centres
         self.radius = radius
         self._first = np.cumsum([0, *map(len, centres)])
-        self._labels: list[Numbers] = []
+        self._labels: list[Integers] = []
         self._points: list[Floats] = []
-        self._moves: list[Numbers] = []
+        self._moves: list[Integers] = []
 
     def run(self, most: int) -> bool:
         """Whether the search ended with all values near known centres; new ones are added otherwise."""
         letters = np.arange(len(self.steps.network.alphabet))
-        points = np.concatenate([(box.low[0] + box.high[0]) / 2 for box in self.steps.start()])[None, :]
+        points = self.steps.start().low
         labels = self._label(points)
         if labels is None:
             return False
@@ -143,14 +151,12 @@ class _Search:
             group_of=np.repeat(np.arange(len(self.centres)), [len(c) for c in self.centres]),
         )
 
-    def _images(self, points: Floats, letters: Numbers) -> Floats:
-        widths = [layer.width for layer in self.steps.network.layers]
-        boxes = split_boxes(Intervals(points, points), widths)
+    def _images(self, points: Floats, letters: Integers) -> Floats:
         cells = np.repeat(np.arange(len(points)), len(letters) // len(points))
-        images, _ = self.steps.step(boxes, cells, letters, [np.zeros(width) for width in widths])
-        return np.concatenate([(image.low + image.high) / 2 for image in images], axis=1)
+        images, _ = self.steps.step(Boxes(points, points), cells, letters, 0.0)
+        return (images.low + images.high) / 2
 
-    def _label(self, points: Floats) -> Numbers | None:
+    def _label(self, points: Floats) -> Integers | None:
         """The numbers of the nearest centres; None, and more centres, if one is too far."""
         labels = np.empty(points.shape, dtype=np.int64)
         complete = True
@@ -167,9 +173,3 @@ class _Search:
                     centres.append(float(value))
                     complete = False
         return labels if complete else None
-
-
-def split_boxes(boxes: Intervals, widths: list[int]) -> tuple[Intervals, ...]:
-    """Returns the boxes of each layer from those of all of them."""
-    ends = np.cumsum([0, *widths])
-    return tuple(boxes[:, first:last] for first, last in itertools.pairwise(ends))

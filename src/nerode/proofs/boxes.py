@@ -1,118 +1,151 @@
-"""Right at every length under noise: intervals that every letter maps into intervals, with room to spare.
+"""Boxes of states that every letter maps into boxes, with room for noise: found here, proved by the kernel.
 
-Each coordinate of the state lies in one of a few intervals; a cell is a choice of one for each coordinate. If
-every letter maps every cell, moved by any noise up to eps, into a cell, and the decoder says one thing on
-each image, then the network acts as a finite automaton whatever the noise does. That automaton is compared
-with the language. The intervals are found here; `checker_boxes` proves again that they are closed.
+boxes         each coordinate lies in one of a few intervals; a cell is a choice of one per coordinate. The
+              network then acts as a finite automaton, whatever the noise does.
+state-boxes   one box per configuration of the language and last letters. This is made for trained networks,
+              whose coordinates do not lie in a few intervals each.
+
+Both are a graph of cells whose intervals grow until they are closed. The arithmetic is that of floats without
+rounding outward; a little room is added, and the kernel has the last word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import math
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import Language, Legal, Word, language_hash
-from nerode.network import Interpreter, Network, network_hash
-from nerode.proofs.box_partition import (
-    Groups,
-    Numbers,
-    Partition,
-    explore,
-    group_choices,
-    split_boxes,
-)
-from nerode.proofs.certificate import (
-    PREDICT,
-    RECOGNISE,
-    SCOPES,
-    VALID_PREFIXES,
-    Certificate,
-    Refutation,
-    Unproved,
-    content_hash,
-    language_claim,
-    noise_claim,
-)
-from nerode.proofs.interval_network import IntervalNetwork
-from nerode.proofs.intervals import Floats, Intervals
+from nerode.kernel import PREDICT, RECOGNISE, SCOPES, UNDER_NOISE, VALID_PREFIXES, Certificate
+from nerode.languages import Language, Legal
+from nerode.network import Network, PointDecoder
+from nerode.proofs.answers import agrees, letters_read
+from nerode.proofs.box_partition import Partition, explore, group_choices
+from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Integers
+from nerode.proofs.proving import Outcome, Prover, Unproved
 
-METHOD = "boxes"
+BOXES = "boxes"
+STATE_BOXES = "state-boxes"
+
+LETTERS = (0, 1, 2, 3)
+"""Integers of last letters that a node may know; tried in this order."""
+
+SMALLEST_NOISE = 2.0**-20
+"""Noise below this is not worth a certificate of state boxes: it would not cover the roundings of float32."""
 
 Json = Any
 
 _RADII = (0.25, 2.0**-4, 2.0**-6, 2.0**-9)
-_SMALLEST = 2.0**-24
+_LEAST = 2.0**-24
 """Noise below this is not worth a certificate."""
 
-_SWEEPS = 60
-_FIRST_SWEEPS = 20
+_LARGEST = 0.25
+"""Noise above this is not looked for."""
+
+_SWEEPS, _FIRST_SWEEPS, _STATE_SWEEPS = 60, 20, 400
 """Sweeps after which the intervals have to be closed; fewer for the first try, with hardly any noise."""
+
+_PATIENCE = 20
+"""Sweeps after which boxes that still grow are widened by more than they grew."""
 
 _BITS = 5
 """Binary digits to which the largest noise is found; fewer where a sweep has many numbers."""
 
-_LARGE = 100_000
-
+_MANY_NUMBERS = 100_000
 _WORK = 300_000_000
 """Operations that one sweep over all cells and letters may take."""
 
 _PER_NUMBER = 30
 """Operations that a nonlinear function takes."""
 
-_PATIENCE = 2_000
-"""Steps of the interpreter that are searched for a word on which the network fails."""
-
-_MANY = 64
+_MANY_GROUPS = 64
 """Above this number of coordinates they are not tried each with intervals of its own."""
+
+_MOST_EDGES = 1_500
+"""Graphs of nodes with more edges are not tried."""
+
+_FAR = 1e6
+"""A state beyond this has run away."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosedCells:
-    """Cells that are closed under all letters and noise, with what the decoder says.
+class BoxGraph:
+    """Cells and what letters do to them.
 
     Attributes:
-        partition: the cells and how they move.
-        low, high: the ends of each interval; multiples of a power of two.
-        eps: the noise on every coordinate after every letter.
-        answers: `answers[cell, letter]` is what the decoder says after the letter: for each symbol, and last
-            for the end, whether it is legal.
+        labels: `labels[cell, coordinate]` is the number of an interval.
+        source, letter, target: per edge its ends and the letter that is read.
+        low, high: the intervals before they grow; empty (low above high) where nothing is known yet.
+        group_of: the group of each interval; intervals of one group must not meet. None for no groups.
+        is_answered: whether the scores on all images are good enough, given the edges and their scores.
     """
 
-    partition: Partition
+    labels: Integers
+    source: Integers
+    letter: Integers
+    target: Integers
     low: Floats
     high: Floats
-    eps: float
-    answers: npt.NDArray[np.bool_]
+    group_of: Integers | None
+    is_answered: Callable[[Integers, Boxes], bool]
 
-    def evidence(self, task: str) -> dict[str, Json]:
-        """Returns what the checker needs to prove it again."""
-        found: dict[str, Json] = {"task": task, "eps": str(Fraction(self.eps)), "layers": self._layers()}
-        return {**found, "digest": content_hash(found)}
 
-    def _layers(self) -> Json:
-        layers, group = [], 0
-        for lengths in self.partition.groups:
-            runs = []
-            for length in lengths:
-                members = np.flatnonzero(self.partition.group_of == group)
-                order = members[np.argsort(self.low[members])]
-                runs.append(
-                    [length, [[str(Fraction(self.low[k])), str(Fraction(self.high[k]))] for k in order]]
-                )
-                group += 1
-            layers.append(runs)
-        return layers
+def close(
+    steps: BoxStepper,
+    graph: BoxGraph,
+    eps: float,
+    grid: float,
+    budget: Budget,
+    *,
+    begin: Boxes | None = None,
+    sweeps: int = _SWEEPS,
+) -> Boxes | None:
+    """Returns the least closed intervals with ends on a grid; None if there are none or an answer is open."""
+    low = np.floor((graph.low if begin is None else begin.low) / grid) * grid
+    high = np.ceil((graph.high if begin is None else begin.high) / grid) * grid
+    with np.errstate(all="ignore"):
+        for sweep in range(sweeps):
+            budget.check_time(eps=eps)
+            if graph.group_of is not None and not _are_apart(low, high, graph.group_of):
+                return None
+            known = np.asarray(np.isfinite(low[graph.labels]).all(axis=1))
+            edges = np.flatnonzero(known[graph.source])
+            boxes = Boxes(*(np.where(known[:, None], ends[graph.labels], 0.0) for ends in (low, high)))
+            images, scores = steps.step(boxes, graph.source[edges], graph.letter[edges], eps)
+            if not np.isfinite(images.low).all() or not np.isfinite(images.high).all():
+                return None
+            if not graph.is_answered(edges, scores):
+                return None
+            new_low, new_high = low.copy(), high.copy()
+            np.minimum.at(new_low, graph.labels[graph.target[edges]], images.low)
+            np.maximum.at(new_high, graph.labels[graph.target[edges]], images.high)
+            if bool((new_low >= low).all() & (new_high <= high).all()):
+                return Boxes(low, high)
+            if graph.group_of is None and sweep >= _PATIENCE:
+                new_low = np.where(new_low < low, new_low - (low - new_low) / 4, new_low)
+                new_high = np.where(new_high > high, new_high + (new_high - high) / 4, new_high)
+            low = np.where(new_low < low, np.floor(new_low / grid) * grid, low)
+            high = np.where(new_high > high, np.ceil(new_high / grid) * grid, high)
+            if bool((np.isfinite(low) & ((low < -_FAR) | (high > _FAR))).any()):
+                return None
+    return None
+
+
+def _are_apart(low: Floats, high: Floats, group_of: Integers) -> bool:
+    """Whether no two intervals of one group meet."""
+    order = np.lexsort((low, group_of))
+    same = group_of[order][1:] == group_of[order][:-1]
+    return bool((high[order][:-1][same] < low[order][1:][same]).all())
 
 
 def certify_boxes(
     network: Network, language: Language, *, task: str | None = None, budget: Budget | None = None
-) -> Certificate | Refutation | Unproved:
+) -> Outcome:
     """Returns a certificate for all lengths under noise, a word on which the network fails, or neither.
 
     Args:
@@ -124,78 +157,57 @@ def certify_boxes(
     Raises:
         InputError: if the network has a part that boxes are not made for.
     """
-    budget = budget or Budget()
-    if tuple(network.alphabet) != tuple(language.alphabet):
-        raise InputError("network and language have different alphabets; certify a network with its language")
+    prover = Prover(network, language, budget)
     try:
-        cells = close_cells(network, budget=budget)
+        found = find_intervals(network, budget=prover.budget)
     except BudgetExceeded as stop:
         return Unproved(reason=str(stop))
-    if cells is None:
-        failure = _search_failure(network, language, task or PREDICT)
-        return failure or Unproved(reason="no intervals were found that every letter maps into each other")
-    tasks = [PREDICT, VALID_PREFIXES] if task is None else [task]
-    failures = []
-    for wanted in tasks:
-        failure = compare_with_language(cells, language, wanted, network.decoder.empty)
-        if failure is None:
-            return _seal(network, language, cells, wanted)
-        failures.append(failure)
-    return failures[-1]
+    tasks = (PREDICT, VALID_PREFIXES) if task is None else (task,)
+    if found is None:
+        # The kernel looks for a word on which the network fails before it looks at the intervals.
+        failed = prover.failing_word(tasks[0])
+        return failed or Unproved(reason="no intervals were found that every letter maps into each other")
+    return prover.certify(BOXES, [{"task": wanted, **found} for wanted in tasks])
 
 
 def with_noise(
     certificate: Certificate, network: Network, language: Language, *, budget: Budget | None = None
 ) -> Certificate:
     """Returns the certificate with a claim about noise in addition, if closed intervals are found."""
+    prover = Prover(network, language, budget)
     try:
-        cells = close_cells(network, budget=budget)
+        found = find_intervals(network, budget=prover.budget)
+        if found is None:
+            return certificate
+        proof = prover.prove(BOXES, {"task": certificate.claims[0].task, **found})
     except (BudgetExceeded, InputError):
         return certificate
-    task = certificate.claims[0].task
-    if cells is None or compare_with_language(cells, language, task, network.decoder.empty) is not None:
-        return certificate
-    claim = noise_claim(task=task, method=METHOD, eps=Fraction(cells.eps))
-    claims = sorted((*certificate.claims, claim), key=lambda c: SCOPES.index(c.scope))
-    evidence = {**certificate.evidence, METHOD: cells.evidence(task)}
+    noisy = [claim for claim in proof.claims if claim.scope == UNDER_NOISE]
+    claims = sorted((*certificate.claims, *noisy), key=lambda c: SCOPES.index(c.scope))
+    evidence = {**certificate.evidence, BOXES: proof.evidence} if noisy else certificate.evidence
     return replace(certificate, claims=tuple(claims), evidence=evidence)
 
 
-def _seal(network: Network, language: Language, cells: ClosedCells, task: str) -> Certificate:
-    return Certificate(
-        network=network_hash(network),
-        language=language_hash(language),
-        claims=(
-            language_claim(task=task, method=METHOD),
-            noise_claim(task=task, method=METHOD, eps=Fraction(cells.eps)),
-        ),
-        evidence={METHOD: cells.evidence(task)},
-    )
-
-
-def close_cells(network: Network, *, budget: Budget | None = None) -> ClosedCells | None:
-    """Returns closed cells with the largest noise that was found; None if there are none.
+def find_intervals(network: Network, *, budget: Budget | None = None) -> dict[str, Json] | None:
+    """Returns closed intervals with the largest noise that was found, as a cover; None if there are none.
 
     Raises:
         InputError: if the network has a part that boxes are not made for.
+        BudgetExceeded: if there are too many cells.
     """
     budget = budget or Budget()
-    steps = IntervalNetwork(network)
+    steps = BoxStepper(network)
     most = max(16, _WORK // _work(network))
-    for groups, radius in _attempts(network):
-        partition = explore(steps, groups, radius=radius, most=most, budget=budget)
-        if partition is not None:
-            found = _largest_noise(steps, partition, budget)
-            if found is not None:
-                return found
-    return None
-
-
-def _attempts(network: Network) -> Iterator[tuple[Groups, float]]:
     for groups in group_choices(network):
-        if sum(map(len, groups)) <= _MANY:
-            for radius in _RADII:
-                yield groups, radius
+        if sum(map(len, groups)) > _MANY_GROUPS:
+            continue
+        for radius in _RADII:
+            partition = explore(steps, groups, radius=radius, most=most, budget=budget)
+            found = None if partition is None else _close_partition(steps, partition, budget)
+            if partition is not None and found is not None:
+                boxes, noise = found
+                return {"noise": str(Fraction(noise)), "layers": partition.written(boxes)}
+    return None
 
 
 def _work(network: Network) -> int:
@@ -204,144 +216,167 @@ def _work(network: Network) -> int:
     return 1 + sum(width * (width + _PER_NUMBER * len(network.alphabet)) for width in widths)
 
 
-def _largest_noise(steps: IntervalNetwork, partition: Partition, budget: Budget) -> ClosedCells | None:
-    """Returns the closure under the largest noise: the largest power of four, then a few binary digits."""
-    best = _close(steps, partition, _SMALLEST, _SMALLEST / 16, budget, sweeps=_FIRST_SWEEPS)
+def _close_partition(steps: BoxStepper, partition: Partition, budget: Budget) -> tuple[Boxes, float] | None:
+    """The closure under the largest noise: the largest power of four, then a few binary digits."""
+    count, letters = partition.moves.shape
+    graph = BoxGraph(
+        labels=partition.labels,
+        source=np.repeat(np.arange(count), letters),
+        letter=np.tile(np.arange(letters), count),
+        target=partition.moves.ravel(),
+        low=partition.low,
+        high=partition.high,
+        group_of=partition.group_of,
+        is_answered=lambda _, scores: bool(((scores.low > 0.5) | (scores.high <= 0.5)).all()),
+    )
+    best = close(steps, graph, _LEAST, _LEAST / 16, budget, sweeps=_FIRST_SWEEPS)
     if best is None:
         return None
+    noise = _LEAST
     try:
         eps = 0.5
-        while (found := _close(steps, partition, eps, eps / 128, budget)) is None:
+        while (found := close(steps, graph, eps, eps / 128, budget)) is None:
             eps /= 4
-            if eps < _SMALLEST:
-                return best
-        best, grid, step = found, eps / 128, 2 * eps
-        for _ in range(_BITS if partition.moves.size * partition.labels.shape[1] < _LARGE else 2):
-            best = _close(steps, partition, best.eps + step, grid, budget, begin=best) or best
+            if eps < _LEAST:
+                return best, noise
+        best, noise, grid, step = found, eps, eps / 128, 2 * eps
+        for _ in range(_BITS if partition.moves.size * partition.labels.shape[1] < _MANY_NUMBERS else 2):
+            found = close(steps, graph, noise + step, grid, budget, begin=best)
+            if found is not None:
+                best, noise = found, noise + step
             step /= 2
     except BudgetExceeded:
         pass
-    return best
+    return best, noise
 
 
-def _close(
-    steps: IntervalNetwork,
-    partition: Partition,
-    eps: float,
-    grid: float,
-    budget: Budget,
+def certify_state_boxes(
+    network: Network,
+    language: Language,
     *,
-    begin: ClosedCells | None = None,
-    sweeps: int = _SWEEPS,
-) -> ClosedCells | None:
-    """Widens the intervals until they are closed; None if they meet or a decision becomes doubtful."""
-    low = np.floor((partition.low if begin is None else begin.low) / grid) * grid
-    high = np.ceil((partition.high if begin is None else begin.high) / grid) * grid
-    widths = [layer.width for layer in steps.network.layers]
-    count, letters = partition.moves.shape
-    labels, pairs = partition.labels, np.repeat(np.arange(count), letters)
-    targets = partition.labels[partition.moves.ravel()]
-    read = np.tile(np.arange(letters), count)
-    noise = [np.full(width, eps) for width in widths]
-    for _ in range(sweeps):
-        budget.check_time(eps=eps)
-        if not _apart(low, high, partition.group_of):
-            return None
-        boxes = split_boxes(Intervals(low[labels], high[labels]), widths)
-        images, scores = steps.step(boxes, pairs, read, noise)
-        sure = scores.low > 0.5
-        if not bool((sure | (scores.high <= 0.5)).all()):
-            return None
-        new_low, new_high = low.copy(), high.copy()
-        np.minimum.at(new_low, targets, np.concatenate([image.low for image in images], axis=1))
-        np.maximum.at(new_high, targets, np.concatenate([image.high for image in images], axis=1))
-        new_low, new_high = np.floor(new_low / grid) * grid, np.ceil(new_high / grid) * grid
-        if bool((new_low == low).all()) and bool((new_high == high).all()):
-            return ClosedCells(
-                partition=partition,
-                low=low,
-                high=high,
-                eps=eps,
-                answers=sure.reshape(count, letters, letters + 1),
-            )
-        low, high = new_low, new_high
-    return None
+    task: str = PREDICT,
+    letters: Sequence[int] = LETTERS,
+    least: float = SMALLEST_NOISE,
+    budget: Budget | None = None,
+) -> Certificate | Unproved:
+    """Returns a certificate for all lengths under noise, or why none was found.
 
+    Args:
+        network: a network with real states; its decoder has scores or points.
+        language: a language with few configurations.
+        task: PREDICT, VALID_PREFIXES or RECOGNISE.
+        letters: numbers of last letters that a node may know; the first that works is taken.
+        least: the smallest noise that is good enough, a power of two.
+        budget: limits the time.
 
-def _apart(low: Floats, high: Floats, group_of: Numbers) -> bool:
-    """Whether no two intervals of one group meet."""
-    order = np.lexsort((low, group_of))
-    same = group_of[order][1:] == group_of[order][:-1]
-    return bool((high[order][:-1][same] < low[order][1:][same]).all())
-
-
-def compare_with_language(
-    cells: ClosedCells, language: Language, task: str, empty: Legal
-) -> Refutation | None:
-    """Returns the shortest word after which the cells answer wrongly; None if there is none."""
-    expected = language.legal(language.initial())
-    if not _agrees(task, expected, empty):
-        return _refutation(language, (), expected, empty)
-    start = (0, language.initial())
-    seen = {start}
-    queue: list[tuple[tuple[int, Any], Word]] = [(start, ())]
-    for (cell, configuration), word in queue:
-        legal = language.legal(configuration).symbols
-        for letter in range(len(language.alphabet)):
-            if task == VALID_PREFIXES and letter not in legal:
-                continue
-            flags = cells.answers[cell, letter]
-            target = language.advance(configuration, letter)
-            got = Legal(frozenset(np.flatnonzero(flags[:-1]).tolist()), bool(flags[-1]))
-            if not _agrees(task, language.legal(target), got):
-                return _refutation(language, (*word, letter), language.legal(target), got)
-            reached = (int(cells.partition.moves[cell, letter]), target)
-            if reached not in seen:
-                seen.add(reached)
-                queue.append((reached, (*word, letter)))
-    return None
-
-
-def _search_failure(network: Network, language: Language, task: str) -> Refutation | None:
-    """Looks for a short word on which the network fails, without noise, in the interpreter's arithmetic."""
-    interpreter = Interpreter(network)
-    expected = language.legal(language.initial())
-    if not _agrees(task, expected, network.decoder.empty):
-        return _refutation(language, (), expected, network.decoder.empty)
-    start = (interpreter.start(), language.initial())
-    seen = {start}
-    queue: list[tuple[tuple[Any, Any], Word]] = [(start, ())]
-    steps = 0
-    for (state, configuration), word in queue:
-        for letter in _followed(language, configuration, task):
-            steps += 1
-            target = language.advance(configuration, letter)
-            new, answer = interpreter.step(state, letter)
-            if not _agrees(task, language.legal(target), answer.legal):
-                return _refutation(language, (*word, letter), language.legal(target), answer.legal)
-            if (new, target) not in seen:
-                seen.add((new, target))
-                queue.append(((new, target), (*word, letter)))
-        if steps > _PATIENCE:
-            break
-    return None
-
-
-def _followed(language: Language, configuration: Any, task: str) -> Sequence[int]:
-    if task == VALID_PREFIXES:
-        return sorted(language.legal(configuration).symbols)
-    return range(len(language.alphabet))
-
-
-def _agrees(task: str, expected: Legal, got: Legal) -> bool:
-    return expected.end == got.end if task == RECOGNISE else expected == got
-
-
-def _refutation(language: Language, word: Word, expected: Legal, got: Legal) -> Refutation:
-    alphabet = language.alphabet
-    return Refutation(
-        word=tuple(alphabet.symbols[a] for a in word),
-        at=len(word),
-        expected=tuple(expected.names(alphabet)),
-        got=tuple(got.names(alphabet)),
+    Raises:
+        InputError: if the network has a part that boxes are not made for.
+    """
+    prover = Prover(network, language, budget)
+    budget = prover.budget
+    if not agrees(task, language.legal(language.initial()), network.decoder.empty):
+        return Unproved(reason="the network is wrong about the empty word")
+    try:
+        for count in letters:
+            cover = find_state_boxes(network, language, task=task, letters=count, least=least, budget=budget)
+            if cover is not None:
+                found = prover.certify(STATE_BOXES, [cover])
+                if isinstance(found, Certificate):
+                    return found
+    except BudgetExceeded as stop:
+        return Unproved(reason=str(stop))
+    tried = ", ".join(map(str, letters))
+    return Unproved(
+        reason=f"with one box for each state and the last {tried} letters, no boxes are closed under noise "
+        f"of {least:.0e} and have right answers"
     )
+
+
+def find_state_boxes(
+    network: Network, language: Language, *, task: str, letters: int, least: float, budget: Budget
+) -> dict[str, Json] | None:
+    """Returns boxes that are closed under the largest noise that was found, as a cover; None for none."""
+    steps = BoxStepper(network, points=True)
+    graph = explore_nodes(steps, language, task=task, letters=letters, budget=budget)
+    if graph is None:
+        return None
+
+    def attempt(eps: float) -> Boxes | None:
+        # Ends are multiples of a power of two: about 1/32 of the noise.
+        grid = 2.0 ** math.floor(math.log2(eps / 32))
+        return close(steps, graph, eps, grid, budget, sweeps=_STATE_SWEEPS)
+
+    best, noise = attempt(least), least
+    if best is None:
+        return None
+    for factor in (64.0, 8.0, 2.0, 1.5, 1.25):
+        while noise * factor <= _LARGEST and (found := attempt(noise * factor)) is not None:
+            best, noise = found, noise * factor
+    ends = np.cumsum([0, *(layer.width for layer in network.layers)]).tolist()
+    boxes = [
+        [best.written(row[first:last]) for first, last in itertools.pairwise(ends)] for row in graph.labels
+    ]
+    return {"task": task, "noise": str(Fraction(noise)), "letters": letters, "boxes": boxes}
+
+
+def explore_nodes(
+    steps: BoxStepper, language: Language, *, task: str, letters: int, budget: Budget
+) -> BoxGraph | None:
+    """Returns the graph of configurations with last letters; None if it has too many edges."""
+    start: tuple[Hashable, tuple[int, ...]] = (language.initial(), ())
+    number = {start: 0}
+    order = [start]
+    edges: list[tuple[int, int, int]] = []
+    for here, (configuration, last) in enumerate(order):
+        for letter in letters_read(language, configuration, task):
+            recent = (*last, letter)[-letters:] if letters else ()
+            reached = (language.advance(configuration, letter), recent)
+            if reached not in number:
+                number[reached] = len(order)
+                order.append(reached)
+            edges.append((here, letter, number[reached]))
+        if len(edges) > _MOST_EDGES:
+            return None
+        budget.check("states", len(order), nodes=len(order))
+    source, letter_of, target = np.array(edges, dtype=np.int64).reshape(-1, 3).T
+    legal = [language.legal(configuration) for configuration, _ in order]
+    first = steps.start()
+    width = first.low.shape[1]
+    low = np.full((len(order), width), np.inf)
+    low[0] = first.low[0]
+    high = np.where(np.isfinite(low), low, -np.inf)
+    return BoxGraph(
+        labels=np.arange(low.size).reshape(low.shape),
+        source=source,
+        letter=letter_of,
+        target=target,
+        low=low.ravel(),
+        high=high.ravel(),
+        group_of=None,
+        is_answered=lambda edges, scores: _are_right(
+            steps.network, scores, [legal[t] for t in target[edges]], task
+        ),
+    )
+
+
+def _are_right(network: Network, scores: Boxes, legal: Sequence[Legal], task: str) -> bool:
+    """Whether the decoder gives the wanted answer on all of each image."""
+    decoder = network.decoder
+    if isinstance(decoder, PointDecoder):
+        right = np.array([[agrees(task, wanted, a) for a in decoder.answers] for wanted in legal])
+        count = len(decoder.answers)
+        leads = scores.low.reshape(-1, count, count) > 0
+        # Some point with the right answer is nearer than all points with a wrong one.
+        beats = (leads | right[:, None, :]).all(axis=2)
+        return bool((beats & right).any(axis=1).all())
+    letters = len(network.alphabet)
+    wanted = np.zeros((len(legal), letters + 1), dtype=np.bool_)
+    for i, answer in enumerate(legal):
+        wanted[i, sorted(answer.symbols)] = True
+        wanted[i, letters] = answer.end
+    above, below = scores.low > 0.5, scores.high <= 0.5
+    right = np.where(wanted, above, below)
+    if task == RECOGNISE:
+        # Which letters may follow need not be right, but the kernel wants every score settled.
+        right = np.concatenate([(above | below)[:, :letters], right[:, letters:]], axis=1)
+    return bool(right.all())

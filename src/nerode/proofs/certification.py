@@ -1,16 +1,39 @@
-"""One question, whatever the network: is it right at every length?"""
+"""Certification: the method of proof that fits a network, and the finder that it needs.
+
+finite state sets       joint closure
+tallies                 saturating closure
+fading registers        interval closure
+counters, stacks        an invariant
+tanh, sigmoid, exp      boxes
+distributions           contexts of an n-gram model
+
+What a finder finds goes to the kernel, which has the last word.
+"""
 
 from __future__ import annotations
 
-from nerode.core import Budget
-from nerode.languages import Language
+from fractions import Fraction
+from typing import Any
+
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate
+from nerode.languages import CounterLanguage, Dyck, Language
 from nerode.languages.ngrams import NgramLanguage
-from nerode.network import Elman, Interpreter, LogitDecoder, Network, TimeInvariant
+from nerode.network import Interpreter, LogitDecoder, Network
 from nerode.proofs.boxes import certify_boxes, with_noise
-from nerode.proofs.certificate import Certificate, Refutation, Unproved
-from nerode.proofs.exact import certify_exact
-from nerode.proofs.ngrams import certify_ngrams
-from nerode.proofs.saturation import certify_saturating, find_caps
+from nerode.proofs.invariants import (
+    cap_cover,
+    counter_cover,
+    find_caps,
+    find_integrators,
+    interval_cover,
+    slot_cover,
+)
+from nerode.proofs.proving import Outcome, Prover, Unproved
+
+Json = Any
+
+NGRAMS = "n-gram-contexts"
 
 MOST_WORK = 2_000_000_000
 """Products that the closure of a network with feedback through units may take, roughly."""
@@ -18,10 +41,16 @@ MOST_WORK = 2_000_000_000
 MOST_UNITS = 200
 """Wider layers of ReLU units are not searched for a noise margin."""
 
+FEW_CELLS = 500
+"""Joint configurations that are searched for a failing word before anything else."""
+
+MANY_STACKS = 2_000
+"""Above this number of stacks a bracket language is proved depth by depth."""
+
 
 def certify(
     network: Network, language: Language, *, dtype: str | None = None, budget: Budget | None = None
-) -> Certificate | Refutation | Unproved:
+) -> Outcome:
     """Returns a certificate, the shortest word on which the network fails, or a reason why neither was found.
 
     Networks with distributions are compared with their n-gram model on every context; networks in exact
@@ -47,14 +76,12 @@ def certify(
         return certify_boxes(network, language, budget=budget)
     if language.regular and _has_tallies(network):
         return certify_saturating(network, language, budget=budget)
-    if any(isinstance(layer.recurrence, Elman) for layer in network.layers):
+    if not all(layer.recurrence.linear for layer in network.layers):
         return _certify_relu(network, language, budget or Budget())
     return certify_exact(network, language, budget=budget)
 
 
-def _certify_relu(
-    network: Network, language: Language, budget: Budget
-) -> Certificate | Refutation | Unproved:
+def _certify_relu(network: Network, language: Language, budget: Budget) -> Outcome:
     """Networks with feedback through units: by closure, and under noise by boxes where they are robust."""
     steps = (language.num_states() or 1) * len(network.alphabet) ** 2
     if language.regular and steps * network.num_parameters > MOST_WORK:
@@ -70,4 +97,106 @@ def _certify_relu(
 def _has_tallies(network: Network) -> bool:
     """Whether a time-invariant layer counts events that only matter once."""
     tallied = {layer for layer, _ in find_caps(network)}
-    return any(isinstance(network.layers[n].recurrence, TimeInvariant) for n in tallied)
+    return any(network.layers[n].recurrence.as_fixed() is not None for n in tallied)
+
+
+def certify_exact(
+    network: Network, language: Language, *, task: str | None = None, budget: Budget | None = None
+) -> Outcome:
+    """Returns a certificate for all lengths, the shortest word on which the network fails, or neither.
+
+    Args:
+        network: a network with exact arithmetic and a decoder of scores or points.
+        language: the language that it should do.
+        task: PREDICT, VALID_PREFIXES or RECOGNISE; None for the first two, the stronger one if it holds.
+        budget: limits the cells (`elements`) and the time.
+
+    Raises:
+        InputError: if the network is of another kind (tanh, sigmoid, logits).
+        BudgetExceeded: if the cells are too many for the budget.
+    """
+    budget = budget or Budget()
+    if not Interpreter(network).exact or isinstance(network.decoder, LogitDecoder):
+        raise InputError(
+            f"the network for {network.origin.language} has tanh, sigmoid, exp or logits; exact proofs are "
+            "for piecewise linear networks, use the certificates for boxes or n-gram models"
+        )
+    prover = Prover(network, language, budget)
+    if task is not None:
+        return _certify(prover, network, language, task)
+    best = _certify(prover, network, language, PREDICT)
+    if isinstance(best, Certificate):
+        return best
+    weaker = _certify(prover, network, language, VALID_PREFIXES)
+    return best if isinstance(weaker, Unproved) else weaker
+
+
+def certify_saturating(network: Network, language: Language, *, budget: Budget | None = None) -> Outcome:
+    """Returns a certificate for a network with tallies, the shortest failing word, or neither."""
+    if not find_caps(network):
+        return Unproved(reason="no coordinate of the network saturates")
+    covers = [{"task": task, **cap_cover(network)} for task in (PREDICT, VALID_PREFIXES)]
+    return Prover(network, language, budget).certify("saturating-closure", covers)
+
+
+def _certify(prover: Prover, network: Network, language: Language, task: str) -> Outcome:
+    budget = prover.budget
+    try:
+        return prover.outcome(prover.prove("joint-closure", {"task": task}, most=FEW_CELLS))
+    except BudgetExceeded:
+        if budget.elements <= FEW_CELLS:
+            raise
+    method, cover = choose_cover(network, language, task, budget)
+    return prover.outcome(prover.prove(method, {"task": task, **cover}))
+
+
+def choose_cover(
+    network: Network, language: Language, task: str, budget: Budget
+) -> tuple[str, dict[str, Json]]:
+    """Returns the method of proof that fits a network, and what its cells know."""
+    integrators = find_integrators(network)
+    bounded = language.regular and task == VALID_PREFIXES
+    many = isinstance(language, Dyck) and (language.num_states() or MANY_STACKS + 1) > MANY_STACKS
+    intervals = interval_cover(network, language, task)
+    counting = isinstance(language, CounterLanguage) or (integrators and (many or not bounded))
+    cover: dict[str, Json] = {}
+    if counting:
+        cover |= counter_cover(network, language, integrators, budget) or {}
+    if many and isinstance(language, Dyck):
+        cover |= slot_cover(network, language) or {}
+    if intervals:
+        cover["intervals"] = intervals
+    if "slots" in cover:
+        return "stack-invariant", cover
+    if counting:
+        return "counter-invariant", cover
+    return ("interval-closure", cover) if intervals else ("joint-closure", {})
+
+
+def certify_ngrams(
+    network: Network, language: NgramLanguage, *, eps: Fraction | None = None, budget: Budget | None = None
+) -> Outcome:
+    """Returns a certificate that the network is eps-equivalent to the model over its whole language.
+
+    Args:
+        network: a network with a distribution.
+        language: the language of an exact model.
+        eps: the bound to claim; None claims the distance that was found, rounded up to three digits, or
+            that there is none.
+        budget: limits.
+
+    Returns:
+        A refutation where the network is not below eps, and why there is no proof if it is not of a form
+        that the method covers. Where the network is correct on all windows, that is claimed as well.
+
+    Raises:
+        InputError: for another alphabet, or eps not above 0.
+    """
+    if eps is not None and eps <= 0:
+        raise InputError(f"eps = {eps} is not above 0; leave it out to claim the distance that is found")
+    prover = Prover(network, language, budget)
+    words = language.model.order - 1
+    proof = prover.prove(NGRAMS, {"task": PREDICT, "words": words}, eps=eps)
+    if proof.failure is not None:
+        proof = prover.prove(NGRAMS, {"task": VALID_PREFIXES, "words": words}, eps=eps)
+    return prover.outcome(proof)

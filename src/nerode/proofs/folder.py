@@ -1,4 +1,4 @@
-"""A network on disk: config.json, language.json, certificate.json."""
+"""A network on disk: config.json, language.json, certificate.json; written, read and checked again."""
 
 from __future__ import annotations
 
@@ -6,17 +6,30 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nerode.core import Budget, FormatError, InputError, write_atomically
-from nerode.languages import Language, describe_language, language_from_description
-from nerode.network import Network, network_from_json, network_to_json
-from nerode.proofs.certificate import Certificate, certificate_to_json
-from nerode.proofs.checker import (
+from nerode import kernel
+from nerode.core import Budget, FormatError, InputError, read_json, write_atomically
+from nerode.kernel import (
     CERTIFICATE_FILE,
+    DTYPES,
     LANGUAGE_FILE,
     MAX_BYTES,
     NETWORK_FILE,
+    Certificate,
+    CheckResult,
+    OverBudget,
+    Unreadable,
+    certificate_to_json,
 )
-from nerode.verdict import DTYPES
+from nerode.languages import Language, describe_language, language_from_description
+from nerode.network import Network, network_from_json, network_to_json
+from nerode.proofs.boxes import STATE_BOXES, certify_state_boxes
+from nerode.proofs.certification import certify
+from nerode.proofs.proving import Outcome, exceeded, kernel_budget
+
+Json = Any
+
+OLD_VERSION = 1
+"""Certificates of this version are proved again by `renew`."""
 
 
 def write_folder(
@@ -34,7 +47,7 @@ def write_folder(
     """
     target = folder / CERTIFICATE_FILE
     try:
-        for old in (target, *(folder / f"certificate.{dtype}.json" for dtype in DTYPES)):
+        for old in (target, *(float_path(folder, dtype) for dtype in DTYPES)):
             old.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write into {folder}: {error.strerror}; choose another folder") from None
@@ -42,6 +55,11 @@ def write_folder(
     write_atomically(folder / NETWORK_FILE, _text(network_to_json(network)))
     if certificate is not None:
         write_atomically(target, _text(certificate_to_json(certificate)))
+
+
+def float_path(folder: Path, dtype: str) -> Path:
+    """Returns where the certificate for a float format is kept."""
+    return folder / f"certificate.{dtype}.json"
 
 
 def read_network(folder: Path) -> Network:
@@ -70,23 +88,89 @@ def read_language(folder: Path) -> Language:
         raise FormatError(str(error), path=folder / LANGUAGE_FILE) from None
 
 
-def _read(path: Path) -> Any:
-    """The JSON values of a file."""
+def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckResult:
+    """Returns whether the kernel accepts the certificate in a folder.
+
+    Raises:
+        FormatError: for a file that is missing, too large, cut short or not what it should be, and for a
+            certificate of version 1.
+        BudgetExceeded: if the budget ends before the check does.
+    """
+    folder = Path(folder)
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES[path.name]:
-            raise FormatError(f"is larger than {MAX_BYTES[path.name]:,} bytes", path=path)
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(
-            f"cannot be read: {error.strerror}",
-            path=path,
-            hint="`nerode compile … -o DIR` writes such a folder",
-        ) from None
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"is not JSON: {error}", path=path) from None
+        return kernel.check_folder(folder, budget=kernel_budget(budget))
+    except Unreadable as error:
+        if _is_old(folder / CERTIFICATE_FILE):
+            raise FormatError(
+                f"is a certificate of version {OLD_VERSION}",
+                path=folder / CERTIFICATE_FILE,
+                hint=f"`nerode verify {folder} --renew` proves it again and writes version {kernel.VERSION}",
+            ) from None
+        raise FormatError(error.what, path=error.path or folder) from None
+    except OverBudget as stop:
+        raise exceeded(stop) from None
+
+
+def check(network: Json, language: Json, certificate: Json, *, budget: Budget | None = None) -> CheckResult:
+    """Returns whether the kernel accepts a certificate; all three are JSON values.
+
+    Raises:
+        FormatError: if one of them does not have the form it should have.
+        BudgetExceeded: if the budget ends before the check does.
+    """
+    try:
+        return kernel.check(network, language, certificate, budget=kernel_budget(budget))
+    except Unreadable as error:
+        raise FormatError(error.what, path=error.path or "certificate") from None
+    except OverBudget as stop:
+        raise exceeded(stop) from None
+
+
+def renew(folder: Path, *, budget: Budget | None = None) -> Outcome:
+    """Proves a folder's network again and writes the certificate in the present version.
+
+    Certificates in float formats keep their evidence, which is replayed when they are verified. Nothing is
+    written unless there is a proof.
+
+    Returns:
+        The certificate, or the word on which the network fails, or why there is no proof.
+    """
+    budget = budget or Budget()
+    old = _read(folder / CERTIFICATE_FILE)
+    network, language = read_network(folder), read_language(folder)
+    listed = old.get("evidence", {}).get(STATE_BOXES) if isinstance(old, dict) else None
+    if isinstance(listed, dict):
+        outcome: Outcome = certify_state_boxes(
+            network,
+            language,
+            task=str(listed.get("task")),
+            letters=(listed.get("letters", 0),),
+            budget=budget,
+        )
+    else:
+        outcome = certify(network, language, budget=budget)
+    if isinstance(outcome, Certificate):
+        for path in (p for p in (float_path(folder, dtype) for dtype in DTYPES) if _is_old(p)):
+            write_atomically(path, _text({**_read(path), "version": kernel.VERSION}))
+        write_atomically(folder / CERTIFICATE_FILE, _text(certificate_to_json(outcome)))
+    return outcome
+
+
+def _is_old(path: Path) -> bool:
+    """Whether a file is a certificate of version 1."""
+    try:
+        data = _read(path)
+    except FormatError:
+        return False
+    return isinstance(data, dict) and (data.get("format"), data.get("version")) == (
+        kernel.FORMAT,
+        OLD_VERSION,
+    )
+
+
+def _read(path: Path) -> Json:
+    limit = MAX_BYTES.get(path.name, 1 << 26)
+    return read_json(path, max_bytes=limit, hint="`nerode compile … -o DIR` writes such a folder")
 
 
 def _text(data: object) -> str:

@@ -1,64 +1,60 @@
 """Pages for people: drawings, egg-boxes and HTML files that work without a network."""
 
-from nerode.report.analysis_pages import analysis_page
-from nerode.report.analysis_views import analysis_view
-from nerode.report.atlas import atlas_page
-from nerode.report.atlas_cache import AtlasCache
-from nerode.report.atlas_entry import AtlasEntry, AtlasRow, entry_of
-from nerode.report.automaton_svg import automaton_figure
-from nerode.report.bibliography import Bibliography
-from nerode.report.check_objects import check_object
-from nerode.report.claims import claim_line, language_line, polished_lines
-from nerode.report.claims_pages import claims_page
-from nerode.report.diagram import Diagram
-from nerode.report.eggbox import Box
-from nerode.report.explain import explain_page
-from nerode.report.extraction import extraction_lines, standing_table
-from nerode.report.highlights import read_highlights
-from nerode.report.language_view import view_language
-from nerode.report.lettering import shorten
-from nerode.report.networks import summarise
-from nerode.report.notation import group_name, plural, sentence, visible
-from nerode.report.pages import environment
-from nerode.report.paper_figures import Record, save_figure
-from nerode.report.report_pages import report_page
-from nerode.report.reproductions import left_text, reproduction_table, table_markdown
-from nerode.report.run_files import RunFile, read_run_files
-from nerode.report.run_groups import group_runs, task_title
-from nerode.report.run_lists import LIST_HEADINGS, RESULT_KEYS, list_row, name_run, plain_columns, run_item
-from nerode.report.run_report import RunReport, make_report, report_json
-from nerode.report.run_tables import to_csv, to_latex, to_markdown
-from nerode.report.study import Study, study_language
-from nerode.report.terminal import check_view, make_console, name_table, quote
-from nerode.report.trained import Trained, read_experiments, read_runs
-from nerode.report.training_runs import MEASURES, RunRow, axes_table, live_table, results_table
-from nerode.report.verdict_rows import families, family_title, sense_title
+from typing import TYPE_CHECKING
+
+from nerode.core import lazy_door
+
+if TYPE_CHECKING:
+    from nerode.report.automaton.diagram import Diagram
+    from nerode.report.automaton.svg import automaton_figure
+    from nerode.report.figures.paper import Record, save_figure
+    from nerode.report.notation import group_name, plural, sentence, visible
+    from nerode.report.pages.analysis import analysis_page
+    from nerode.report.pages.atlas import atlas_page
+    from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
+    from nerode.report.pages.claims import claims_page
+    from nerode.report.pages.highlights import read_highlights
+    from nerode.report.pages.language import explain_page, view_language
+    from nerode.report.pages.render import Bibliography, environment
+    from nerode.report.pages.report import report_page
+    from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
+    from nerode.report.tables.run_report import RunReport, make_report, report_json
+    from nerode.report.tables.runs import (
+        plain_columns,
+        to_csv,
+        to_latex,
+        to_markdown,
+    )
+    from nerode.report.tables.verdicts import families, family_title, sense_title
+    from nerode.report.terminal.analysis import analysis_view
+    from nerode.report.terminal.findings import (
+        claim_line,
+        extraction_lines,
+        language_line,
+        polished_lines,
+        standing_table,
+    )
+    from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_table
+    from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
+
+__getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
-    "LIST_HEADINGS",
-    "MEASURES",
-    "RESULT_KEYS",
-    "AtlasCache",
     "AtlasEntry",
-    "AtlasRow",
     "Bibliography",
-    "Box",
     "Diagram",
     "Record",
-    "RunFile",
     "RunReport",
     "RunRow",
-    "Study",
-    "Trained",
     "analysis_page",
     "analysis_view",
     "atlas_page",
     "automaton_figure",
     "axes_table",
-    "check_object",
     "check_view",
     "claim_line",
     "claims_page",
+    "entry_from_json",
     "entry_of",
     "environment",
     "explain_page",
@@ -66,37 +62,26 @@ __all__ = [
     "families",
     "family_title",
     "group_name",
-    "group_runs",
     "language_line",
     "left_text",
-    "list_row",
     "live_table",
     "make_console",
     "make_report",
-    "name_run",
     "name_table",
     "plain_columns",
     "plural",
     "polished_lines",
     "quote",
-    "read_experiments",
     "read_highlights",
-    "read_run_files",
-    "read_runs",
     "report_json",
     "report_page",
     "reproduction_table",
     "results_table",
-    "run_item",
     "save_figure",
     "sense_title",
     "sentence",
-    "shorten",
     "standing_table",
-    "study_language",
-    "summarise",
     "table_markdown",
-    "task_title",
     "to_csv",
     "to_latex",
     "to_markdown",

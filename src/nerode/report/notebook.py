@@ -1,4 +1,4 @@
-"""What notebooks show for languages, automata, verdicts, networks, certificates and runs."""
+"""Notebook displays of languages, automata, verdicts, networks, certificates and runs."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from nerode.algebra import profile
 from nerode.core import Budget
 from nerode.languages import Dfa, Language
 from nerode.network import Network
 from nerode.proofs import Certificate
-from nerode.report.automaton_svg import automaton_figure
-from nerode.report.bibliography import Bibliography
-from nerode.report.claims import claim_line
-from nerode.report.network_drawing import draw_network
-from nerode.report.pages import environment
-from nerode.report.training_runs import share
-from nerode.report.verdict_rows import SENSE_TITLES, families
+from nerode.records import RunRecord
+from nerode.report.automaton.svg import automaton_figure
+from nerode.report.pages.language import draw_network
+from nerode.report.pages.render import Bibliography, environment
+from nerode.report.tables.verdicts import SENSE_TITLES, families
+from nerode.report.terminal.findings import claim_line
+from nerode.report.terminal.runs import share
+from nerode.study import profile_language
 from nerode.verdict import Sense, Verdict, VerdictTable
-
-RUN = "nerode-run"
 
 _SECONDS = 2.0
 """A cell of a notebook does not wait longer for the algebra of a language."""
@@ -43,10 +41,6 @@ def html_of(value: object) -> str | None:
     for kind, draw in _KINDS:
         if isinstance(value, kind):
             return str(Markup('<div class="nerode">{}{}</div>').format(_STYLE, draw(value)))
-    to_json = getattr(value, "to_json", None)
-    data = to_json() if to_json is not None else None
-    if isinstance(data, dict) and data.get("format") == RUN:
-        return str(Markup('<div class="nerode">{}{}</div>').format(_STYLE, _run(data)))
     return None
 
 
@@ -67,7 +61,8 @@ def _dfa(dfa: Dfa) -> Markup:
 
 
 def _language(language: Language) -> Markup:
-    found = profile(language, Budget(seconds=_SECONDS))
+    known = profile_language(language, budget=Budget(seconds=_SECONDS))
+    found = known.profile
     facts = [language.kind]
     if found.num_states is not None:
         facts.append(f"{found.num_states} states")
@@ -75,7 +70,7 @@ def _language(language: Language) -> Markup:
         facts.append(f"monoid of {found.monoid_size:,} elements")
     if found.regular and found.star_free is not None:
         facts.append("star-free" if found.star_free else "not star-free")
-    figure = _dfa(language.dfa(Budget(seconds=_SECONDS))) if found.regular else Markup("")
+    figure = Markup("") if known.automaton is None else _dfa(known.automaton)
     return Markup("<b>{}</b> <span class='muted'>{}</span><p>{}</p>{}").format(
         language.name, " · ".join(facts), language.convention, figure
     )
@@ -121,16 +116,15 @@ def _certificate(certificate: Certificate) -> Markup:
     return Markup("<br>").join(escape(claim_line(claim)) for claim in certificate.claims)
 
 
-def _run(data: dict[str, Any]) -> Markup:
-    measure = data["measure"]
-    cells = [(f"{score['length']:,}", share(score[measure])) for score in data["evaluations"]]
+def _run(record: RunRecord) -> Markup:
+    cells = [(f"{s.length:,}", share(s.accuracy(record.measure))) for s in record.evaluations]
     heads = Markup("").join(Markup("<th>{}</th>").format(length) for length, _ in cells)
     values = Markup("").join(Markup("<td>{}</td>").format(value) for _, value in cells)
     return Markup("<b>{}</b> <span class='muted'>seed {}, {:,} steps, {}</span><table>{}{}</table>").format(
-        data["title"],
-        data["complete"]["run"]["seed"],
-        data["steps"],
-        "diverged" if data["divergence"] else f"right ({measure}) at length",
+        record.title,
+        record.complete.run.seed,
+        record.steps,
+        "diverged" if record.divergence else f"correct ({record.measure}) at length",
         Markup("<tr>{}</tr>").format(heads),
         Markup("<tr>{}</tr>").format(values),
     )
@@ -143,4 +137,5 @@ _KINDS: tuple[tuple[type, Callable[[Any], Markup]], ...] = (
     (Verdict, _verdict),
     (Network, _network),
     (Certificate, _certificate),
+    (RunRecord, _run),
 )

@@ -1,19 +1,15 @@
-"""The tables of papers: what was published, what a run here finds, and what theory says."""
+"""Tables of papers: the published numbers, the protocol, and the specs that measure the same here."""
 
-from nerode.reproduce.committed import read_results, write_result
-from nerode.reproduce.papers import PAPERS, find_tables
-from nerode.reproduce.records import Cell, Lengths, Line, Paper, Table
-from nerode.reproduce.sweep_files import sweep_text
+from nerode.reproduce.papers import PAPERS, find_tables, sweep_text
+from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
 
 __all__ = [
     "PAPERS",
-    "Cell",
-    "Lengths",
-    "Line",
+    "LengthRange",
     "Paper",
-    "Table",
+    "PaperTable",
+    "TableCell",
+    "TableLine",
     "find_tables",
-    "read_results",
     "sweep_text",
-    "write_result",
 ]

@@ -1,4 +1,4 @@
-"""When a number here agrees with a published one: one rule, stated once and printed with every table."""
+"""Agreement of a number here with a published one: one rule, stated once and printed with every table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TOLERANCE = 0.05
 
 
 class Agreement(StrEnum):
-    """How a cell compares."""
+    """The comparison of a cell with the published one."""
 
     AGREES = "agrees"
     IN_KIND = "in kind"

@@ -1,4 +1,4 @@
-"""What a paper published, and how the same is measured here: papers, tables, lines and cells.
+"""Papers, tables, lines and cells: the published numbers, and how the same is measured here.
 
 Values are shares from 0 to 1; a tick of a paper is 1, a cross 0. A line is one model on one task: its cells
 are read from the same runs. Nothing here needs torch.
@@ -6,19 +6,19 @@ are read from the same runs. Nothing here needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nerode.core import InputError, Reference
+from nerode.records import Measure
 
-Measure = Literal["token", "sequence", "final", "scaled"]
 Tables = Mapping[str, Any]
 """The tables of a training spec, without the seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lengths:
+class LengthRange:
     """The accuracy at some lengths, all sequences together.
 
     Attributes:
@@ -56,7 +56,7 @@ class Finding:
     Attributes:
         name: "greedy", "sampled" (completions), "two-isi" (with the shorter of the two gaps), "double-isi"
             (phase alignment) or "survives".
-        at: for "survives", the number of ignored bits after which the written bit is read right, in every
+        at: for "survives", the number of ignored bits after which the written bit is read correctly, in every
             kind of stream.
     """
 
@@ -66,7 +66,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Whether a compiled network is proved right at every length under noise at every step.
+    """Whether a compiled network is proved correct at every length under noise at every step.
 
     Attributes:
         eps: how much noise, at least.
@@ -75,12 +75,12 @@ class Noise:
     eps: float = 0.0
 
 
-Reading = Lengths | AxisValue | Finding | Noise
-"""How a cell is read from the record of a run."""
+Reading = LengthRange | AxisValue | Finding | Noise
+"""Ways to read a cell from the record of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TableCell:
     """One number of a table.
 
     Attributes:
@@ -105,7 +105,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TableLine:
     """One model on one task.
 
     Attributes:
@@ -126,7 +126,7 @@ class Line:
 
     row: str
     model: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     language: str = ""
     architecture: str = ""
     cpu: Tables | None = None
@@ -154,7 +154,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PaperTable:
     """A table or figure of a paper.
 
     Attributes:
@@ -179,7 +179,7 @@ class Table:
     protocol: str
     corrected: str
     scale: str
-    lines: tuple[Line, ...]
+    lines: tuple[TableLine, ...]
     threshold: float = 0.9
     seeds: int = 5
     remarks: tuple[str, ...] = ()
@@ -210,9 +210,53 @@ class Paper:
     name: str
     reference: Reference
     title: str
-    tables: tuple[Table, ...]
+    tables: tuple[PaperTable, ...]
 
     def __post_init__(self) -> None:
         names = [table.name for table in self.tables]
         if len(set(names)) != len(names) or not names:
             raise InputError(f"the tables of {self.name} are {names}; their names have to differ")
+
+
+TICKS = {"✓": 1.0, "✗": 0.0}
+
+
+def percent_cells(
+    columns: Sequence[str], readings: Sequence[Reading], printed: str, *, trained: int = 1
+) -> tuple[TableCell, ...]:
+    """Returns cells of percentages written like "100/54/10"; `–` for one that the paper does not have.
+
+    Args:
+        columns: the headings.
+        readings: how each is measured here.
+        printed: the numbers.
+        trained: how many of the first columns are about lengths that are trained on.
+    """
+    return tuple(
+        TableCell(
+            column=column,
+            reading=reading,
+            published=None if text == "–" else float(text) / 100,
+            printed=text,
+            trained=number < trained,
+        )
+        for number, (column, reading, text) in enumerate(
+            zip(columns, readings, printed.split("/"), strict=True)
+        )
+    )
+
+
+def tick_cells(
+    columns: Sequence[str], readings: Sequence[Reading], printed: str, *, trained: int = 1
+) -> tuple[TableCell, ...]:
+    """Returns cells of ticks and crosses written like "✓✗–", a character each."""
+    return tuple(
+        TableCell(
+            column=column,
+            reading=reading,
+            published=TICKS.get(text),
+            printed=text,
+            trained=number < trained,
+        )
+        for number, (column, reading, text) in enumerate(zip(columns, readings, printed, strict=True))
+    )

@@ -1,17 +1,23 @@
-"""Finished runs as flat rows: CSV, and JSON lines with the same columns in every line."""
+"""Finished runs for other programs: CSV, JSON lines, TensorBoard, Weights & Biases.
+
+Rows of CSV and JSON lines have the same columns throughout. The viewers are optional.
+"""
 
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from nerode.sweeps.index import Outline
+from nerode.core import InputError
+from nerode.records import RunOutline, RunStore, read_metrics
 
 
-def flat_rows(runs: Sequence[Outline]) -> list[dict[str, Any]]:
+def flat_rows(runs: Sequence[RunOutline]) -> list[dict[str, Any]]:
     """Returns one row for each run and tested length, all with the same columns in the same order.
 
     A run without scores by length has one row. Tables become columns with dotted names, lists become JSON
@@ -32,7 +38,7 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def to_json_lines(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns rows as JSON, one object a line."""
+    """Returns rows as JSON, one object per line."""
     return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
 
 
@@ -48,9 +54,65 @@ def flatten(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
             yield place, value
 
 
-def _rows(run: Outline) -> Iterator[dict[str, Any]]:
+def _rows(run: RunOutline) -> Iterator[dict[str, Any]]:
     result = dict(run.result)
     scores = result.pop("evaluations", None) or [{}]
     shared = {"key": run.key, **dict(flatten(run.spec, "spec")), **dict(flatten(result, "result"))}
     for score in scores:
         yield {**shared, **dict(flatten(score, "score"))}
+
+
+Tracker = Callable[[RunStore, RunOutline, Path], None]
+
+
+def export_tensorboard(store: RunStore, run: RunOutline, out: Path) -> None:
+    """Writes the measurements of a run as TensorBoard events into a folder of `out`."""
+    _require("tensorboard", package="tensorboard", extra="tensorboard")
+    module = _require("torch.utils.tensorboard", package="torch", extra="torch")
+    writer = module.SummaryWriter(str(out / run.name))
+    try:
+        for step, values in _measurements(store, run):
+            for name, value in values.items():
+                writer.add_scalar(name, value, step)
+    finally:
+        writer.close()
+
+
+def export_wandb(store: RunStore, run: RunOutline, out: Path) -> None:
+    """Writes a run as an offline run of Weights & Biases into `out`; `wandb sync` sends it on."""
+    wandb = _require("wandb", package="wandb", extra="wandb")
+    out.mkdir(parents=True, exist_ok=True)
+    tracked = wandb.init(
+        mode="offline", dir=str(out), project="nerode", id=run.name, name=run.name, config=run.spec
+    )
+    try:
+        for step, values in _measurements(store, run):
+            tracked.log(values, step=step)
+        tracked.summary.update(dict(flatten(run.result)))
+    finally:
+        tracked.finish()
+
+
+TRACKERS: dict[str, Tracker] = {"tensorboard": export_tensorboard, "wandb": export_wandb}
+
+
+def _measurements(store: RunStore, run: RunOutline) -> Iterator[tuple[int, dict[str, float]]]:
+    """The numbers of each measurement by dotted name, with its step."""
+    for number, row in enumerate(read_metrics(store.root / run.name), start=1):
+        values = dict(_numbers(row))
+        yield int(values.pop("step", number)), values
+
+
+def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for name, value in flatten(row):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield name, value
+
+
+def _require(module: str, *, package: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        raise InputError(
+            f"{package} is not installed; install it with: pip install 'nerode[{extra}]'"
+        ) from None

@@ -1,15 +1,14 @@
-"""What a model is asked to do: sequences by length and seed, with targets, masks and what counts as right."""
+"""Tasks: sequences by length and seed, with targets, masks and a rule of what counts as correct."""
 
-from nerode.tasks.dfa_states import DfaStates, DfaStatesSettings
-from nerode.tasks.flip_flop import ALPHABET, FlipFlop
-from nerode.tasks.flip_flop_streams import IGNORE, READ, STREAMS, WRITE, ZERO, survey
-from nerode.tasks.ngram_text import NgramText
-from nerode.tasks.parity import Parity
-from nerode.tasks.prediction import Prediction
-from nerode.tasks.recognition import Recognition
-from nerode.tasks.regular import CycleNavigation, EvenPairs
-from nerode.tasks.state_tracking import StateTracking
-from nerode.tasks.table import TaskConfig, all_tasks, find_task
+from nerode.tasks.export import ExportSpec, cached_export, export_sequences
+from nerode.tasks.formal.dfa_states import DfaStates, DfaStatesSettings
+from nerode.tasks.formal.ngram_text import NgramText
+from nerode.tasks.formal.prediction import Prediction
+from nerode.tasks.formal.recognition import Recognition
+from nerode.tasks.synthetic.flip_flop import ALPHABET, IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
+from nerode.tasks.synthetic.regular import CycleNavigation, EvenPairs, Parity
+from nerode.tasks.synthetic.state_tracking import StateTracking
+from nerode.tasks.table import all_tasks, build_task, complete_task, find_task, resolve_task, task_file_hashes
 from nerode.tasks.task import Batch, Split, Task
 
 __all__ = [
@@ -24,6 +23,7 @@ __all__ = [
     "DfaStates",
     "DfaStatesSettings",
     "EvenPairs",
+    "ExportSpec",
     "FlipFlop",
     "NgramText",
     "Parity",
@@ -32,8 +32,13 @@ __all__ = [
     "Split",
     "StateTracking",
     "Task",
-    "TaskConfig",
     "all_tasks",
+    "build_task",
+    "cached_export",
+    "complete_task",
+    "export_sequences",
     "find_task",
+    "resolve_task",
     "survey",
+    "task_file_hashes",
 ]

@@ -14,7 +14,8 @@ from typing import Any, Literal
 from torch import Tensor
 
 from nerode.core import InputError, stream, to_mapping, write_atomically
-from nerode.tasks.table import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks.table import build_task, complete_task, task_file_hashes
 from nerode.tasks.task import SPLITS, Batch, Split, Task
 
 Form = Literal["text", "csv"]
@@ -26,7 +27,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSpec:
-    """What a file of sequences depends on.
+    """The specification of a file of sequences.
 
     Attributes:
         task: the task.
@@ -55,20 +56,20 @@ class ExportSpec:
     @property
     def key(self) -> str:
         """The hash of the complete spec, every setting of the task written out."""
-        content = {**to_mapping(self), "task": to_mapping(self.task.complete()), "version": _VERSION}
-        files = self.task.file_hashes()
+        content = {**to_mapping(self), "task": to_mapping(complete_task(self.task)), "version": _VERSION}
+        files = task_file_hashes(self.task)
         text = json.dumps({**content, **({"files": files} if files else {})}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def export(spec: ExportSpec) -> str:
+def export_sequences(spec: ExportSpec) -> str:
     """Returns the sequences as a text.
 
     Letters are written by their names if the task has names for them and by numbers otherwise; features as
     numbers. Values of a sequence are separated by spaces; several bits or features of one position by
     commas. The mask has a 1 for each position that counts.
     """
-    task = spec.task.build()
+    task = build_task(spec.task)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     lines: list[str] = []
@@ -88,7 +89,7 @@ def cached_export(spec: ExportSpec, folder: Path) -> Path:
     """Returns the file of a spec in a folder; it is made if it is not there."""
     path = folder / f"{spec.task.name}-{spec.split}-{spec.key}.{'csv' if spec.form == 'csv' else 'txt'}"
     if not path.exists():
-        write_atomically(path, export(spec))
+        write_atomically(path, export_sequences(spec))
     return path
 
 

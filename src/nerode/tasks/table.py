@@ -1,102 +1,108 @@
-"""The table of tasks: one row for each kind, filled by the other files of this folder."""
+"""The table of tasks: the kinds of `formal/` and `synthetic/` and their presets, by name."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nerode.core import Reference, Registry, UnknownName, from_mapping, to_mapping
+from nerode.core import Registry, UnknownName, from_mapping, to_mapping
 from nerode.languages import looks_like_a_file
-from nerode.tasks.task import Task
+from nerode.records import TaskConfig
+from nerode.tasks.formal import bounded_dyck, dfa_states, ngram_text, prediction, recognition
+from nerode.tasks.synthetic import (
+    counting,
+    flip_flop,
+    modular_arithmetic,
+    patterns,
+    recall,
+    regular,
+    state_tracking,
+)
+from nerode.tasks.task import Task, TaskKind
+
+KINDS: tuple[TaskKind, ...] = (
+    bounded_dyck.KIND,
+    patterns.COPYING,
+    counting.KIND,
+    patterns.DENOISING,
+    dfa_states.KIND,
+    flip_flop.KIND,
+    regular.EVEN_PAIRS,
+    regular.CYCLE_NAVIGATION,
+    modular_arithmetic.PLAIN,
+    modular_arithmetic.BRACKETS,
+    prediction.NEXT_TOKEN,
+    ngram_text.KIND,
+    regular.PARITY,
+    prediction.PREDICTION,
+    recall.KIND,
+    recognition.KIND,
+    state_tracking.KIND,
+)
+"""All kinds of tasks."""
+
+Presets = dict[str, tuple[str, Mapping[str, Any]]]
+"""Names of tasks with settings: the name of the kind, and the settings that are fixed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskKind:
-    """A kind of task.
-
-    Attributes:
-        name: kebab-case.
-        title: one line for listings.
-        settings: the dataclass of its settings; all have defaults.
-        build: makes the task from its settings.
-        reference: where it was published.
-        test_lengths: lengths at which the literature tests it.
-    """
-
-    name: str
-    title: str
-    settings: type
-    build: Callable[[Any], Task]
-    reference: Reference
-    test_lengths: tuple[int, ...] = ()
+def _collect() -> tuple[Registry[TaskKind], Presets]:
+    """The kinds and the presets by name; the settings of the presets are checked here."""
+    kinds: Registry[TaskKind] = Registry("task", hint="`nerode tasks` lists them.")
+    presets: Presets = {}
+    for kind in KINDS:
+        kinds.add(kind.name, kind)
+        for name, settings in kind.presets.items():
+            from_mapping(kind.settings, settings, where=name)
+            presets[name] = (kind.name, settings)
+    return kinds, presets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskConfig:
-    """A task by name, with the settings that differ from its defaults."""
-
-    name: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def resolve(self) -> tuple[TaskKind, Any]:
-        """Returns the kind and its complete settings, or raises InputError."""
-        kind, fixed = find_task(self.name)
-        return kind, from_mapping(kind.settings, {**fixed, **self.settings}, where=self.name)
-
-    def build(self) -> Task:
-        """Returns the task."""
-        kind, settings = self.resolve()
-        return kind.build(settings)
-
-    def complete(self) -> TaskConfig:
-        """Returns the same task with every setting written out, under the name of its kind."""
-        kind, settings = self.resolve()
-        return TaskConfig(name=kind.name, settings=to_mapping(settings))
-
-    def file_hashes(self) -> dict[str, str]:
-        """Returns the SHA-256 of the file that the language is read from, by its name; empty without one.
-
-        A path alone does not say what a run is about: the file may have been edited since.
-        """
-        language = to_mapping(self.resolve()[1]).get("language")
-        if not isinstance(language, str) or not looks_like_a_file(language):
-            return {}
-        path = Path(language)
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()} if path.is_file() else {}
-
-
-KINDS: Registry[TaskKind] = Registry("task", hint="`nerode tasks` lists them.")
-PRESETS: dict[str, tuple[str, Mapping[str, Any]]] = {}
-"""Names of tasks with settings: the name of the kind, and what is set."""
-
-
-def register_task(kind: TaskKind, **presets: Mapping[str, Any]) -> TaskKind:
-    """Adds a kind under its own name, and presets of it under theirs (with `-` for `_`)."""
-    KINDS.add(kind.name, kind)
-    for name, settings in presets.items():
-        from_mapping(kind.settings, settings, where=name)
-        PRESETS[name.replace("_", "-")] = (kind.name, settings)
-    return kind
+_KINDS, _PRESETS = _collect()
 
 
 def find_task(name: str) -> tuple[TaskKind, Mapping[str, Any]]:
     """Returns the kind that a name stands for and the settings that the name fixes."""
-    import nerode.tasks.rows  # noqa: F401  (fills the table)
-
     name = name.lower()
-    if name in PRESETS:
-        kind, settings = PRESETS[name]
-        return KINDS[kind], settings
-    if name not in KINDS:
-        raise UnknownName("task", name, [*KINDS, *PRESETS], hint=KINDS.hint)
-    return KINDS[name], {}
+    if name in _PRESETS:
+        kind, settings = _PRESETS[name]
+        return _KINDS[kind], settings
+    if name not in _KINDS:
+        raise UnknownName("task", name, [*_KINDS, *_PRESETS], hint=_KINDS.hint)
+    return _KINDS[name], {}
 
 
-def all_tasks() -> tuple[Registry[TaskKind], dict[str, tuple[str, Mapping[str, Any]]]]:
+def all_tasks() -> tuple[Registry[TaskKind], Presets]:
     """Returns the kinds and the presets."""
-    import nerode.tasks.rows  # noqa: F401  (fills the table)
+    return _KINDS, _PRESETS
 
-    return KINDS, PRESETS
+
+def resolve_task(config: TaskConfig) -> tuple[TaskKind, Any]:
+    """Returns the kind of a task and its complete settings, or raises InputError."""
+    kind, fixed = find_task(config.name)
+    return kind, from_mapping(kind.settings, {**fixed, **config.settings}, where=config.name)
+
+
+def build_task(config: TaskConfig) -> Task:
+    """Returns the task."""
+    kind, settings = resolve_task(config)
+    return kind.build(settings)
+
+
+def complete_task(config: TaskConfig) -> TaskConfig:
+    """Returns the same task with every setting written out, under the name of its kind."""
+    kind, settings = resolve_task(config)
+    return TaskConfig(name=kind.name, settings=to_mapping(settings))
+
+
+def task_file_hashes(config: TaskConfig) -> dict[str, str]:
+    """Returns the SHA-256 of the file that the language is read from, by its name; empty without one.
+
+    A path alone does not say what a run is about: the file may have been edited since.
+    """
+    language = to_mapping(resolve_task(config)[1]).get("language")
+    if not isinstance(language, str) or not looks_like_a_file(language):
+        return {}
+    path = Path(language)
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()} if path.is_file() else {}

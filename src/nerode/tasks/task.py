@@ -1,4 +1,4 @@
-"""The interface of tasks, and how their sequences are split.
+"""The interface of tasks, the splits of their sequences, and the row of a task in the table.
 
 A task draws sequences of one length; there is no padding. Whether a sequence is for training or for
 testing is decided by its content alone (a hash of its inputs), so the splits are disjoint whatever is
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core import InputError, UnknownName
+from nerode.core import InputError, Reference, UnknownName
 
 Answer = Callable[[Tensor, Any], tuple[Tensor, Any]]
 """What a model does: scores and the next state from inputs and a state, None for the first."""
@@ -37,7 +37,7 @@ _TRIES = 200
 
 
 class Memory(StrEnum):
-    """What kind of memory a task asks for (section 3 of seed 003)."""
+    """The kind of memory that a task asks for (section 3 of seed 003)."""
 
     STATEFUL = "stateful: every input may change what is kept"
     STABLE = "stable: what was seen must be kept unchanged"
@@ -200,8 +200,10 @@ class Task(ABC):
             return functional.binary_cross_entropy_with_logits(scores, targets.to(scores.dtype))
         return functional.cross_entropy(scores, targets)
 
-    def right(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Bool[Tensor, "batch time"]:
-        """Returns which positions are answered right; positions that do not count are right."""
+    def correct(
+        self, scores: Float[Tensor, "batch time outputs"], batch: Batch
+    ) -> Bool[Tensor, "batch time"]:
+        """Returns which positions are answered correctly; positions that do not count are."""
         if self.targets_are_bits:
             answered = ((scores > 0) == batch.targets).all(-1)
         else:
@@ -239,3 +241,68 @@ def _joined(parts: list[Batch]) -> Batch:
         targets=torch.cat([p.targets for p in parts]),
         mask=torch.cat([p.mask for p in parts]),
     )
+
+
+Labels = Literal["all", "last"]
+"""An answer at each position where one is defined, or one at the end."""
+
+
+def require_range(shortest: int, longest: int, *, least: int = 1) -> None:
+    """Raises InputError unless the lengths of training are a range from `least` on."""
+    if not least <= shortest <= longest:
+        raise InputError(f"lengths from {shortest} to {longest} are not a range from {least} on")
+
+
+def counted(labels: Labels, count: int, length: int) -> npt.NDArray[np.bool_]:
+    """Returns the mask of all positions, or of the last."""
+    mask = np.full((count, length), labels == "all", dtype=np.bool_)
+    mask[:, -1] = True
+    return mask
+
+
+Integers = npt.NDArray[np.int64]
+
+
+def walk(table: npt.NDArray[np.integer[Any]], words: Integers, *, start: int = 0) -> Integers:
+    """Returns the state after each letter.
+
+    Args:
+        table: the next state, by state and letter.
+        words: letters (words, time).
+        start: the state before the first letter.
+    """
+    width = table.shape[1]
+    # A state stands for the beginning of its row, so that one addition finds the entry.
+    rows = table.astype(np.int64).ravel() * width
+    letters = np.ascontiguousarray(words.T)
+    states = np.empty_like(letters)
+    here = np.full(len(words), start * width, dtype=np.int64)
+    entry = np.empty_like(here)
+    for letter, state in zip(letters, states, strict=True):
+        np.add(here, letter, out=entry)
+        rows.take(entry, out=state, mode="clip")
+        here = state
+    return np.ascontiguousarray((states // width).T)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskKind:
+    """A kind of task.
+
+    Attributes:
+        name: kebab-case.
+        title: one line for listings.
+        settings: the dataclass of its settings; all have defaults.
+        build: makes the task from its settings.
+        reference: where it was published.
+        test_lengths: lengths at which the literature tests it.
+        presets: other names of the task, with the settings that each fixes.
+    """
+
+    name: str
+    title: str
+    settings: type
+    build: Callable[[Any], Task]
+    reference: Reference
+    test_lengths: tuple[int, ...] = ()
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

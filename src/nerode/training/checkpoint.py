@@ -17,14 +17,14 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
-from nerode.training.record import Divergence, HistoryRow
+from nerode.records import Divergence, HistoryRow
 
 _HEADER = "nerode-checkpoint"
 
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run so far.
 
     Attributes:
         step: updates made.

@@ -1,4 +1,4 @@
-"""What is trained and validated on. Every batch is a function of the spec and the number of its step."""
+"""Training and validation data. Every batch is a function of the spec and the number of its step."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import InputError, stream
+from nerode.records import RunSpec
 from nerode.tasks import Batch, Split, Task
-from nerode.training.spec import RunSpec
 
 _VALIDATION_LENGTHS = 8
 """Most lengths that validation sequences have."""
@@ -99,7 +99,7 @@ class FixedData:
 
 
 def training_data(task: Task, run: RunSpec) -> FreshData | FixedData:
-    """Returns what a run is trained on."""
+    """Returns the training data of a run."""
     return FixedData(task, run) if run.epochs else FreshData(task, run)
 
 

@@ -1,4 +1,4 @@
-"""Where a run took place: versions, machine, threads."""
+"""The environment of a run: versions, machine, threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a model answers at any list of lengths, in memory that does not grow with the length.
+"""Evaluation of a model at any list of lengths, in memory that does not grow with the length.
 
 Long sequences are read in parts, with the state carried from part to part. The test sequences depend on the
 task and the length alone, so that all models and all seeds are asked the same.
@@ -6,6 +6,7 @@ task and the length alone, so that all models and all seeds are asked the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -14,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError, stream
+from nerode.records import AxisScore, LengthScore
 from nerode.tasks import Batch, Task
-from nerode.training.scores import AxisScore, LengthScore, Tally
 
 PART = 2048
 """Positions of a sequence that are read at once."""
@@ -151,3 +152,73 @@ def _cut(batch: Batch, rows: slice, positions: slice) -> Batch:
         targets=batch.targets[rows, positions],
         mask=batch.mask[rows, positions],
     )
+
+
+class Tally:
+    """Counts of correct answers over parts of sequences, which are not kept.
+
+    Args:
+        task: decides which answers are correct.
+        length: of the sequences.
+    """
+
+    def __init__(self, task: Task, length: int) -> None:
+        self.task = task
+        self.length = length
+        self.positions = self.right_positions = 0
+        self.sequences = self.right_sequences = 0
+        self.ended = self.right_ends = 0
+        self.loss = 0.0
+
+    def begin(self, count: int) -> None:
+        """Begins new sequences."""
+        self._throughout = torch.ones(count, dtype=torch.bool)
+        self._last = torch.ones(count, dtype=torch.bool)
+        self._any = torch.zeros(count, dtype=torch.bool)
+
+    def add(self, scores: Tensor, part: Batch) -> None:
+        """Counts the next positions of the sequences that were begun."""
+        counted = part.mask.sum().item()
+        if not counted:
+            return
+        # A score that is no number answers nothing, though it may compare like an answer.
+        answered = torch.isfinite(scores).all(-1)
+        right = self.task.correct(scores, part) & (answered | ~part.mask)
+        self.positions += int(counted)
+        self.right_positions += int((right & part.mask).sum())
+        self.loss += self.task.loss(scores, part).item() * counted
+        self._throughout &= right.all(1)
+        here = part.mask.any(1)
+        places = torch.arange(part.mask.shape[1]).where(part.mask, -1).max(1).values.clamp(min=0)
+        at_last = right.gather(1, places[:, None])[:, 0]
+        self._last = at_last.where(here, self._last)
+        self._any |= here
+
+    def end(self) -> None:
+        """Ends the sequences that were begun."""
+        self.sequences += len(self._throughout)
+        self.right_sequences += int(self._throughout.sum())
+        self.ended += int(self._any.sum())
+        self.right_ends += int((self._last & self._any).sum())
+
+    def score(self) -> LengthScore:
+        """Returns the shares.
+
+        Raises:
+            InputError: if no position counted.
+        """
+        if not self.positions:
+            raise InputError(f"{self.task.name} has no position that counts at length {self.length}")
+        token = self.right_positions / self.positions
+        loss = self.loss / self.positions
+        chance = self.task.chance
+        return LengthScore(
+            length=self.length,
+            sequences=self.sequences,
+            positions=self.positions,
+            token=token,
+            sequence=self.right_sequences / self.sequences,
+            final=self.right_ends / self.ended,
+            scaled=(token - chance) / (1 - chance),
+            loss=loss if math.isfinite(loss) else None,
+        )

@@ -19,24 +19,33 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import stream
-from nerode.models import DTYPES
-from nerode.tasks import Batch
+from nerode.models import TORCH_DTYPES
+from nerode.records import (
+    AxisScore,
+    Divergence,
+    HistoryRow,
+    LengthScore,
+    RunRecord,
+    TrainSpec,
+    extrapolates_to,
+    first_failing_length,
+    join_scores,
+)
+from nerode.tasks import Batch, build_task
 from nerode.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from nerode.training.data import curriculum_batches, training_data, validation_batches
 from nerode.training.environment import describe_environment
 from nerode.training.evaluation import evaluate, evaluate_axes, examine, require_tests, run, score
-from nerode.training.model_spec import Build
+from nerode.training.model_building import Build, spec_model
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
-from nerode.training.record import Divergence, HistoryRow, RunRecord
-from nerode.training.scores import AxisScore, LengthScore, extrapolates_to, first_failing_length, joined
-from nerode.training.spec import TrainSpec
+from nerode.training.specs import complete_spec, tested_lengths
 
-_SECONDS_BETWEEN_SIGHTS = 0.5
+_SECONDS_BETWEEN_EVENTS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """What somebody who watches a run sees.
+class ProgressEvent:
+    """Progress of a training run.
 
     Attributes:
         event: "progress", now and then; "validation"; "testing", before the end.
@@ -59,7 +68,7 @@ class Sight:
     seconds_left: float
 
 
-Watch = Callable[[Sight], None]
+OnProgress = Callable[[ProgressEvent], None]
 
 
 def train(
@@ -68,21 +77,21 @@ def train(
     build: Build | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: float = 60.0,
-    watch: Watch | None = None,
+    on_progress: OnProgress | None = None,
 ) -> tuple[RunRecord, nn.Module]:
-    """Returns what a run found, and the trained model.
+    """Returns the record of a run, and the trained model.
 
     Divergence is a result: the record says where, and nothing is tested.
 
     Args:
-        spec: all that the run depends on.
+        spec: the inputs of the run.
         build: makes a model of the user's own, instead of the one that the spec names.
         checkpoint: a file to keep the state of the run in; if it exists, the run goes on from there.
         checkpoint_every: seconds between two checkpoints.
-        watch: is told how the run gets on.
+        on_progress: is called with the progress of the run.
     """
     with torch_threads(spec.run.threads), torch.random.fork_rng(devices=[]):
-        trainer = Trainer(spec, build=build, watch=watch)
+        trainer = Trainer(spec, build=build, on_progress=on_progress)
         if checkpoint is not None and checkpoint.exists():
             trainer.resume(checkpoint)
         written = time.perf_counter()
@@ -98,19 +107,24 @@ class Trainer:
     """A run, step by step.
 
     Args:
-        spec: all that the run depends on.
+        spec: the inputs of the run.
         build: makes a model of the user's own, instead of the one that the spec names.
-        watch: is told how the run gets on.
+        on_progress: is called with the progress of the run.
     """
 
-    def __init__(self, spec: TrainSpec, *, build: Build | None = None, watch: Watch | None = None) -> None:
+    def __init__(
+        self, spec: TrainSpec, *, build: Build | None = None, on_progress: OnProgress | None = None
+    ) -> None:
         self.spec = spec
-        self.key = spec.key
-        self.task = spec.task.build()
+        self.complete = complete_spec(spec)
+        self.key = self.complete.key
+        self.task = build_task(spec.task)
         asked = bool(spec.run.test_lengths)
-        self.test_lengths = require_tests(self.task, spec.test_lengths, all_of_them=asked)
+        self.test_lengths = require_tests(self.task, tested_lengths(spec), all_of_them=asked)
         self.data = training_data(self.task, spec.run)
-        self.model = spec.model.build(self.task, seed=spec.run.seed, build=build).to(DTYPES[spec.run.dtype])
+        self.model = spec_model(spec.model, self.task, seed=spec.run.seed, build=build).to(
+            TORCH_DTYPES[spec.run.dtype]
+        )
         self.model.train()
         self.optimiser = make_optimiser(self.model, spec.optimiser)
         self.weights = [p for group in self.optimiser.param_groups for p in group["params"]]
@@ -119,8 +133,8 @@ class Trainer:
         self.progress = Progress(longest=min(curriculum.start, highest) if curriculum else highest)
         self._validation = validation_batches(self.task, self.data.lengths, spec.run.validation)
         self._short: tuple[int, list[Batch]] = (-1, [])
-        self._watch = watch
-        self._begun = self._seen = time.perf_counter()
+        self._on_progress = on_progress
+        self._begun = self._reported = time.perf_counter()
         self._samples_before = 0
 
     @property
@@ -154,9 +168,9 @@ class Trainer:
             progress.loss_sum += loss
             if progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps:
                 self.validate()
-                self.tell("validation", loss)
-            elif time.perf_counter() - self._seen > _SECONDS_BETWEEN_SIGHTS:
-                self.tell("progress", loss)
+                self.report("validation", loss)
+            elif time.perf_counter() - self._reported > _SECONDS_BETWEEN_EVENTS:
+                self.report("progress", loss)
         progress.cpu_seconds += time.process_time() - before
 
     def _update(self, batch: Batch) -> float:
@@ -181,7 +195,7 @@ class Trainer:
     def validate(self) -> None:
         """Adds a validation to the history, and decides about longer sequences or the end."""
         run_spec, progress = self.spec.run, self.progress
-        found = joined([score(self.model, self.task, [batch]) for batch in self._validation_batches()])
+        found = join_scores([score(self.model, self.task, [batch]) for batch in self._validation_batches()])
         last = progress.history[-1].step if progress.history else 0
         progress.history = (
             *progress.history,
@@ -215,7 +229,7 @@ class Trainer:
         return self._short[1]
 
     def finish(self) -> RunRecord:
-        """Tests the model and returns what the run found."""
+        """Tests the model and returns the record of the run."""
         begun = time.process_time()
         spec, progress = self.spec, self.progress
         if progress.divergence is None and not all(bool(torch.isfinite(p).all()) for p in self.weights):
@@ -224,7 +238,7 @@ class Trainer:
         axes: tuple[AxisScore, ...] = ()
         examination: dict[str, Any] = {}
         if progress.divergence is None:
-            self.tell("testing", progress.history[-1].loss)
+            self.report("testing", progress.history[-1].loss)
             count = spec.run.test_sequences
             scores = evaluate(self.model, self.task, self.test_lengths, sequences=count)
             axes = evaluate_axes(self.model, self.task, sequences=count)
@@ -234,8 +248,8 @@ class Trainer:
         return RunRecord(
             key=self.key,
             title=spec.model.title,
-            spec=spec.to_mapping(),
-            complete=spec.complete(),
+            spec=spec,
+            complete=self.complete,
             parameters=sum(p.numel() * (2 if p.is_complex() else 1) for p in self.weights),
             steps=progress.step,
             samples=progress.samples,
@@ -254,18 +268,18 @@ class Trainer:
             evaluation_cpu_seconds=time.process_time() - begun,
         )
 
-    def tell(self, event: str, loss: float) -> None:
-        """Tells who watches how the run gets on."""
-        self._seen = time.perf_counter()
-        if self._watch is None:
+    def report(self, event: str, loss: float) -> None:
+        """Reports the progress of the run."""
+        self._reported = time.perf_counter()
+        if self._on_progress is None:
             return
         progress = self.progress
-        seconds = max(self._seen - self._begun, 1e-9)
+        seconds = max(self._reported - self._begun, 1e-9)
         speed = (progress.samples - self._samples_before) / seconds
         left = (self.data.steps - progress.step) * self.spec.run.batch
         history = progress.history
-        self._watch(
-            Sight(
+        self._on_progress(
+            ProgressEvent(
                 event=event,
                 step=progress.step,
                 steps=self.data.steps,

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from nerode.core import InputError
-from nerode.training.spec import OptimiserSpec
+from nerode.records import OptimiserSpec
 
 
 def parameter_groups(model: nn.Module, spec: OptimiserSpec) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def make_optimiser(model: nn.Module, spec: OptimiserSpec) -> torch.optim.Optimiz
 
 
 def rate_factor(spec: OptimiserSpec, step: int, steps: int) -> float:
-    """Returns what the rates are multiplied by at a step, the first of which is 0.
+    """Returns the factor of the rates at a step, the first of which is 0.
 
     It rises linearly over the warm-up and is held; with "cosine" it then falls along half a cosine.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import torch
@@ -17,22 +17,23 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models import Ensemble, Model
+from nerode.records import Divergence, NotFinite, RunRecord, TrainSpec
+from nerode.tasks import build_task
 from nerode.training.evaluation import run
-from nerode.training.loop import Trainer, Watch, torch_threads
+from nerode.training.loop import OnProgress, ProgressEvent, Trainer, torch_threads
+from nerode.training.model_building import spec_model_config
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
-from nerode.training.pool import WatchAll, watch_of
-from nerode.training.record import Divergence, NotFinite, RunRecord
-from nerode.training.spec import TrainSpec
+from nerode.training.runs import progress_of
 
 
 def train_groups(
-    specs: Sequence[TrainSpec], *, watch: WatchAll | None = None
+    specs: Sequence[TrainSpec], *, on_progress: Callable[[int, ProgressEvent], None] | None = None
 ) -> Iterator[tuple[int, RunRecord]]:
     """Yields the number and the record of each run; those that differ in seed and rate only run together.
 
     Args:
         specs: the runs.
-        watch: is told how each run gets on.
+        on_progress: is called with the number of a run and its progress.
 
     Raises:
         InputError: if a run needs what only runs by themselves have.
@@ -43,19 +44,19 @@ def train_groups(
     for numbers in groups.values():
         _require_alike([specs[number] for number in numbers])
     for numbers in groups.values():
-        tell = [watch_of(number, watch) for number in numbers]
-        found = train_together([specs[number] for number in numbers], watch=tell)
+        callbacks = [progress_of(number, on_progress) for number in numbers]
+        found = train_together([specs[number] for number in numbers], on_progress=callbacks)
         yield from zip(numbers, (record for record, _ in found), strict=True)
 
 
 def train_together(
-    specs: Sequence[TrainSpec], *, watch: Sequence[Watch | None] | None = None
+    specs: Sequence[TrainSpec], *, on_progress: Sequence[OnProgress | None] | None = None
 ) -> list[tuple[RunRecord, nn.Module]]:
-    """Returns what each run found and its model, in the order of the specs.
+    """Returns the record of each run and its model, in the order of the specs.
 
     Args:
         specs: alike but for the seed and the learning rate.
-        watch: who is told how each run gets on; None for nobody.
+        on_progress: one callback per run; None for no callback.
 
     Raises:
         InputError: if they differ in more, or need what only runs by themselves have: a curriculum, a fixed
@@ -63,15 +64,17 @@ def train_together(
     """
     _require_alike(specs)
     with torch_threads(specs[0].run.threads), torch.random.fork_rng(devices=[]):
-        watching = watch or [None] * len(specs)
-        trainers = [Trainer(spec, watch=tell) for spec, tell in zip(specs, watching, strict=True)]
-        crew = Crew(trainers)
-        while crew.active:
-            crew.step()
+        callbacks = on_progress or [None] * len(specs)
+        trainers = [
+            Trainer(spec, on_progress=callback) for spec, callback in zip(specs, callbacks, strict=True)
+        ]
+        joint = JointTrainer(trainers)
+        while joint.active:
+            joint.step()
         return [(trainer.finish(), trainer.model) for trainer in trainers]
 
 
-class Crew:
+class JointTrainer:
     """The runs that are still under way, with one ensemble and one optimiser for all.
 
     Args:
@@ -153,7 +156,7 @@ class Crew:
             factor = rate_factor(trainer.spec.optimiser, progress.step - 1, trainer.data.steps)
             set_rates(trainer.optimiser, factor)
             trainer.validate()
-            trainer.tell("validation", loss)
+            trainer.report("validation", loss)
             progress.cpu_seconds += time.process_time() - begun
 
     def _drop(self, kept: list[bool]) -> None:
@@ -194,6 +197,6 @@ def _require_alike(specs: Sequence[TrainSpec]) -> None:
         raise InputError("runs with a curriculum or a fixed sample cannot be trained together")
     if first.model.module:
         raise InputError("a model of your own cannot be trained together with others")
-    config = first.model.config(first.task.build())
+    config = spec_model_config(first.model, build_task(first.task))
     if any(config.around(number).dropout for number in range(len(config.layers))):
         raise InputError("models with dropout cannot be trained together; each draws its own")

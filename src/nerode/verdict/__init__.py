@@ -1,10 +1,14 @@
-"""Which architecture can express a language: classes, theorems, and the decision."""
+"""Verdicts: whether an architecture can express a language, by which theorem, in which arithmetic.
+
+Open `decision` first: it joins the facts of a language (`facts`), the properties of an architecture
+(`architectures`, `classes`) and the theorems (`theorems/`, one row per result).
+"""
 
 from nerode.verdict.architectures import ALIASES, ARCHITECTURES, Architecture, find_architecture
 from nerode.verdict.classes import (
     ClassCondition,
     Gates,
-    Recurrence,
+    MemoryKind,
     State,
     Transition,
     can_hold,
@@ -41,23 +45,21 @@ from nerode.verdict.facts import (
     two_groups,
     with_group,
 )
-from nerode.verdict.group_sizes import is_dihedral
-from nerode.verdict.records import DTYPES, Sense, Status, Task, Verdict, VerdictTable
+from nerode.verdict.records import LanguageTask, Sense, Status, Verdict, VerdictTable
 
 __all__ = [
     "ALIASES",
     "ARCHITECTURES",
-    "DTYPES",
     "Architecture",
     "ClassCondition",
     "Facts",
     "Gates",
     "LanguageCondition",
-    "Recurrence",
+    "LanguageTask",
+    "MemoryKind",
     "Sense",
     "State",
     "Status",
-    "Task",
     "Transition",
     "Verdict",
     "VerdictTable",
@@ -74,7 +76,6 @@ __all__ = [
     "householder",
     "in_class",
     "input_dependent",
-    "is_dihedral",
     "length_only",
     "linear",
     "many_factors",

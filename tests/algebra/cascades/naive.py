@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from nerode.algebra.cascades.commands import Add, Permute, Reset
 from nerode.algebra.cascades.lookups import Lookup
-from nerode.algebra.cascades.records import Cascade
+from nerode.algebra.cascades.records import Add, Cascade, Permute, Reset
 from nerode.languages import Dfa, Word
 
 
@@ -26,18 +25,13 @@ def lookup_value(cascade: Cascade, number: int, world: dict[str, Sequence[int]])
 
 def naive_trace(cascade: Cascade, word: Sequence[int]) -> list[int]:
     """The states that a cascade says before, between and after the letters of a word."""
-    missing = cascade.num_letters
-    seen: list[int] = []
     labels = [level.start for level in cascade.levels]
     states = []
     for symbol in [*word, None]:
-        after = [*reversed(seen), *[missing] * (cascade.window + 1)][: cascade.window]
-        states.append(lookup_value(cascade, cascade.state, {"letter": after, "new": labels}))
+        states.append(lookup_value(cascade, cascade.state, {"new": labels}))
         if symbol is None:
             return states
-        seen.append(symbol)
-        letters = [*reversed(seen), *[missing] * (cascade.window + 1)]
-        world: dict[str, Sequence[int]] = {"letter": letters, "old": labels}
+        world: dict[str, Sequence[int]] = {"letter": [symbol], "old": labels}
         following = []
         for level, label in zip(cascade.levels, labels, strict=True):
             command = level.commands[lookup_value(cascade, level.context, world)]

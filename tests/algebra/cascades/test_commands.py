@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.algebra.cascades.commands import HOLD, Add, Command, Permute, Reset
+from nerode.algebra.cascades.records import HOLD, Add, Command, Permute, Reset
 from nerode.core import InputError
 
 

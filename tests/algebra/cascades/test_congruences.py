@@ -6,7 +6,7 @@ import itertools
 
 from hypothesis import given, settings, strategies as st
 
-from nerode.algebra.cascades.congruences import generated_congruence, separating_congruences
+from nerode.algebra.cascades.holonomy import generated_congruence, separating_congruences
 from nerode.algebra.components import Rows
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from nerode.algebra.cascades.by_components import component_cascade
-from nerode.algebra.cascades.holonomy import holonomy_cascade
-from nerode.algebra.cascades.quotients import quotient_cascade
+from nerode.algebra.cascades.holonomy import holonomy_cascade, quotient_cascade, tower_cascade
 from nerode.algebra.cascades.records import Cascade
-from nerode.algebra.cascades.serial_quotients import tower_cascade
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Alphabet, Dfa, minimise
@@ -24,12 +22,9 @@ from tests.strategies import dfas
 
 CONSTRUCTIONS: dict[str, Callable[[Dfa], Cascade | None]] = {
     "holonomy": holonomy_cascade,
-    "holonomy, window 1": lambda dfa: holonomy_cascade(dfa, window=1),
-    "holonomy, window 3": lambda dfa: holonomy_cascade(dfa, window=3),
     "components": component_cascade,
     "quotients": quotient_cascade,
     "tower": tower_cascade,
-    "quotients, window 2": lambda dfa: quotient_cascade(dfa, window=2),
 }
 
 
@@ -46,7 +41,7 @@ def test_a_counter_free_automaton_becomes_a_cascade_of_set_reset_levels(kind: st
             assert all(level.kind == "reset" for level in cascade.levels)
 
 
-@pytest.mark.parametrize("construction", ["holonomy", "holonomy, window 1", "components"])
+@pytest.mark.parametrize("construction", ["holonomy", "components"])
 def test_an_automaton_with_groups_becomes_a_cascade_with_permutations(construction: str) -> None:
     rng = random.Random(construction)
     kinds = set()
@@ -94,7 +89,7 @@ def test_an_automaton_with_equivalent_and_unreachable_states_is_run_as_it_is() -
 @pytest.mark.parametrize("letters", ["", "a", "ab"])
 def test_one_state_needs_no_level(letters: str) -> None:
     dfa = Dfa.build(letters, lambda state, symbol: 0, start=0, accept=[0])
-    for cascade in (holonomy_cascade(dfa), holonomy_cascade(dfa, window=2), component_cascade(dfa)):
+    for cascade in (holonomy_cascade(dfa), component_cascade(dfa)):
         assert (cascade.depth, cascade.bits) == (0, 0)
         assert cascade.trace([0] * 5 if letters else []) == (0,) * (6 if letters else 1)
 
@@ -107,20 +102,6 @@ def test_letters_that_act_alike_cost_nothing() -> None:
     )
     one, other = holonomy_cascade(few), holonomy_cascade(many)
     assert (one.depth, one.bits, one.num_rows) == (other.depth, other.bits, other.num_rows)
-
-
-@pytest.mark.parametrize("window", [1, 2, 3])
-def test_a_window_as_long_as_a_definite_language_looks_back_leaves_no_level(window: int) -> None:
-    dfa = minimise(
-        Dfa.build(
-            "ab",
-            lambda state, symbol: (state + symbol)[-window:],
-            start="",
-            accept=lambda state: len(state) == window and state[0] == "a",
-        )
-    )
-    assert holonomy_cascade(dfa, window=window).depth == 0
-    assert holonomy_cascade(dfa, window=window - 1).depth > 0
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -156,11 +137,6 @@ def test_a_partially_ordered_automaton_needs_no_images() -> None:
 def test_too_many_images_stop_holonomy() -> None:
     with pytest.raises(BudgetExceeded, match="images"):
         holonomy_cascade(find_language("d-12").dfa(), Budget(images=50))
-
-
-def test_too_many_windows_stop_the_window() -> None:
-    with pytest.raises(BudgetExceeded, match="elements"):
-        holonomy_cascade(find_language("dyck-2-3").dfa(), Budget(elements=100), window=5)
 
 
 def test_time_stops_every_construction() -> None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from nerode.algebra.cascades.commands import HOLD, Add, Permute, Reset
-from nerode.algebra.cascades.lookups import Lookup, Row, Source, letter, lookup, new, old
-from nerode.algebra.cascades.records import Cascade, Configuration, Level
-from nerode.algebra.cascades.solvable import decompose_general
+from nerode.algebra.cascades.decomposition import decompose_general
+from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, lookup, new, old
+from nerode.algebra.cascades.records import HOLD, Add, Cascade, Level, Permute, Reset
 from nerode.core import InputError
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.naive import naive_trace
@@ -20,29 +19,27 @@ from tests.algebra.cascades.naive import naive_trace
 def ab_star() -> Cascade:
     """As in the description: the last letter, then whether it came twice in a row."""
     lookups = (
-        Lookup(name="letter", num_values=2, reads=(letter(),), otherwise=(0, 1, 0)),
+        Lookup(name="letter", num_values=2, reads=(LETTER,), otherwise=(0, 1)),
         Lookup(
             name="twice",
             num_values=2,
-            reads=(letter(), old(0)),
-            otherwise=(0, 0, 0),
-            rows=(Row(((0, 0), (1, 1)), 1), Row(((0, 1), (1, 0)), 1)),
+            reads=(LETTER, old(0)),
+            otherwise=(0, 0),
+            rows=(LookupRow(((0, 0), (1, 1)), 1), LookupRow(((0, 1), (1, 0)), 1)),
         ),
         Lookup(
             name="state",
             num_values=3,
             reads=(new(1), new(0)),
             otherwise=(0, 2),
-            rows=(Row(((0, 0), (1, 1)), 1),),
+            rows=(LookupRow(((0, 0), (1, 1)), 1),),
         ),
     )
     levels = (
         Level(name="last", num_labels=2, start=0, context=0, commands=(Reset(1), Reset(0))),
         Level(name="dead", num_labels=2, start=0, context=1, commands=(HOLD, Reset(1))),
     )
-    return Cascade(
-        num_letters=2, window=0, levels=levels, lookups=lookups, state=2, num_states=3, route="by hand"
-    )
+    return Cascade(num_letters=2, levels=levels, lookups=lookups, state=2, num_states=3, route="by hand")
 
 
 def test_the_example_runs_the_automaton() -> None:
@@ -62,7 +59,7 @@ def test_layers_and_sizes_follow_from_who_reads_whom() -> None:
     assert [cascade.reads_new(number) for number in range(3)] == [False, False, True]
     assert cascade.num_rows == 3
     assert cascade.kinds == {"reset": 2}
-    assert cascade.initial() == Configuration((), (0, 0))
+    assert cascade.initial() == (0, 0)
 
 
 def test_levels_that_read_letters_only_share_a_layer() -> None:
@@ -117,16 +114,16 @@ def broken_level(number: int, **changes: Any) -> dict[str, Any]:
     [
         ({"state": 3}, "does not exist"),
         ({"num_states": 4}, "4 values"),
-        (broken_lookup(1, reads=(letter(), old(2))), "not there yet"),
-        (broken_lookup(1, reads=(letter(1), old(0))), "not there yet"),
+        (broken_lookup(1, reads=(LETTER, old(2))), "not there yet"),
+        (broken_lookup(1, reads=(Source("letter", 1), old(0))), "not there yet"),
         (broken_lookup(0, reads=(lookup(1),), otherwise=(0, 1)), "not there yet"),
         ({"state": -1}, "does not exist"),
         (broken_lookup(0, reads=(Source("colour", 0),), otherwise=(0,)), "colour"),
-        (broken_lookup(0, otherwise=(0, 1)), "2 defaults"),
-        (broken_lookup(1, rows=(Row(((0, 0), (1, 2)), 1),)), "does not occur"),
+        (broken_lookup(0, otherwise=(0, 1, 0)), "3 defaults"),
+        (broken_lookup(1, rows=(LookupRow(((0, 0), (1, 2)), 1),)), "does not occur"),
         (broken_lookup(2, reads=(new(1), old(0))), "reads old 0"),
-        (broken_lookup(2, reads=(new(1), letter()), rows=()), "reads letter 0"),
-        (broken_lookup(1, reads=(letter(), new(0))), "after the letter"),
+        (broken_lookup(2, reads=(new(1), LETTER), rows=()), "reads letter 0"),
+        (broken_lookup(1, reads=(LETTER, new(0))), "after the letter"),
         (broken_lookup(0, reads=(old(0),), otherwise=(0, 1)), "does not come before"),
         (broken_lookup(0, reads=(old(1),), otherwise=(0, 1)), "does not come before"),
         (broken_level(0, context=3), "does not exist"),

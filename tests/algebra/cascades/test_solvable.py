@@ -7,10 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from nerode.algebra.cascades.abelian import abelian_levels
+from nerode.algebra.cascades.abelian import NotSolvable, abelian_levels
+from nerode.algebra.cascades.decomposition import decompose_general, decompose_solvable
 from nerode.algebra.cascades.holonomy import holonomy_cascade
-from nerode.algebra.cascades.refusals import NotSolvable
-from nerode.algebra.cascades.solvable import decompose_general, decompose_solvable
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.groups_inside import groups_inside
 from nerode.core import Budget, BudgetExceeded
@@ -131,14 +130,6 @@ def test_without_groups_nothing_changes(kind: str) -> None:
     for _ in range(5):
         cascade = holonomy_cascade(COUNTER_FREE[kind](rng))
         assert abelian_levels(cascade) is cascade
-
-
-def test_groups_behind_a_window() -> None:
-    for name in ("tomita-3", "abab-star"):
-        dfa = find_language(name).dfa()
-        cascade = decompose_solvable(dfa, window=2)
-        assert_runs(cascade, dfa)
-        assert cascade.depth <= decompose_solvable(dfa).depth
 
 
 def test_a_group_with_too_many_elements_stops() -> None:

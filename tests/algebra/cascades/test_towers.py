@@ -7,10 +7,9 @@ import random
 
 import pytest
 
+from nerode.algebra.cascades.holonomy import is_finer, principal_congruences, tower_cascade
 from nerode.algebra.cascades.sections import Levels
-from nerode.algebra.cascades.serial_quotients import tower_cascade
-from nerode.algebra.cascades.skeleton import Skeleton
-from nerode.algebra.cascades.towers import Tower, is_finer, principal_congruences
+from nerode.algebra.cascades.skeleton import Skeleton, Tower
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import whole_action
 from nerode.languages.bestiary import find_language
@@ -90,7 +89,7 @@ def test_towers_with_groups() -> None:
     found = 0
     for seed in range(60):
         dfa = with_group(rng, degree=4)
-        cascade = tower_cascade(dfa, window=seed % 2)
+        cascade = tower_cascade(dfa)
         if cascade is not None:
             found += 1
             assert verify_cascade(cascade, dfa)

@@ -17,7 +17,7 @@ from nerode.analysis.extraction.question import (
 )
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import Alphabet
-from nerode.languages.equivalence import distinguishing_word
+from nerode.languages.operations import distinguishing_word
 
 AB = Alphabet(("a", "b"))
 

@@ -5,24 +5,23 @@ from __future__ import annotations
 import pytest
 
 import nerode as nr
-from nerode.analysis.extraction.exact import close_network
-from nerode.analysis.extraction.extraction import extract
+from nerode.analysis.extraction.extraction import close_network, extract
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.probing import Probe
+from nerode.analysis.extraction.probing import HypothesisTest
 from nerode.analysis.extraction.question import language_question
-from nerode.analysis.subject import Subject
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.models.compiled import load_model
 
 LANGUAGES = [f"tomita-{i}" for i in range(1, 8)]
 METHODS = [("exact", False), ("cluster", False), ("lstar", False), ("lstar", True), ("kv", True)]
-SHORT = Probe(words=60, longest=30)
+SHORT = HypothesisTest(words=60, longest=30)
 
 
-def compiled(name: str, target: str) -> Subject:
+def compiled(name: str, target: str) -> LoadedNetwork:
     language = nr.language(name)
     network = nr.compile_language(language, to=target)
-    return Subject(name=name, model=load_model(network).eval(), language=language, network=network)
+    return LoadedNetwork(name=name, model=load_model(network).eval(), language=language, network=network)
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -47,7 +46,9 @@ def test_one_changed_weight_gives_the_word_on_which_it_fails() -> None:
     weights = [p for p in subject.model.parameters() if p.numel() and p.is_floating_point()]
     weights[-1].data.neg_()
     found = extract(
-        Subject(name="broken", model=subject.model, language=subject.language), method="cluster", probe=SHORT
+        LoadedNetwork(name="broken", model=subject.model, language=subject.language),
+        method="cluster",
+        probe=SHORT,
     )
     assert found.difference is not None
     language, word = nr.language("tomita-4"), found.difference.word
@@ -68,7 +69,7 @@ def test_a_network_with_unbounded_states_ends_with_the_budget() -> None:
 
 def test_exact_extraction_of_a_trained_network_is_refused() -> None:
     subject = compiled("tomita-1", "lstm")
-    trained = Subject(name="net", model=subject.model, language=subject.language)
+    trained = LoadedNetwork(name="net", model=subject.model, language=subject.language)
     with pytest.raises(InputError, match="compiled networks"):
         extract(trained, method="exact")
     with pytest.raises(InputError, match="black-box"):

@@ -11,13 +11,12 @@ from torch import nn
 import nerode as nr
 from nerode.analysis.extraction.clustering import ClusterSettings, extract_by_clusters
 from nerode.analysis.extraction.extraction import extract
-from nerode.analysis.extraction.learning import extract_by_queries
+from nerode.analysis.extraction.learning import ProductSettings, extract_by_queries, find_counterexample
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.probing import Probe, find_failures, systematic_words, telling_words
-from nerode.analysis.extraction.product_search import ProductSettings, find_counterexample
+from nerode.analysis.extraction.probing import HypothesisTest, find_failures, systematic_words, telling_words
 from nerode.analysis.extraction.question import LanguageTarget, language_question
-from nerode.analysis.subject import Subject
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, UnknownName
 from nerode.models import build_model, model_config
 from nerode.models.compiled import load_model
@@ -35,7 +34,9 @@ def compiled(name: str) -> Machine:
 @pytest.mark.parametrize("wrong", ["tomita-1", "tomita-2", "tomita-3", "tomita-6", "tomita-7"])
 def test_a_wrong_hypothesis_is_found_out_by_words_and_by_states(wrong: str) -> None:
     machine, hypothesis = compiled("tomita-5"), machine_of(wrong, "prediction")
-    by_words = find_failures(machine, hypothesis, Probe(words=20, longest=10), np.random.default_rng(0))
+    by_words = find_failures(
+        machine, hypothesis, HypothesisTest(words=20, longest=10), np.random.default_rng(0)
+    )
     by_states = find_counterexample(machine, hypothesis, ProductSettings())
     assert by_words
     assert by_states is not None
@@ -46,13 +47,15 @@ def test_a_wrong_hypothesis_is_found_out_by_words_and_by_states(wrong: str) -> N
 
 def test_a_right_hypothesis_passes() -> None:
     machine, hypothesis = compiled("tomita-5"), machine_of("tomita-5", "prediction")
-    assert not find_failures(machine, hypothesis, Probe(words=20, longest=10), np.random.default_rng(0))
+    assert not find_failures(
+        machine, hypothesis, HypothesisTest(words=20, longest=10), np.random.default_rng(0)
+    )
     assert find_counterexample(machine, hypothesis, ProductSettings()) is None
 
 
 def test_systematic_words_tell_all_machines_with_one_more_state_apart() -> None:
     hypothesis = machine_of("tomita-4")
-    words = list(systematic_words(hypothesis, Probe(extra_states=1)))
+    words = list(systematic_words(hypothesis, HypothesisTest(extra_states=1)))
     rng = np.random.default_rng(1)
     n = hypothesis.num_states + 1
     told = 0
@@ -95,7 +98,7 @@ def test_learning_without_aalpy_says_how_to_install_it(monkeypatch: pytest.Monke
 
 
 def test_learning_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    extract_by_queries(compiled("tomita-1"), probe=Probe(words=5, longest=5))
+    extract_by_queries(compiled("tomita-1"), probe=HypothesisTest(words=5, longest=5))
     assert capsys.readouterr().out == ""
 
 
@@ -106,8 +109,8 @@ def test_a_transformer_is_asked_by_words() -> None:
     assert isinstance(model.head, nn.Linear)
     model.head.weight.data.zero_()
     model.head.bias.data[:] = nn.Parameter(model.head.bias.new_tensor([-1.0, 1.0, 1.0]))
-    subject = Subject(name="attention", model=model.eval(), language=language)
-    found = extract(subject, method="lstar", probe=Probe(words=20, longest=10))
+    subject = LoadedNetwork(name="attention", model=model.eval(), language=language)
+    found = extract(subject, method="lstar", probe=HypothesisTest(words=20, longest=10))
     assert found.method == "L*, black box"
     assert found.equal
     with pytest.raises(InputError, match="grows"):
@@ -117,7 +120,7 @@ def test_a_transformer_is_asked_by_words() -> None:
 
 
 def test_classes_of_a_trained_network() -> None:
-    found = extract(trained("parity", "lstm"), probe=Probe(words=60, longest=30))
+    found = extract(trained("parity", "lstm"), probe=HypothesisTest(words=60, longest=30))
     assert found.kind == "class"
     assert found.equal
     assert found.machine.outputs == ("0", "1")
@@ -128,9 +131,9 @@ def test_classes_of_a_trained_network() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Probe(words=0),
-        lambda: Probe(longest=0),
-        lambda: Probe(extra_states=-1),
+        lambda: HypothesisTest(words=0),
+        lambda: HypothesisTest(longest=0),
+        lambda: HypothesisTest(extra_states=-1),
         lambda: ClusterSettings(rounds=0),
         lambda: ProductSettings(radii=()),
         lambda: ProductSettings(radii=(0.0,)),

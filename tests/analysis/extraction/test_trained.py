@@ -9,17 +9,16 @@ import pytest
 import nerode as nr
 from nerode.analysis.extraction.extraction import extract
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.probing import Probe
-from nerode.analysis.extraction.question import language_question
-from nerode.analysis.extraction.task_questions import question_of
-from nerode.analysis.subject import Subject
+from nerode.analysis.extraction.probing import HypothesisTest
+from nerode.analysis.extraction.question import language_question, question_of
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError
-from nerode.languages.equivalence import distinguishing_word
+from nerode.languages.operations import distinguishing_word
 
 from .trained import trained
 
 METHODS = [("cluster", False), ("lstar", False), ("lstar", True), ("kv", True)]
-SHORT = Probe(words=100, longest=30)
+SHORT = HypothesisTest(words=100, longest=30)
 
 
 @pytest.mark.parametrize(("method", "black_box"), METHODS)
@@ -48,7 +47,7 @@ def test_a_changed_network_gives_a_word_on_which_it_really_fails() -> None:
     broken = copy.deepcopy(subject.zoo_model)
     broken.head.bias.data[-1] += 1000.0  # the word may now always end
     found = extract(
-        Subject(name="broken", model=broken, task=subject.task, language=subject.language), probe=SHORT
+        LoadedNetwork(name="broken", model=broken, task=subject.task, language=subject.language), probe=SHORT
     )
     assert found.difference is not None
     assert subject.task is not None
@@ -82,7 +81,7 @@ def test_a_network_of_other_letters_is_refused() -> None:
     with pytest.raises(InputError, match="scores"):
         Machine(subject.model, language_question(nr.language("tomita-2"), "acceptance"))
     with pytest.raises(InputError, match="--target"):
-        extract(Subject(name="net", model=subject.model))
+        extract(LoadedNetwork(name="net", model=subject.model))
     with pytest.raises(InputError, match="over these"):
         extract(subject, target=nr.language("flip-flop"), probe=SHORT, held_out=SHORT)
 

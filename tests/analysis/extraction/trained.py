@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 
-from nerode.analysis.subject import Subject
-from nerode.training import TrainSpec, train
+from nerode.analysis.subject import LoadedNetwork
+from nerode.records import TrainSpec
+from nerode.tasks import build_task
+from nerode.training import train
 
 
 @functools.cache
-def trained(task: str, layers: str = "lstm", seed: int = 0, steps: int = 600, longest: int = 20) -> Subject:
+def trained(
+    task: str, layers: str = "lstm", seed: int = 0, steps: int = 600, longest: int = 20
+) -> LoadedNetwork:
     """Returns a network that predicts or recognises a language, trained on short words."""
     spec = TrainSpec.from_mapping(
         {
@@ -27,8 +31,8 @@ def trained(task: str, layers: str = "lstm", seed: int = 0, steps: int = 600, lo
         }
     )
     record, model = train(spec)
-    built = spec.task.build()
-    return Subject(
+    built = build_task(spec.task)
+    return LoadedNetwork(
         name=f"{layers} on {task}, seed {seed}",
         model=model.eval(),
         record=record,

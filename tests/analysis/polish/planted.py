@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from nerode.analysis.subject import Subject
+from nerode.analysis.subject import LoadedNetwork
 from nerode.languages.groups import finite_monoid
 from nerode.models import LayerConfig, Model, ModelConfig
 from nerode.models.architectures import Orthogonal
 from nerode.tasks import StateTracking
-from nerode.tasks.state_tracking import StateTrackingSettings
+from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
 
 
 def regular(name: str) -> np.ndarray:
@@ -57,7 +57,7 @@ def planted(
     sharpness: float = 5.0,
     letters: str = "elements",
     seed: int = 0,
-) -> Subject:
+) -> LoadedNetwork:
     """A network with the given blocks; an element scores by the likeness of its matrices to the state."""
     task = StateTracking(StateTrackingSettings(monoid=name, letters=letters))
     group = finite_monoid(name)
@@ -79,4 +79,4 @@ def planted(
         found.W.weight.copy_(torch.from_numpy(read.reshape(len(read), -1).T))
         found.C.weight.copy_(torch.from_numpy(sharpness * table.reshape(order, -1)))
         found.C.bias.zero_()
-    return Subject(name=f"planted {name}", model=model, task=task)
+    return LoadedNetwork(name=f"planted {name}", model=model, task=task)

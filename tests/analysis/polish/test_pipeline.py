@@ -9,13 +9,14 @@ import torch
 
 from nerode.analysis.polish.learned import read_learned
 from nerode.analysis.polish.pipeline import polish
-from nerode.analysis.subject import Subject, load_subject
+from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import InputError
 from nerode.models import Model, build_model, model_config
 from nerode.models.architectures import Orthogonal
-from nerode.proofs import CERTIFICATE, check_polished
-from nerode.tasks import StateTracking, TaskConfig
-from nerode.tasks.state_tracking import StateTrackingSettings
+from nerode.proofs import POLISH_FILE, check_polished
+from nerode.records import TaskConfig
+from nerode.tasks import StateTracking, build_task
+from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
 from tests.analysis.polish.planted import planted, points, regular, turned, turns
 
 
@@ -66,7 +67,7 @@ def test_a_readout_that_confuses_two_elements_gets_no_proof(tmp_path: Path) -> N
     found = polish(subject, tmp_path)
     assert not found.proved
     assert "is not shown to be smaller" in found.problem
-    assert not (tmp_path / CERTIFICATE).exists()
+    assert not (tmp_path / POLISH_FILE).exists()
 
 
 def test_a_representation_that_is_not_faithful_gets_no_proof(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_a_network_of_another_group_gets_no_proof(tmp_path: Path) -> None:
     """Z6 and S3 have as many elements; the matrices of one are far from any representation of the other."""
     wrong = planted("Z6", [turned(regular("Z6"), 0)])
     task = StateTracking(StateTrackingSettings(monoid="S3"))
-    found = polish(Subject(name="wrong", model=wrong.model, task=task), tmp_path)
+    found = polish(LoadedNetwork(name="wrong", model=wrong.model, task=task), tmp_path)
     assert not found.proved
 
 
@@ -101,7 +102,9 @@ def test_the_start_and_a_linear_head_move_into_the_readout(tmp_path: Path) -> No
 
     config = dataclasses.replace(config, layers=(dataclasses.replace(layer, settings=settings),))
     model = build_model(config, seed=0)
-    subject = Subject(name="z4", model=model.eval(), task=StateTracking(StateTrackingSettings(monoid="Z4")))
+    subject = LoadedNetwork(
+        name="z4", model=model.eval(), task=StateTracking(StateTrackingSettings(monoid="Z4"))
+    )
     learned = read_learned(subject)
     letters = torch.arange(4)[:, None]
     expected = model(letters)[0][:, 0].detach().numpy()
@@ -115,17 +118,19 @@ def other_model(layers: str) -> Model:
 def test_networks_of_another_kind_are_refused(tmp_path: Path) -> None:
     task = StateTracking(StateTrackingSettings(monoid="S3"))
     with pytest.raises(InputError, match="not one layer of orthogonal blocks"):
-        polish(Subject(name="x", model=other_model("lstm"), task=task), tmp_path)
+        polish(LoadedNetwork(name="x", model=other_model("lstm"), task=task), tmp_path)
     with pytest.raises(InputError, match="not one layer of orthogonal blocks"):
-        polish(Subject(name="x", model=other_model("orthogonal,orthogonal"), task=task), tmp_path)
+        polish(LoadedNetwork(name="x", model=other_model("orthogonal,orthogonal"), task=task), tmp_path)
     with pytest.raises(InputError, match="only state tracking of groups"):
         polish(
-            Subject(name="x", model=other_model("orthogonal"), task=TaskConfig(name="parity").build()),
+            LoadedNetwork(
+                name="x", model=other_model("orthogonal"), task=build_task(TaskConfig(name="parity"))
+            ),
             tmp_path,
         )
     monoid = StateTracking(StateTrackingSettings(monoid="T3"))
     with pytest.raises(InputError, match="T3 is not a group"):
-        polish(Subject(name="x", model=other_model("orthogonal"), task=monoid), tmp_path)
+        polish(LoadedNetwork(name="x", model=other_model("orthogonal"), task=monoid), tmp_path)
     tokens = StateTracking(StateTrackingSettings(monoid="S3", tokens=2))
     with pytest.raises(InputError, match="1 is needed"):
-        polish(Subject(name="x", model=other_model("orthogonal"), task=tokens), tmp_path)
+        polish(LoadedNetwork(name="x", model=other_model("orthogonal"), task=tokens), tmp_path)

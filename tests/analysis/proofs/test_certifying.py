@@ -12,8 +12,13 @@ import torch
 from torch import nn
 
 from nerode.analysis.proofs import certifying
-from nerode.analysis.proofs.box_steps import Spans, flat_state, letter_vectors, step_boxes
-from nerode.analysis.proofs.certificate_training import CertificateTraining
+from nerode.analysis.proofs.certificate_training import (
+    CertificateTraining,
+    Spans,
+    flat_state,
+    letter_vectors,
+    step_boxes,
+)
 from nerode.analysis.proofs.certifying import CertifySettings, prove_model
 from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, draw_words, fine_tune
 from nerode.analysis.proofs.goals import goal_of
@@ -23,14 +28,15 @@ from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
 from nerode.network import network_hash, network_to_json
 from nerode.proofs import UNDER_NOISE, Unproved, certificate_to_json, certify_state_boxes, check
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from tests.analysis.proofs.test_trained_network import make_model
 
 QUICK = CertifySettings(
     fine_tuning=FineTuning(steps=120, longest=12, rate=1e-2),
     certificate_training=CertificateTraining(steps=400, every=50, ramp=200, rate=1e-2),
 )
-TASK = TaskConfig(name="predict-set-reset").build()
+TASK = build_task(TaskConfig(name="predict-set-reset"))
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +212,7 @@ def test_boxes_of_a_step_hold_the_states_of_a_step(cell):
 
 
 def test_words_pass_the_states_of_the_automaton():
-    goal = goal_of(TaskConfig(name="predict-tomita-2").build())
+    goal = goal_of(build_task(TaskConfig(name="predict-tomita-2")))
     words, states = draw_words(goal, 200, 10, np.random.default_rng(0), stray=0.1)
     language = find_language("tomita-2")
     for word, passed in zip(words[:20].tolist(), states[:20].tolist(), strict=True):

@@ -9,7 +9,8 @@ from nerode.analysis.proofs.goals import Goal, goal_of
 from nerode.core import InputError, stream
 from nerode.languages import Legal
 from nerode.proofs import PREDICT, RECOGNISE
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ from nerode.tasks import TaskConfig
     ],
 )
 def test_classes_of_a_task_are_those_of_its_own_labels(name, shown):
-    task = TaskConfig(name=name).build()
+    task = build_task(TaskConfig(name=name))
     goal = goal_of(task)
     assert goal.task == shown
     batch = task.sample(8, 32, stream(0, "goals"))
@@ -34,7 +35,7 @@ def test_classes_of_a_task_are_those_of_its_own_labels(name, shown):
 
 
 def test_bits_of_prediction_are_its_labels():
-    task = TaskConfig(name="predict-tomita-3").build()
+    task = build_task(TaskConfig(name="predict-tomita-3"))
     goal = goal_of(task)
     batch = task.sample(8, 32, stream(0, "goals"))
     states = np.full(32, goal.dfa.start)
@@ -47,11 +48,11 @@ def test_bits_of_prediction_are_its_labels():
 @pytest.mark.parametrize("name", ["flip-flop", "copying", "predict-dyck-1", "s5-four-tokens"])
 def test_tasks_that_no_box_is_made_for_are_refused(name):
     with pytest.raises(InputError):
-        goal_of(TaskConfig(name=name).build())
+        goal_of(build_task(TaskConfig(name=name)))
 
 
 def test_a_class_that_says_something_else_is_refused():
-    goal = goal_of(TaskConfig(name="recognise-tomita-3").build())
+    goal = goal_of(build_task(TaskConfig(name="recognise-tomita-3")))
     with pytest.raises(InputError, match="does not say"):
         Goal(
             language=goal.language,

@@ -9,7 +9,7 @@ import pytest
 from nerode.analysis.proofs.run_proofs import ATTEMPT, PROOF, attempt_lines, certify_run, certify_tables
 from nerode.core import FormatError, InputError
 from nerode.models import read_model
-from nerode.training import folder_name
+from nerode.records import run_name
 from tests.cli.runner import run
 
 SMALL = (
@@ -27,7 +27,7 @@ def certified(tmp_path_factory):
         "train", "predict-set-reset", "--arch", "elman", "--certify", "--json", "--out", str(out), *SMALL
     )
     item = json.loads(done.out.splitlines()[0])
-    return done, item, out / folder_name(item["key"])
+    return done, item, out / run_name(item["key"])
 
 
 def test_train_certify_leaves_a_proof_in_the_run(certified):
@@ -75,7 +75,7 @@ def test_a_run_without_a_proof_says_so(tmp_path):
     done = run(
         "train", "parity", "--arch", "elman", "--json", "--out", str(tmp_path), "--steps", "2", "--jobs", "1"
     )
-    folder = tmp_path / folder_name(json.loads(done.out.splitlines()[0])["key"])
+    folder = tmp_path / run_name(json.loads(done.out.splitlines()[0])["key"])
     checked = run("verify", str(folder))
     assert checked.code == 2
     assert "without a proof" in checked.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
 import numpy as np
@@ -14,11 +13,9 @@ from nerode.analysis.proofs.trained_network import trained_network
 from nerode.core import InputError
 from nerode.models import Model, Surroundings, build_model, model_config
 from nerode.network import Interpreter, network_from_json, network_to_json
-from nerode.proofs.checker_network import read_network
-from nerode.proofs.checker_span_network import SpanNetwork
-from nerode.proofs.checker_spans import ONE
-from nerode.proofs.interval_network import IntervalNetwork
-from nerode.tasks import TaskConfig
+from nerode.proofs.box_steps import BoxStepper
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 
 CELLS = ("elman-tanh", "gru-reset-first", "lstm", "slstm")
 
@@ -46,29 +43,21 @@ def make_model(layers: str, task, *, width: int | None = 3, seed: int = 0, **set
 
 
 def test_a_cap_on_the_update_gate_is_part_of_the_network():
-    task = TaskConfig(name="predict-tomita-3").build()
+    task = build_task(TaskConfig(name="predict-tomita-3"))
     model = make_model("gru-reset-first", task, cap=0.5).double()
     network = trained_network(model, goal_of(task))
     assert network.layers[0].recurrence.cap == Fraction(1, 2)
     assert network_from_json(network_to_json(network)) == network
-    assert read_network(json.loads(json.dumps(network_to_json(network)))).layers[0].moves.cap == Fraction(
-        1, 2
-    )
-    interpreter, plain = Interpreter(network), IntervalNetwork(network)
+    interpreter, plain = Interpreter(network), BoxStepper(network)
     state, boxes, torch_state = interpreter.start(), plain.start(), model.initial_state(1)
-    spans = SpanNetwork(read_network(network_to_json(network)))
-    found = spans.start()
     for letter in (0, 1, 1, 0, 1):
         state, _ = interpreter.step(state, letter)
-        boxes, _ = plain.step(boxes, np.array([0]), np.array([letter]), [np.zeros(4)])
-        found, _ = spans.step(found, letter, 0)
+        boxes, _ = plain.step(boxes, np.array([0]), np.array([letter]), 0.0)
         _, torch_state = model.step(torch.tensor([letter]), torch_state)
         wanted = torch_state["0.h"][0].detach().numpy()
         assert np.allclose(wanted, [float(v) for v in state[0]], rtol=0, atol=1e-12)
-        assert (boxes[0].low[0] <= wanted + 1e-14).all()
-        assert (boxes[0].high[0] >= wanted - 1e-14).all()
-        for (low, high), value in zip(found[0], wanted, strict=True):
-            assert low / ONE - 1e-14 <= value <= high / ONE + 1e-14
+        assert (boxes.low[0] <= wanted + 1e-14).all()
+        assert (boxes.high[0] >= wanted - 1e-14).all()
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -77,7 +66,7 @@ def test_a_cap_on_the_update_gate_is_part_of_the_network():
     "name", ["predict-tomita-3", "recognise-tomita-3", "s3", "parity", "states-tomita-4"]
 )
 def test_the_network_says_what_the_module_says(cell, width, name):
-    task = TaskConfig(name=name).build()
+    task = build_task(TaskConfig(name=name))
     goal = goal_of(task)
     model = make_model(cell, task, width=width).double()
     network = trained_network(model, goal)
@@ -100,7 +89,7 @@ def test_the_network_says_what_the_module_says(cell, width, name):
 
 
 def test_the_empty_word_is_answered_by_the_learnt_start():
-    task = TaskConfig(name="recognise-tomita-3").build()
+    task = build_task(TaskConfig(name="recognise-tomita-3"))
     goal = goal_of(task)
     model = make_model("elman-tanh", task)
     with torch.no_grad():
@@ -120,7 +109,7 @@ def test_the_empty_word_is_answered_by_the_learnt_start():
     ],
 )
 def test_other_cells_are_refused(layers, settings, reason):
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     if settings is None:
         config = model_config(layers, letters=2, outputs=2, width=4, surroundings=Surroundings())
         model = build_model(config, seed=0)
@@ -131,7 +120,7 @@ def test_other_cells_are_refused(layers, settings, reason):
 
 
 def test_two_layers_and_norms_are_refused():
-    task = TaskConfig(name="parity").build()
+    task = build_task(TaskConfig(name="parity"))
     for config in (
         model_config("elman,elman", letters=2, outputs=2, width=4),
         model_config("elman", letters=2, outputs=2, width=4, surroundings=Surroundings(norm="layer")),

@@ -7,23 +7,26 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.analysis.extraction.task_questions import question_of
+from nerode.analysis.extraction.question import question_of
 from nerode.analysis.repair.search import SearchSettings, find_failing_word
 from nerode.analysis.repair.training import RepairSettings, batch_of, continue_words, repair
-from nerode.analysis.subject import Subject
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, stream
 from nerode.models import Model
 from nerode.models.architectures import Orthogonal
 from nerode.models.compiled import load_architecture
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 from tests.analysis.polish.planted import planted, turns
 
 
-def subject_of(task: str, model: torch.nn.Module, **settings: object) -> Subject:
-    return Subject(name=task, model=model.eval(), task=TaskConfig(name=task, settings=settings).build())
+def subject_of(task: str, model: torch.nn.Module, **settings: object) -> LoadedNetwork:
+    return LoadedNetwork(
+        name=task, model=model.eval(), task=build_task(TaskConfig(name=task, settings=settings))
+    )
 
 
-def brute_force(subject: Subject, longest: int) -> tuple[int, ...] | None:
+def brute_force(subject: LoadedNetwork, longest: int) -> tuple[int, ...] | None:
     """The first shortest word on which the network and the task differ, by all words."""
     question = question_of(subject.task)
     for length in range(1, longest + 1):
@@ -99,7 +102,7 @@ def test_a_word_that_fails_in_batches_only_is_none() -> None:
     assert found.always_right
 
 
-def turning(angles: tuple[float, float]) -> Subject:
+def turning(angles: tuple[float, float]) -> LoadedNetwork:
     """A network that counts ones modulo 2 by half turns of the plane; each letter turns a little too far."""
     subject = planted("Z2", [turns(2, 1)], sharpness=1.0)
     layer = subject.zoo_model.layers[0]
@@ -143,7 +146,8 @@ def test_repair_teaches_the_failing_words() -> None:
     assert record.rounds[0].search == first
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
     assert (
-        find_failing_word(Subject(name="m", model=mended, task=subject.task), settings=search) == record.last
+        find_failing_word(LoadedNetwork(name="m", model=mended, task=subject.task), settings=search)
+        == record.last
     )
     assert record.last.right_up_to > first.right_up_to
     assert record.to_json()["rounds"][0]["search"]["failing"]["shortest"] is True
@@ -152,7 +156,7 @@ def test_repair_teaches_the_failing_words() -> None:
 @pytest.mark.parametrize("task", ["parity", "flip-flop", "predict-tomita-3", "recognise-tomita-3", "s3"])
 def test_the_targets_of_words_are_those_of_the_task(task: str) -> None:
     """On words that the task draws itself."""
-    known = TaskConfig(name=task).build()
+    known = build_task(TaskConfig(name=task))
     high = known.training_lengths[1]
     length = next(n for n in range(min(12, high), high + 1) if known.trains_on(n))
     drawn = known.sample(length, 16, stream(0, "test"))
@@ -164,7 +168,7 @@ def test_the_targets_of_words_are_those_of_the_task(task: str) -> None:
 
 
 def test_continuations_stay_where_the_task_asks() -> None:
-    question = question_of(TaskConfig(name="flip-flop").build())
+    question = question_of(build_task(TaskConfig(name="flip-flop")))
     words = continue_words(question, [(0, 3), (0, 4, 2, 3)], 6, stream(0, "test"))
     assert {len(word) for word in words} == {12}
     for word in words:
@@ -177,7 +181,7 @@ def test_continuations_stay_where_the_task_asks() -> None:
 def test_what_cannot_be_used_is_refused() -> None:
     model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=0)
     with pytest.raises(InputError, match="has no task"):
-        find_failing_word(Subject(name="x", model=model))
+        find_failing_word(LoadedNetwork(name="x", model=model))
     with pytest.raises(InputError, match="grids above 0"):
         SearchSettings(grids=(0.0,))
     with pytest.raises(InputError, match="rate above 0"):

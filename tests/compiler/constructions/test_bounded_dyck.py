@@ -1,7 +1,7 @@
 import pytest
 
 from nerode.compiler.construction import Options
-from nerode.compiler.constructions.bounded_dyck import compile_bounded_dyck
+from nerode.compiler.constructions.bounded_dyck import BOUNDED_DYCK
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
@@ -81,4 +81,4 @@ def test_tied_writes_cannot_be_talked_into_counting():
 
 def test_other_languages_are_refused():
     with pytest.raises(NotCompilable, match="not given as a bounded Dyck language"):
-        compile_bounded_dyck(request_named("dyck-1", "gla"))
+        BOUNDED_DYCK.compile(request_named("dyck-1", "gla"))

@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.compiler.constructions.counters import compile_counters
+from nerode.compiler.constructions.counters import COUNTERS
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import START, Alphabet, CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.bestiary import find_language
-from nerode.network import TimeInvariant
+from nerode.network import Fixed
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
 from tests.compiler.requests import build_named, counter_names, request_named
 from tests.compiler.walks import assert_follows, assert_follows_long_words, assert_predicts
 
-COUNTERS = {
+NUM_COUNTERS = {
     "dyck-1": 1,
     "shuffle-2": 2,
     "shuffle-4": 4,
@@ -27,10 +27,10 @@ COUNTERS = {
 
 
 def test_every_counter_language_of_the_bestiary_is_here():
-    assert set(counter_names()) == set(COUNTERS)
+    assert set(counter_names()) == set(NUM_COUNTERS)
 
 
-@pytest.mark.parametrize("name", COUNTERS)
+@pytest.mark.parametrize("name", NUM_COUNTERS)
 def test_right_on_every_word(name):
     network = build_named("counters", name, "gla")
     assert network.depth == (1 if name == "majority" else 2)
@@ -38,14 +38,14 @@ def test_right_on_every_word(name):
     assert_follows_long_words(network, find_language(name), 400)
 
 
-@pytest.mark.parametrize("name", COUNTERS)
+@pytest.mark.parametrize("name", NUM_COUNTERS)
 def test_fixed_gates_count_errors(name):
-    network = compile_counters(request_named(name, "s4d"))
-    assert all(isinstance(layer.recurrence, TimeInvariant) for layer in network.layers)
+    network = COUNTERS.compile(request_named(name, "s4d"))
+    assert all(isinstance(layer.recurrence, Fixed) for layer in network.layers)
     assert_does(network, name, short=6, long=50)
 
 
-@pytest.mark.parametrize("name", COUNTERS)
+@pytest.mark.parametrize("name", NUM_COUNTERS)
 def test_words_of_length_ten_thousand(name):
     language = find_language(name)
     network = build_named("counters", name, "gla")
@@ -54,7 +54,7 @@ def test_words_of_length_ten_thousand(name):
     assert_follows(network, language, iter(word))
 
 
-@pytest.mark.parametrize(("name", "counters"), COUNTERS.items())
+@pytest.mark.parametrize(("name", "counters"), NUM_COUNTERS.items())
 def test_one_layer_of_counters_predicts(name, counters):
     network = build_named("counters-predictor", name, "gla")
     assert [layer.width for layer in network.layers] == [counters]
@@ -80,7 +80,7 @@ def test_tied_writes_leaky_gates_and_norms_cannot_count(target):
 
 def test_other_languages_are_refused():
     with pytest.raises(NotCompilable, match="not given by a counter machine"):
-        compile_counters(request_named("tomita-4", "diagonal"))
+        COUNTERS.compile(request_named("tomita-4", "diagonal"))
 
 
 @st.composite
@@ -119,5 +119,5 @@ def test_random_machines(machine):
         distribution="",
     )
     assert_does(build("counters", language, "gla"), language, short=5, long=30)
-    fixed = compile_counters(request_for(language, "s4d"))
+    fixed = COUNTERS.compile(request_for(language, "s4d"))
     assert first_disagreement(fixed, language, short=5, long=30) is None

@@ -4,8 +4,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.compiler.constructions.cyclic import circle, compile_rotation
-from nerode.compiler.cyclic_action import cyclic_action
+from nerode.compiler.constructions.cyclic import CYCLIC_ROTATION, circle, cyclic_action
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable, cosine, root_of_unity
 from nerode.languages import RegularLanguage
@@ -122,7 +121,7 @@ def test_a_cycle_that_is_too_long_is_refused_with_its_length():
     language = regular_language("(a{361})*")
     request = request_for(language, "diagonal-complex")
     with pytest.raises(NotCompilable, match="361"):
-        compile_rotation(request)
+        CYCLIC_ROTATION.compile(request)
 
 
 def test_the_numbers_stay_on_the_circle():

@@ -1,6 +1,6 @@
 import pytest
 
-from nerode.compiler.constructions.flip_flop import compile_flip_flop
+from nerode.compiler.constructions.flip_flop import FLIP_FLOP
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
@@ -8,32 +8,32 @@ from tests.compiler.agreement import assert_does, first_disagreement
 from tests.compiler.requests import build_named, request_named
 from tests.compiler.walks import assert_follows_long_words, assert_predicts
 
-FLIP_FLOP = find_language("flip-flop")
+LANGUAGE = find_language("flip-flop")
 
 
 @pytest.mark.parametrize("target", ["diagonal", "mamba", "gla", "hgrn2"])
 def test_right_on_every_word(target):
-    network = compile_language(FLIP_FLOP, target)
+    network = compile_language(LANGUAGE, target)
     assert network.origin.construction == "flip-flop"
     assert [layer.width for layer in network.layers] == [3, 2, 1]
-    assert_does(network, FLIP_FLOP, short=4, long=100)
-    assert_follows_long_words(network, FLIP_FLOP)
+    assert_does(network, LANGUAGE, short=4, long=100)
+    assert_follows_long_words(network, LANGUAGE)
 
 
 def test_the_published_predictor_has_width_three_and_two():
     network = build_named("flip-flop-predictor", "flip-flop", "mamba")
     assert [layer.width for layer in network.layers] == [3, 2]
     assert "only for prefixes of valid words" in network.origin.route
-    assert_predicts(network, FLIP_FLOP)
+    assert_predicts(network, LANGUAGE)
     # It says nothing about words that broke the rules, and is wrong there.
-    assert first_disagreement(network, FLIP_FLOP, short=4, long=0) is not None
+    assert first_disagreement(network, LANGUAGE, short=4, long=0) is not None
 
 
 def test_without_the_exclusive_scan():
     network = build_named("flip-flop", "flip-flop", "mamba", exclusive_scan=False)
     assert not any(layer.exposes_previous for layer in network.layers)
-    assert_does(network, FLIP_FLOP, short=4, long=100)
-    assert_follows_long_words(network, FLIP_FLOP, 300)
+    assert_does(network, LANGUAGE, short=4, long=100)
+    assert_follows_long_words(network, LANGUAGE, 300)
 
 
 def test_gates_and_writes_fit_carriers_whose_write_vanishes_when_the_gate_is_one():
@@ -53,9 +53,9 @@ def test_gates_and_writes_fit_carriers_whose_write_vanishes_when_the_gate_is_one
 
 def test_other_alphabets_are_refused():
     with pytest.raises(NotCompilable, match="w, r, i, 0 and 1"):
-        compile_flip_flop(request_named("set-reset", "diagonal"))
+        FLIP_FLOP.compile(request_named("set-reset", "diagonal"))
 
 
 def test_fixed_gates_do_not_carry_it():
     with pytest.raises(NotCompilable):
-        compile_language(FLIP_FLOP, "s4d")
+        compile_language(LANGUAGE, "s4d")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from nerode.compiler.construction import CONSTRUCTIONS
-from nerode.compiler.constructions import TABLE
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.verdict import ARCHITECTURES, Sense, Status
 from nerode.verdict.theorems import THEOREMS
 from tests.compiler.agreement import request_for
@@ -68,4 +67,4 @@ def test_a_language_of_a_row_is_one_of_its_theorem(name, language):
 
 
 def test_the_rows_stand_in_the_table_in_this_order():
-    assert [name for name in TABLE if name in ROWS] == ROWS
+    assert [name for name in CONSTRUCTIONS if name in ROWS] == ROWS

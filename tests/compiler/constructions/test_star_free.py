@@ -1,18 +1,28 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
 from nerode.algebra import find_counter
-from nerode.compiler.constructions.star_free import compile_star_free
+from nerode.compiler.constructions.star_free import (
+    CLOCKED_STAR_FREE,
+    LONGEST_CLOCK,
+    STAR_FREE,
+    mark_positions,
+)
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.bestiary import find_language
+from nerode.languages.regex.compile import regular_language
+from nerode.network import Fixed, Gated
 from nerode.network.interpreter import Interpreter
-from tests.compiler.agreement import assert_does, first_disagreement
+from nerode.verdict import quasi_aperiodic
+from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.compiler.requests import build_named, request_named, star_free_names, star_free_request
 from tests.compiler.walks import assert_follows_long_words
-from tests.strategies import dfas, random_dfa
+from tests.strategies import all_words, dfas, random_dfa
 
 
 @pytest.mark.parametrize("name", star_free_names())
@@ -90,7 +100,7 @@ def test_random_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")
     if find_counter(language.automaton) is None:
         for exclusive in (True, False):
-            network = compile_star_free(star_free_request(language, "diagonal", exclusive_scan=exclusive))
+            network = STAR_FREE.compile(star_free_request(language, "diagonal", exclusive_scan=exclusive))
             assert first_disagreement(network, language, short=6, long=40, most=400) is None
 
 
@@ -117,7 +127,7 @@ def test_hundreds_of_counter_free_automata():
             continue
         compiled += 1
         exclusive = seed % 4 < 2
-        network = compile_star_free(star_free_request(language, "diagonal", exclusive_scan=exclusive))
+        network = STAR_FREE.compile(star_free_request(language, "diagonal", exclusive_scan=exclusive))
         assert first_disagreement(network, language, short=6, long=100 if exclusive else 30, most=200) is None
     assert compiled >= 200
 
@@ -125,11 +135,66 @@ def test_hundreds_of_counter_free_automata():
 @pytest.mark.parametrize("name", ["parity", "aa-star", "tomita-3", "tomita-6"])
 def test_counters_are_refused_with_a_witness(name):
     with pytest.raises(NotCompilable, match="not star-free"):
-        compile_star_free(request_named(name, "diagonal"))
+        STAR_FREE.compile(request_named(name, "diagonal"))
     with pytest.raises(NotCompilable, match="witness u ="):
         compile_language(find_language(name), "mamba")
 
 
 def test_an_automaton_that_was_not_built_is_refused():
     with pytest.raises(NotCompilable, match="more states than the budget"):
-        compile_star_free(request_named("dyck-8-10", "diagonal"))
+        STAR_FREE.compile(request_named("dyck-8-10", "diagonal"))
+
+
+@pytest.mark.parametrize("name", ["tomita-3", "abab-star", "even-pairs", "u2", "offset-counting-10"])
+def test_regular_languages_in_ac0(name):
+    network = build("clocked-star-free", name, "s4d-mamba")
+    assert_does(network, name, short=8)
+    star_free = find_counter(named(name).dfa()) is None
+    kinds = [type(layer.recurrence) for layer in network.layers]
+    assert kinds == [Gated] * len(kinds) if star_free else [Fixed] + [Gated] * (len(kinds) - 1)
+
+
+def test_tomita_3_has_a_clock_modulo_two():
+    assert compile_language(named("tomita-3"), "s4d-mamba").origin.route.startswith("a clock modulo 2")
+
+
+@pytest.mark.parametrize("pattern", ["((a|b)(a|b)(a|b))*a", "(aab)*|b*", "((aa|ab)a)*b*"])
+def test_lengths_and_letters_together(pattern):
+    language = regular_language(pattern)
+    network = build("clocked-star-free", language, "s4d-mamba")
+    assert_does(network, language, short=9)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_marked_words_are_those_of_the_language(m):
+    dfa = named("tomita-3").dfa()
+    marked = mark_positions(dfa, m)
+    for word in all_words(2, 7):
+        assert marked.accepts([a * m + i % m for i, a in enumerate(word)]) == dfa.accepts(word)
+    assert not marked.accepts([1])
+
+
+@pytest.mark.parametrize("name", ["parity", "z3"])
+def test_parity_is_refused(name):
+    with pytest.raises(NotCompilable):
+        compile_language(named(name), "s4d-mamba")
+    request = request_for(name, "s4d-mamba")
+    with pytest.raises(NotCompilable, match=str(LONGEST_CLOCK)):
+        CLOCKED_STAR_FREE.compile(request)
+
+
+@settings(max_examples=40)
+@given(dfas(max_states=4, max_letters=2))
+def test_random_clocked_automata(dfa):
+    language = RegularLanguage(name="random", automaton=dfa, convention="")
+    assume(quasi_aperiodic(request_for(language, "s4d-mamba").facts))
+    network = build("clocked-star-free", language, "s4d-mamba")
+    assert first_disagreement(network, language, short=6, long=300) is None
+
+
+def test_a_stopped_clock_is_seen():
+    network = build("clocked-star-free", "abab-star", "s4d-mamba")
+    clock, *others = network.layers
+    stopped = replace(clock, recurrence=replace(clock.recurrence, matrix=(((0, 1),),)))
+    changed = replace(network, layers=(stopped, *others))
+    assert first_disagreement(changed, named("abab-star"), long=50) is not None

@@ -6,8 +6,7 @@ import pytest
 
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.att import dfa_from_att, dfa_to_att
-from nerode.languages.formats.symbol_table import table_from_text
+from nerode.languages.formats.att import dfa_from_att, dfa_to_att, table_from_text
 from nerode.languages.formats.table import read_automaton
 
 DATA = Path(__file__).parent / "data"

@@ -6,7 +6,7 @@ import pytest
 
 from nerode.core import FormatError
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.formats.symbol_table import table_from_text, table_to_text
+from nerode.languages.formats.att import table_from_text, table_to_text
 
 FILE = Path("x.syms")
 

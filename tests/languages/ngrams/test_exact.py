@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
-from nerode.languages.ngrams.exact import parse_probability
+from nerode.languages.ngrams.files import parse_probability
 
 
 @pytest.mark.parametrize(

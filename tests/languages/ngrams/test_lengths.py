@@ -9,7 +9,7 @@ import pytest
 
 from nerode.core import BudgetExceeded, InputError
 from nerode.languages.ngrams import NgramLanguage, ngram_language, parse_rules
-from nerode.languages.ngrams.lengths import LengthSampler
+from nerode.languages.ngrams.language import LengthSampler
 
 RULES = """
 <s> -> a : 3/4

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from nerode.core import InputError
 from nerode.languages.ngrams import check_normalisation, parse_arpa
-from nerode.languages.ngrams.normalisation import find_impossible
+from nerode.languages.ngrams.backoff import find_impossible
 from tests.languages.ngrams.arpa_texts import GOOD, arpa_texts
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.ngrams import BOS, parse_rules, seed_ngram_model
-from nerode.languages.ngrams.support import support_graph
+from nerode.languages.ngrams.language import support_graph
 
 
 def test_contexts_that_cannot_end_are_left_out() -> None:

@@ -21,7 +21,7 @@ from nerode.languages.pastltl import (
     holds,
     parse,
 )
-from nerode.languages.pastltl.evaluate import truth_along
+from nerode.languages.pastltl.compile import truth_along
 from tests.languages.pastltl.strategies import formulas
 
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.regex import Expression, Regex, parse, regex_to_dfa
-from nerode.languages.regex.bounds import least_states
-from nerode.languages.regex.simplify import simplify
+from nerode.languages.regex.compile import least_states, simplify
 from tests.languages.regex.strategies import expressions
 
 

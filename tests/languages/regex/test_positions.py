@@ -4,8 +4,8 @@ import pytest
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.regex import Complement, concat, parse, regex_to_dfa
+from nerode.languages.regex.compile import simplify
 from nerode.languages.regex.positions import PositionAutomaton, position_automaton
-from nerode.languages.regex.simplify import simplify
 
 
 def automaton(text: str, budget: Budget | None = None) -> PositionAutomaton:

@@ -6,10 +6,9 @@ from hypothesis import given
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.minimisation import minimise
-from nerode.languages.regex import Expression, Regex, parse, regex_to_dfa, subsets
-from nerode.languages.regex.positions import PositionAutomaton, position_automaton
-from nerode.languages.regex.simplify import simplify
-from nerode.languages.regex.subsets import MaskAutomaton, minimal_dfa
+from nerode.languages.regex import Expression, Regex, parse, positions as module, regex_to_dfa
+from nerode.languages.regex.compile import simplify
+from nerode.languages.regex.positions import MaskAutomaton, PositionAutomaton, minimal_dfa, position_automaton
 from tests.languages.regex.strategies import expressions
 
 AB = Alphabet(("a", "b"))
@@ -25,7 +24,7 @@ def test_bit_sets_and_sets_of_numbers_give_the_same_automaton(expression: Expres
     automaton = positions(expression)
     expected = minimal_dfa(automaton, AB, Budget())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subsets, "_MASK_BITS", 0)
+        patch.setattr(module, "_MASK_BITS", 0)
         assert minimal_dfa(automaton, AB, Budget()) == expected
 
 
@@ -52,7 +51,7 @@ def test_no_hint_when_the_reversal_is_as_large() -> None:
 
 def test_a_large_reversal_is_reported_but_not_turned_back() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subsets, "_REVERSED_STATES", 10)
+        patch.setattr(module, "_REVERSED_STATES", 10)
         with pytest.raises(BudgetExceeded) as caught:
             regex_to_dfa("(a|b)*a(a|b){18}", budget=Budget(states=1000))
     assert set(caught.value.known_so_far) == {"states_reached", "reversed_states"}

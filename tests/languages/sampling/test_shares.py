@@ -9,10 +9,15 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from nerode.languages.alphabet import Word
-from nerode.languages.counting import count_words, counts_from_states
 from nerode.languages.dfa import Dfa
 from nerode.languages.sampling import shares as module
-from nerode.languages.sampling.shares import LetterShares, error_bound, settle
+from nerode.languages.sampling.shares import (
+    LetterShares,
+    count_words,
+    counts_from_states,
+    error_bound,
+    settle,
+)
 from tests.languages.uniformity import assert_distribution
 from tests.strategies import dfas, random_dfa
 

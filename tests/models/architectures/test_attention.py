@@ -8,8 +8,8 @@ from torch import nn
 
 from nerode.core import InputError
 from nerode.models.architectures.attention import QUERIES_AT_ONCE, Attention, AttentionSettings
-from nerode.models.parts.relative_positions import alibi_slopes, rotate
-from nerode.models.surroundings import Block, Surroundings
+from nerode.models.base import LayerBlock, Surroundings
+from nerode.models.parts.attention import alibi_slopes, rotate
 from nerode.models.zoo import LayerConfig
 
 
@@ -50,7 +50,7 @@ def test_a_block_is_the_transformer_layer_of_torch(norm_first: bool) -> None:
         feed_forward="relu",
         expansion=2.5,
     )
-    ours = Block(layer(heads=3, positions="nope"), around).double()
+    ours = LayerBlock(layer(heads=3, positions="nope"), around).double()
     theirs = nn.TransformerEncoderLayer(
         12, 3, 30, dropout=0.0, batch_first=True, norm_first=norm_first, dtype=torch.float64
     ).eval()

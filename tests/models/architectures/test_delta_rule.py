@@ -10,9 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.architectures.deltanet import DeltaNet, DeltaNetSettings
-from nerode.models.architectures.deltaproduct import DeltaProduct, DeltaProductSettings
-from nerode.models.architectures.gated_deltanet import GatedDeltaNet, GatedDeltaNetSettings
+from nerode.models.architectures.deltanet import (
+    DeltaNet,
+    DeltaNetSettings,
+    DeltaProduct,
+    DeltaProductSettings,
+    GatedDeltaNet,
+    GatedDeltaNetSettings,
+)
 from nerode.models.parts.delta_rule import DeltaRule, without_lengths
 
 FORMATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from nerode.core import InputError
-from nerode.models.architectures.griffin import BlockLinear, Griffin, GriffinSettings
+from nerode.models.architectures.griffin import BlockAffine, Griffin, GriffinSettings
 from nerode.models.base import count_numbers
 from nerode.models.zoo import find_member
 from tests.models.architectures.peers import assert_same_as_peer, features
@@ -75,7 +75,7 @@ def test_a_gate_of_exactly_one_holds_and_has_gradients(signed: bool) -> None:
 
 
 def test_a_block_diagonal_map_is_the_big_matrix() -> None:
-    linear = BlockLinear(6, 3).double()
+    linear = BlockAffine(6, 3).double()
     with torch.no_grad():
         linear.bias.copy_(features(6))
     x = features(2, 5, 6)

@@ -12,7 +12,7 @@ import torch
 from nerode.core import InputError
 from nerode.models.architectures.lssl import Lssl, LsslSettings
 from nerode.models.architectures.s4 import S4, S4Settings
-from nerode.models.parts.hippo import legendre_matrices, legendre_normal_form
+from nerode.models.parts.state_space import legendre_matrices, legendre_normal_form
 from tests.models.architectures.peers import features
 
 PLAIN = {"skip": False, "activation": False, "mixing": "none"}

@@ -11,7 +11,7 @@ from torch import nn
 from nerode.core import InputError
 from nerode.models.architectures.mamba import Mamba, MambaSettings
 from nerode.models.base import count_numbers
-from nerode.models.parts.step_sizes import StepSizes
+from nerode.models.parts.state_space import StepSizes
 from tests.models.architectures.peers import assert_same_as_peer, features
 
 

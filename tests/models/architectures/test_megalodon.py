@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import cmath
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm, silu
 
 from nerode.core import InputError
-from nerode.models.architectures.megalodon import Megalodon, MegalodonSettings
-from nerode.models.parts.relative_positions import rotate
+from nerode.models.architectures.megalodon import (
+    ComplexMovingAverage,
+    Megalodon,
+    MegalodonSettings,
+    TimestepNorm,
+)
+from nerode.models.parts.attention import rotate
 from tests.models.architectures.peers import features
 
 
@@ -126,3 +134,76 @@ def test_wrong_settings(settings: dict[str, Any], message: str) -> None:
 def test_sizes_that_do_not_fit(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Megalodon(8, MegalodonSettings(**settings))
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def test_gate_write_and_read() -> None:
+    torch.manual_seed(0)
+    average = ComplexMovingAverage(3, 4).double()
+    torch.nn.init.normal_(average.gamma)
+    average.requires_grad_(False)
+    system = average.discrete()
+    for channel in range(3):
+        for n in range(4):
+            alpha, delta = (sigmoid(float(w[channel, n])) for w in (average.alpha, average.delta))
+            angle = (n + 1) * 2 * math.pi / 4 * sigmoid(float(average.theta[channel]))
+            gate = (1 - alpha * delta) * cmath.exp(1j * angle)
+            gamma = complex(*average.gamma[channel, n].tolist()) / 2
+            assert cmath.isclose(complex(system.gate[channel, n]), gate, rel_tol=1e-12)
+            assert cmath.isclose(complex(system.write[channel, n]), alpha, rel_tol=1e-12)
+            assert cmath.isclose(complex(system.read[channel, n]), gamma, rel_tol=1e-12)
+
+
+def test_it_begins_with_angles_on_a_logarithmic_scale_and_a_real_reading() -> None:
+    torch.manual_seed(0)
+    average = ComplexMovingAverage(64, 16).requires_grad_(False)
+    shares = torch.sort(average.theta.sigmoid()).values
+    wanted = torch.exp(-torch.arange(64, 0, -1) * math.log(64) / 64)
+    torch.testing.assert_close(shares, wanted, rtol=1e-4, atol=1e-5)
+    assert not average.gamma[..., 1].any()
+    assert abs(float(average.gamma[..., 0].std()) - 1) < 0.1
+    assert abs(float(average.alpha.std()) - 0.2) < 0.02
+
+
+def norm(groups: int = 2) -> TimestepNorm:
+    torch.manual_seed(0)
+    made = TimestepNorm(6, groups).double()
+    torch.nn.init.normal_(made.weight)
+    torch.nn.init.normal_(made.bias)
+    return made
+
+
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_mean_and_variance_of_the_past(offset: float) -> None:
+    layer = norm()
+    x = torch.randn(2, 9, 6, dtype=torch.float64) + offset
+    y, count, mean, variance = layer(x, *layer.initial_state(2))
+    assert count.tolist() == [9, 9]
+    for t in range(9):
+        for group in range(2):
+            part = slice(3 * group, 3 * group + 3)
+            past = x[:, : t + 1, part].reshape(2, -1).numpy()
+            scaled = (x[:, t, part].numpy() - past.mean(1)[:, None]) / np.sqrt(past.var(1) + 1e-5)[:, None]
+            wanted = scaled * layer.weight[part].detach().numpy() + layer.bias[part].detach().numpy()
+            np.testing.assert_allclose(y[:, t, part].detach(), wanted, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(mean[:, 1], x[:, :, 3:].reshape(2, -1).mean(1), rtol=1e-12)
+    np.testing.assert_allclose(variance[:, 1], past.var(1), rtol=1e-8)
+
+
+def test_rows_of_a_batch_may_have_seen_different_numbers_of_positions() -> None:
+    layer = norm(1)
+    x = torch.randn(1, 7, 6, dtype=torch.float64)
+    whole = layer(x, *layer.initial_state(1))[0]
+    states = [layer(x[:, :k], *layer.initial_state(1))[1:] for k in (2, 4)]
+    joined = [torch.cat(parts) for parts in zip(*states, strict=True)]
+    y = layer(torch.cat([x[:, 2:5], x[:, 4:7]]), *joined)[0]
+    torch.testing.assert_close(y, torch.cat([whole[:, 2:5], whole[:, 4:7]]), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("groups", [0, 4, 6])
+def test_groups_have_two_features_or_more(groups: int) -> None:
+    with pytest.raises(InputError, match="groups"):
+        TimestepNorm(6, groups)

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.architectures.mlstm import MLstmBlock, MLstmCell, MLstmSettings, build_mlstm
-from nerode.models.architectures.mlstm_cell import stabilisers
+from nerode.models.architectures.mlstm import MLstmBlock, MLstmCell, MLstmSettings, build_mlstm, stabilisers
 from nerode.models.audit import all_peers
 from nerode.models.audit.peers.xlstm import pair_mlstm
 from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features

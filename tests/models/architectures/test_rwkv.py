@@ -12,9 +12,8 @@ from torch.nn import functional
 from transformers.models.rwkv import modeling_rwkv
 
 from nerode.core import InputError
-from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
+from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings, RwkvChannelMix, RwkvChannelMixSettings
 from nerode.models.architectures.rwkv6 import MIXTURES, Rwkv6, Rwkv6Settings
-from nerode.models.architectures.rwkv_channel_mix import RwkvChannelMix, RwkvChannelMixSettings
 from nerode.models.audit import Pair, give_weights
 from nerode.models.audit.peers.transformers import match_rwkv
 from nerode.models.parts.token_shift import Depth

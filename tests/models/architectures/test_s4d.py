@@ -13,7 +13,7 @@ import torch
 from nerode.core import InputError
 from nerode.models.architectures.s4d import S4d, S4dSettings
 from nerode.models.model import ModelConfig, build_model
-from nerode.models.parts.hippo import legendre_matrices
+from nerode.models.parts.state_space import legendre_matrices
 from nerode.models.zoo import LayerConfig
 
 PLAIN = {"skip": False, "activation": False, "mixing": "none"}

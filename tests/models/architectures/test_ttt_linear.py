@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models.architectures.ttt_linear import TttLinear, TttSettings, turned
-from nerode.models.kernels.delta_scan import delta_scan
+from nerode.models.kernels.matrix_scan import delta_scan
 
 
 def drawn(settings: TttSettings, inputs: int = 8) -> TttLinear:

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import torch
 
-from nerode.models.base import Layer
+from nerode.models.base import SequenceLayer
 
-AnyLayer = TypeVar("AnyLayer", bound=Layer)
+AnyLayer = TypeVar("AnyLayer", bound=SequenceLayer)
 
 
 def shaken(layer: AnyLayer, *, seed: int = 3, by: float = 0.3) -> AnyLayer:

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from nerode.core import InputError, UnknownName
 from nerode.models.audit import Pair, Peer, all_peers, audit_layer, audit_peer, compare, match_weights
-from nerode.models.audit.matching import give_weights
+from nerode.models.audit.peer import give_weights
 from nerode.models.zoo import all_members
 from tests.models.architectures.peers import features
 from tests.models.audit.planted import NAMES, Planted, gru

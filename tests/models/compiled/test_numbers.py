@@ -9,7 +9,8 @@ import torch
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
-from nerode.models.compiled.numbers import DTYPES, Converter
+from nerode.models import TORCH_DTYPES
+from nerode.models.compiled.numbers import Converter
 
 
 def converted(value: Fraction, dtype: torch.dtype) -> float:
@@ -28,7 +29,7 @@ def grid(dtype: torch.dtype, number: float) -> list[Fraction]:
 fractions = st.fractions(min_value=-60_000, max_value=60_000)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", TORCH_DTYPES.values())
 @given(value=fractions, scale=st.integers(-20, 0))
 def test_no_neighbour_is_nearer(dtype: torch.dtype, value: Fraction, scale: int) -> None:
     value *= Fraction(2) ** scale
@@ -36,7 +37,7 @@ def test_no_neighbour_is_nearer(dtype: torch.dtype, value: Fraction, scale: int)
     assert abs(Fraction(number) - value) == min(abs(near - value) for near in grid(dtype, number))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", TORCH_DTYPES.values())
 def test_just_above_the_middle_of_two_numbers_is_the_upper_one(dtype: torch.dtype) -> None:
     """In float64 this is the middle itself, from where the even number below would be taken."""
     step = Fraction(torch.finfo(dtype).eps)
@@ -46,7 +47,7 @@ def test_just_above_the_middle_of_two_numbers_is_the_upper_one(dtype: torch.dtyp
     assert converted(-middle - Fraction(1, 2**80), dtype) == -1 - step
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", TORCH_DTYPES.values())
 def test_the_smallest_and_the_largest(dtype: torch.dtype) -> None:
     form = torch.finfo(dtype)
     smallest = Fraction(form.smallest_normal) * Fraction(form.eps)

@@ -8,12 +8,9 @@ import pytest
 import torch
 
 from nerode.core import InputError
-from nerode.models.compiled.layer import make_recurrence
-from nerode.models.compiled.linear import FixedMatrix
-from nerode.models.compiled.nonlinear import ElmanRecurrence
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence, longest_path
-from nerode.network import Affine, Elman, LetterMatrices, PermutationDiagonal, TimeInvariant
+from nerode.network import Affine, ByChoice, Factor, Fixed, Squashed
 
 
 @pytest.mark.parametrize(
@@ -63,17 +60,15 @@ WRITE = Affine(num_inputs=2, bias=(0, 1, 0), rows=(((0, 1),), ((1, 1),), ()))
 
 
 def test_a_shift_settles() -> None:
-    record = TimeInvariant(matrix=((), ((0, 1),), ((0, 2), (1, -1))), write=WRITE)
-    recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
-    assert isinstance(recurrence, FixedMatrix)
+    record = Fixed(matrix=((), ((0, 1),), ((0, 2), (1, -1))), write=WRITE)
+    recurrence = CompiledRecurrence(record, Converter(torch.float64), place="test", is_complex=False)
     assert recurrence.window == 3
     assert_scan_is_loop(recurrence, 2, 3)
 
 
 def test_a_matrix_with_a_cycle() -> None:
-    record = TimeInvariant(matrix=(((2, 1),), ((0, 1),), ((1, -1),)), write=WRITE)
-    recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
-    assert isinstance(recurrence, FixedMatrix)
+    record = Fixed(matrix=(((2, 1),), ((0, 1),), ((1, -1),)), write=WRITE)
+    recurrence = CompiledRecurrence(record, Converter(torch.float64), place="test", is_complex=False)
     assert recurrence.window is None
     assert_scan_is_loop(recurrence, 2, 3)
 
@@ -83,23 +78,25 @@ def test_a_matrix_with_a_cycle() -> None:
 def test_elman_networks(activation: str, cyclic: bool) -> None:
     back = ((4, 1),) if cyclic else ()
     update = Affine(num_inputs=5, bias=(0, 1, 0), rows=(((0, 1), *back), ((2, 1),), ((1, 2), (3, -1))))
-    record = Elman(activation=activation, update=update)
-    recurrence = make_recurrence(record, Converter(torch.float64), place="test", is_complex=False)
-    assert isinstance(recurrence, ElmanRecurrence)
+    record = Squashed(activation=activation, update=update)
+    recurrence = CompiledRecurrence(record, Converter(torch.float64), place="test", is_complex=False)
     assert (recurrence.window is None) == cyclic
     assert_scan_is_loop(recurrence, 2, 3)
 
 
-def test_matrices_and_permutations_by_letter() -> None:
+def test_matrices_permutations_and_reflections_by_letter() -> None:
     swap, turn = (((1, 1),), ((0, 1),), ((2, 1),)), (((1, 1),), ((2, 1),), ((0, -1),))
     writes = ((0, 0, 0), (1, 0, 2))
     numbers = Converter(torch.float64)
-    dense = LetterMatrices(matrices=(swap, turn), writes=writes)
-    assert_scan_is_loop(make_recurrence(dense, numbers, place="test", is_complex=False), 1, 3, 2)
-    moving = PermutationDiagonal(
+    dense = ByChoice.from_rows(matrices=(swap, turn), writes=writes)
+    assert_scan_is_loop(CompiledRecurrence(dense, numbers, place="test", is_complex=False), 1, 3, 2)
+    moving = ByChoice.from_images(
         images=((1, 0, 2), (0, 0, 1)), diagonals=((1, 1, 1), (1, -1, 0)), writes=writes
     )
-    assert_scan_is_loop(make_recurrence(moving, numbers, place="test", is_complex=False), 1, 3, 2)
+    assert_scan_is_loop(CompiledRecurrence(moving, numbers, place="test", is_complex=False), 1, 3, 2)
+    mirrors = ((Factor(beta=2, vector=(1, -1, 0)), Factor(beta=1, vector=(0, 0, 3))), ())
+    reflected = ByChoice.from_factors(factors=mirrors, writes=writes)
+    assert_scan_is_loop(CompiledRecurrence(reflected, numbers, place="test", is_complex=False), 1, 3, 2)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
@@ -109,8 +106,8 @@ def test_a_step_has_the_same_bits_alone_and_in_a_batch(dtype: torch.dtype) -> No
     matrices = tuple(
         tuple(tuple((j, Fraction(v, 97)) for j, v in enumerate(row)) for row in matrix) for matrix in rows
     )
-    record = LetterMatrices(matrices=matrices, writes=((Fraction(1, 3),) * width,) * 2)
-    recurrence = make_recurrence(record, Converter(dtype), place="here", is_complex=False)
+    record = ByChoice.from_rows(matrices=matrices, writes=((Fraction(1, 3),) * width,) * 2)
+    recurrence = CompiledRecurrence(record, Converter(dtype), place="here", is_complex=False)
     letters = torch.randint(0, 2, (64,), generator=generator)
     states = torch.randn(64, width, generator=generator).to(dtype)
     together = recurrence.advance(recurrence.drive(states, letters), states)
@@ -121,6 +118,6 @@ def test_a_step_has_the_same_bits_alone_and_in_a_batch(dtype: torch.dtype) -> No
 
 
 def test_a_complex_cell_is_refused() -> None:
-    record = Elman(activation="relu", update=Affine(num_inputs=1, bias=(0,), rows=((),)))
-    with pytest.raises(InputError, match="test: a recurrence of the kind elman has no complex form"):
-        make_recurrence(record, Converter(torch.float64), place="test", is_complex=True)
+    record = Squashed(activation="relu", update=Affine(num_inputs=1, bias=(0,), rows=((),)))
+    with pytest.raises(InputError, match="test: a nonlinear recurrence has no complex form"):
+        CompiledRecurrence(record, Converter(torch.float64), place="test", is_complex=True)

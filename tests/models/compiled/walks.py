@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.compiler import Options, compile_language
+from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import Budget
 from nerode.languages import Language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network
-from nerode.verdict import Facts, Task, collect_facts
+from nerode.verdict import Facts, LanguageTask, collect_facts
 
 
 @functools.cache
@@ -24,7 +24,7 @@ def facts_of(name: str) -> Facts:
     The clock of a budget goes on while other tests run, so this one has time enough for all of them.
     """
     budget = Budget(seconds=36_000)
-    return collect_facts(find_language(name, budget), task=Task.RECOGNISE, budget=budget)
+    return collect_facts(find_language(name, budget), task=LanguageTask.RECOGNISE, budget=budget)
 
 
 @functools.cache
@@ -32,7 +32,11 @@ def network_for(
     name: str, target: str, *, exclusive_scan: bool = True, normaliser: str = "softmax"
 ) -> Network:
     """The network of a named language."""
-    options = Options(exclusive_scan=exclusive_scan, normaliser=normaliser, budget=Budget(seconds=36_000))
+    options = Options(
+        exclusive_scan=exclusive_scan,
+        ngrams=NgramOptions(normaliser=normaliser),
+        budget=Budget(seconds=36_000),
+    )
     return compile_language(facts_of(name).language, target, options, facts=facts_of(name))
 
 

@@ -9,7 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError, UnknownName
-from nerode.models.kernels import cells, cells_reference
+from nerode.models.kernels import cells
+from nerode.models.kernels.cells import (
+    elman_reference,
+    gru_reference,
+    gru_reset_first_reference,
+    lstm_reference,
+)
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,
@@ -38,11 +44,11 @@ FAST: dict[str, Kernel] = {
     "lstm": paired,
 }
 PLAIN: dict[str, Kernel] = {
-    "elman-tanh": functools.partial(single, cells_reference.elman, activation="tanh"),
-    "elman-relu": functools.partial(single, cells_reference.elman, activation="relu"),
-    "gru": functools.partial(single, cells_reference.gru),
-    "gru-reset-first": functools.partial(single, cells_reference.gru_reset_first),
-    "lstm": cells_reference.lstm,
+    "elman-tanh": functools.partial(single, elman_reference, activation="tanh"),
+    "elman-relu": functools.partial(single, elman_reference, activation="relu"),
+    "gru": functools.partial(single, gru_reference),
+    "gru-reset-first": functools.partial(single, gru_reset_first_reference),
+    "lstm": lstm_reference,
 }
 GATES = {"elman-tanh": 1, "elman-relu": 1, "gru": 3, "gru-reset-first": 3, "lstm": 4}
 

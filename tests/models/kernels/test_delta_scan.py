@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels import matrix_scan_reference
-from nerode.models.kernels.delta_scan import delta_scan
+from nerode.models.kernels.matrix_scan import delta_scan, delta_scan_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,
@@ -20,7 +19,7 @@ from tests.models.kernels.agreement import (
     generator,
 )
 
-plain = matrix_scan_reference.delta_scan
+plain = delta_scan_reference
 Sizes = tuple[int, int, int, int, int, int]
 
 

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels import dense_scan_reference
-from nerode.models.kernels.dense_scan import dense_scan
+from nerode.models.kernels.scan import dense_scan, dense_scan_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,
@@ -51,7 +50,7 @@ def unwritten(kernel: object) -> Kernel:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
 @pytest.mark.parametrize("time", LENGTHS)
 def test_the_fast_scan_is_the_loop(time: int, dtype: torch.dtype) -> None:
-    plain = dense_scan_reference.dense_scan
+    plain = dense_scan_reference
     for batch, blocks, n, m in SHAPES:
         matrices, writes, initial = tensors((batch, time, blocks, n, m), dtype)
         assert_agrees(one(dense_scan), one(plain), (matrices, writes, initial))

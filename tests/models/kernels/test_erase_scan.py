@@ -7,9 +7,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels import matrix_scan_reference
-from nerode.models.kernels.delta_scan import delta_scan
-from nerode.models.kernels.erase_scan import erase_scan
+from nerode.models.kernels.matrix_scan import delta_scan, erase_scan, erase_scan_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     assert_agrees,
@@ -20,7 +18,7 @@ from tests.models.kernels.agreement import (
     generator,
 )
 
-plain = matrix_scan_reference.erase_scan
+plain = erase_scan_reference
 Sizes = tuple[int, int, int, int, int]
 
 

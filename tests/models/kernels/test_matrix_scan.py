@@ -7,8 +7,13 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels import matrix_scan, matrix_scan_reference
-from nerode.models.kernels.matrix_scan import choose_kernel, decay_scan, steps_between_borders
+from nerode.models.kernels import matrix_scan
+from nerode.models.kernels.matrix_scan import (
+    choose_kernel,
+    decay_scan,
+    decay_scan_reference,
+    steps_between_borders,
+)
 from tests.models.kernels.agreement import (
     LENGTHS,
     TOLERANCE,
@@ -20,7 +25,7 @@ from tests.models.kernels.agreement import (
     generator,
 )
 
-plain = matrix_scan_reference.decay_scan
+plain = decay_scan_reference
 
 
 @pytest.fixture(params=["steps", "chunks"])

@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels import nru_reference
-from nerode.models.kernels.nru import nru
-from nerode.models.kernels.nru_reference import Heads
+from nerode.models.kernels.nru import Heads, nru, nru_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,
@@ -42,7 +40,7 @@ def fast(
 def plain(
     heads: Heads, x: Tensor, w: Tensor, g: Tensor, b: Tensor, h: Tensor, m: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return nru_reference.nru(x, w, g, b, (h, m), heads)
+    return nru_reference(x, w, g, b, (h, m), heads)
 
 
 def kernel(name: str) -> Kernel:

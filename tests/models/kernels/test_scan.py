@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels import scan_reference
-from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.kernels.scan import diagonal_scan, diagonal_scan_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     assert_agrees,
@@ -23,7 +22,7 @@ DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
 def plain(gate: Tensor, inputs: Tensor, initial: Tensor) -> tuple[Tensor, Tensor]:
-    states = scan_reference.diagonal_scan(gate, inputs, initial)
+    states = diagonal_scan_reference(gate, inputs, initial)
     return states, states[:, -1]
 
 
@@ -75,7 +74,7 @@ def test_a_scan_in_parts_is_the_whole_scan(dtype: torch.dtype) -> None:
 def test_a_state_may_have_several_axes_and_a_conjugated_gate() -> None:
     gate, inputs, initial = (x.unflatten(-1, (2, 3)) for x in tensors(2, 7, 6, torch.complex128))
     fast, _ = diagonal_scan(gate.conj(), inputs, initial)
-    torch.testing.assert_close(fast, scan_reference.diagonal_scan(gate.conj().clone(), inputs, initial))
+    torch.testing.assert_close(fast, diagonal_scan_reference(gate.conj().clone(), inputs, initial))
 
 
 def test_without_an_initial_state_it_is_zero() -> None:

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels import selective_scan_reference
-from nerode.models.kernels.selective_scan import selective_scan
+from nerode.models.kernels.scan import selective_scan, selective_scan_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     assert_agrees,
@@ -21,7 +20,7 @@ from tests.models.kernels.agreement import (
     generator,
 )
 
-plain = selective_scan_reference.selective_scan
+plain = selective_scan_reference
 
 
 def tensors(

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels import slstm_reference
-from nerode.models.kernels.slstm import slstm
+from nerode.models.kernels.slstm import slstm, slstm_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,
@@ -30,7 +29,7 @@ def fast(x: Tensor, w: Tensor, h: Tensor, c: Tensor, n: Tensor, m: Tensor, *, ex
 
 
 def plain(x: Tensor, w: Tensor, h: Tensor, c: Tensor, n: Tensor, m: Tensor, *, exponential: bool) -> Four:
-    return slstm_reference.slstm(x, w, (h, c, n, m), exponential_forget=exponential)
+    return slstm_reference(x, w, (h, c, n, m), exponential_forget=exponential)
 
 
 FAST: dict[str, Kernel] = {

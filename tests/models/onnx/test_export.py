@@ -12,7 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 
-from nerode.compiler import Options, compile_language
+from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import InputError, NotCompilable, to_float
 from nerode.languages.bestiary import find_language
 from nerode.languages.ngrams import seed_ngram_language
@@ -98,7 +98,7 @@ def test_the_state_goes_on():
 @pytest.mark.parametrize("normaliser", ["softmax", "sparsemax"])
 def test_n_gram_models(normaliser):
     language = seed_ngram_language()
-    network = compile_language(language, "ssm", Options(normaliser=normaliser))
+    network = compile_language(language, "ssm", Options(ngrams=NgramOptions(normaliser=normaliser)))
     run = session(network, dtype="float64")
     assert run.get_modelmeta().custom_metadata_map["decoder"] == normaliser
     word = sentence(language)

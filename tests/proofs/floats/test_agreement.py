@@ -5,10 +5,10 @@ import torch
 
 import nerode as nr
 from nerode.core import InputError
+from nerode.kernel import TESTED
 from nerode.languages import resolve_language
 from nerode.models.compiled import load_model
-from nerode.proofs.certificate import TESTED
-from nerode.proofs.floats.agreement import agreement_claim, compare_forward, random_words
+from nerode.proofs.floats.examination import agreement_claim, compare_forward, random_words
 from nerode.proofs.floats.runner import make_runner
 from tests.proofs.floats.languages import register_language
 from tests.proofs.floats.modules import Register

@@ -1,5 +1,6 @@
 """Certificates for modules in four formats."""
 
+import hashlib
 from dataclasses import replace
 
 import pytest
@@ -7,19 +8,13 @@ import torch
 
 import nerode as nr
 from nerode.core import Budget, InputError, NotCompilable, UnknownName
+from nerode.kernel import STEP_BY_STEP, UP_TO_LENGTH, VALID_PREFIXES, Certificate, Refutation
 from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models.compiled import load_model
-from nerode.models.compiled.carriers.carry import carry
-from nerode.proofs.certificate import (
-    STEP_BY_STEP,
-    UP_TO_LENGTH,
-    VALID_PREFIXES,
-    Certificate,
-    Refutation,
-    Unproved,
-)
-from nerode.proofs.closure import close_jointly
+from nerode.models.compiled.load import network_to_architecture
+from nerode.proofs import Unproved
+from nerode.proofs.certification import certify_exact
 from nerode.proofs.floats.certify import certify_floats, certify_module
 from nerode.proofs.floats.recheck import METHOD
 from nerode.proofs.floats.runner import make_runner
@@ -60,10 +55,11 @@ def test_a_module_without_rounding_has_as_many_states_as_the_exact_network(name)
     language = resolve_language(name)
     network = nr.compile_language(language, to="diagonal")
     verdict = certify_floats(network, language, dtype="float32")
-    exact = close_jointly(network, language, task=verdict.task)
-    assert verdict.states == len(exact)
+    exact = certify_exact(network, language, task=verdict.task).evidence["joint-closure"]
+    assert verdict.states == exact["cells"]
     moves = verdict.certificate.evidence[METHOD]["moves"]
-    assert moves == [list(row) for row in exact.successors]
+    table = "".join(" ".join("-" if t < 0 else str(t) for t in row) + "\n" for row in moves)
+    assert hashlib.sha256(table.encode()).hexdigest() == exact["digest"]
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
@@ -133,7 +129,7 @@ def test_where_only_batches_close_the_claim_is_about_batches():
 def test_a_cascade_in_a_real_architecture_is_right_at_every_length(architecture):
     language = resolve_language("tomita-7")
     network = nr.compile_language(language, to="mamba", options=nr.Options(exclusive_scan=False))
-    module = carry(network, architecture, dtype=torch.bfloat16)
+    module = network_to_architecture(network, architecture, dtype=torch.bfloat16)
     verdict = certify_module(module, language, task=VALID_PREFIXES, empty=network.decoder.empty)
     assert verdict.length == "all"
     # Overwrites keep a quarter, so that the floats remember more than the automaton has to.

@@ -7,12 +7,10 @@ import pytest
 import torch
 
 from nerode.core import Budget, InputError
+from nerode.kernel import PREDICT, RECOGNISE, VALID_PREFIXES
 from nerode.languages import Legal, resolve_language
-from nerode.proofs.certificate import PREDICT, RECOGNISE, VALID_PREFIXES
-from nerode.proofs.floats.bits import to_rows
 from nerode.proofs.floats.closure import explore
-from nerode.proofs.floats.configurations import Configurations
-from nerode.proofs.floats.runner import as_answers, make_runner
+from nerode.proofs.floats.runner import Configurations, as_answers, make_runner, to_rows
 from tests.proofs.floats.languages import NOTHING_YET, register_language
 from tests.proofs.floats.modules import DyckCounter, Growing, Register, SignOfZero, TanhRegister
 

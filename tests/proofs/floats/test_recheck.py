@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from nerode.core import Budget, BudgetExceeded
+from nerode.kernel import certificate_from_json, certificate_to_json, language_claim
 from nerode.languages import resolve_language
-from nerode.proofs.certificate import certificate_from_json, certificate_to_json, language_claim
-from nerode.proofs.floats.arithmetic import fingerprint
 from nerode.proofs.floats.certify import certify_module
+from nerode.proofs.floats.listing import fingerprint
 from nerode.proofs.floats.recheck import METHOD, recheck
 from tests.proofs.floats.languages import NOTHING_YET, register_language
 from tests.proofs.floats.modules import BatchDependent, Register, TanhRegister

@@ -1,5 +1,6 @@
 """One input, repeated until the bits come back."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings, strategies as st
@@ -7,12 +8,24 @@ from hypothesis import given, settings, strategies as st
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.models.architectures import Gru
 from nerode.models.architectures.gru import GruSettings
+from nerode.proofs.floats.closure import Settled, settle
 from nerode.proofs.floats.runner import make_runner
-from nerode.proofs.floats.settling import Settled, settle, settle_letters
 from tests.proofs.floats.languages import HIGH, register_language
 from tests.proofs.floats.modules import Register, TanhRegister
 
 LANGUAGE = register_language()
+
+
+def settle_letters(module, *, before=()):
+    """Where the state goes when a letter is repeated, by letter."""
+    runner = make_runner(module, LANGUAGE)
+    start = runner.start()
+    for letter in before:
+        _, start = runner.step(np.array([letter]), start)
+    return {
+        symbol: settle(lambda state, a=letter: runner.step(np.array([a]), state)[1], start)
+        for letter, symbol in enumerate(runner.alphabet)
+    }
 
 
 @settings(max_examples=50, deadline=None)
@@ -38,7 +51,7 @@ def test_a_nan_is_refused():
 
 
 def test_every_letter_of_a_register():
-    found = settle_letters(make_runner(Register(), LANGUAGE), before=(HIGH,))
+    found = settle_letters(Register(), before=(HIGH,))
     assert found == {
         "l": Settled(steps=1, period=1),
         "h": Settled(steps=0, period=1),
@@ -47,8 +60,7 @@ def test_every_letter_of_a_register():
 
 
 def test_a_leak_settles_at_a_denormal_and_not_at_zero():
-    runner = make_runner(Register(hold=0.75), LANGUAGE)
-    found = settle_letters(runner, before=(HIGH,))["i"]
+    found = settle_letters(Register(hold=0.75), before=(HIGH,))["i"]
     assert found.period == 1
     # (3/4)^n falls below 2^-149 after 359 repetitions; the last few units are rounded.
     assert 345 <= found.steps <= 365
@@ -67,7 +79,7 @@ def test_a_sign_that_flips_has_period_two():
 
 
 def test_saturating_cells_settle():
-    found = settle_letters(make_runner(TanhRegister(dtype=torch.bfloat16), LANGUAGE))
+    found = settle_letters(TanhRegister(dtype=torch.bfloat16))
     assert all(where is not None and where.steps < 100 for where in found.values())
 
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from nerode.report.figures.bars import Bar, BarChart, bar_figure
-from nerode.report.figures.heat_map import HeatMap, heat_figure
-from nerode.report.figures.length_curves import LengthCurves, LengthSeries, Published, SeedCurve, Theory
-from nerode.report.figures.length_figure import length_figure
-from nerode.report.figures.line_chart import Line, LineChart, Mark, line_figure
+from nerode.report.figures.bars_and_heat_maps import Bar, BarChart, HeatMap, bar_figure, heat_figure
+from nerode.report.figures.length_figure import (
+    LengthCurves,
+    LengthSeries,
+    Published,
+    SeedCurve,
+    VerdictSummary,
+    length_figure,
+)
+from nerode.report.figures.line_chart import ChartLine, LineChart, Mark, line_figure
 from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot, scatter_figure, spectrum_figure
-from nerode.report.vega import Figure
+from nerode.report.figures.vega import Figure
 
 Text = Callable[[str], str]
 
@@ -31,12 +36,14 @@ def length_curves(text: Text = plain) -> LengthCurves:
             LengthSeries(
                 label=text("falling"),
                 runs=tuple(falling),
-                theory=Theory(status="no", reason=text("reason"), source=text("source")),
+                theory=VerdictSummary(status="no", reason=text("reason"), reference=text("source")),
             ),
             LengthSeries(
                 label=text("steady"),
                 runs=tuple(steady),
-                theory=Theory(status="yes", reason=text("other reason"), source=text("other source")),
+                theory=VerdictSummary(
+                    status="yes", reason=text("other reason"), reference=text("other source")
+                ),
             ),
         ),
         trained=(3, 60),
@@ -57,9 +64,9 @@ def line_chart(text: Text = plain) -> LineChart:
         x_title=text("length"),
         y_title=text("margin"),
         lines=(
-            Line(series=text("a"), name=text("seed 0"), points=_BROKEN, thin=True),
-            Line(series=text("a"), name=text("median"), points=((1, 1.0), (1000, 0.02))),
-            Line(series=text("b"), points=((1, 2.0), (1000, -1.0))),
+            ChartLine(series=text("a"), name=text("seed 0"), points=_BROKEN, thin=True),
+            ChartLine(series=text("a"), name=text("median"), points=((1, 1.0), (1000, 0.02))),
+            ChartLine(series=text("b"), points=((1, 2.0), (1000, -1.0))),
         ),
         marks=(Mark(x=700, label=text("horizon")),),
         log_x=True,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nerode.report.pages import render
-from nerode.report.vega import Figure
+from nerode.report.figures.vega import Figure
+from nerode.report.pages.render import render
 from tests.browser import OpenPage, wait_until
 from tests.report.figures.cases import all_figures
 

@@ -10,13 +10,18 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
-from nerode.report.figures.bars import Bar, BarChart
-from nerode.report.figures.dynamics import dynamics_charts
-from nerode.report.figures.heat_map import MOST_CELLS, HeatMap
-from nerode.report.figures.length_curves import LengthCurves, LengthSeries, Published, SeedCurve
-from nerode.report.figures.length_figure import length_figure
-from nerode.report.figures.line_chart import Line, LineChart, line_figure
+from nerode.records import HistoryRow, LengthScore
+from nerode.report.figures.bars_and_heat_maps import MOST_CELLS, Bar, BarChart, HeatMap
+from nerode.report.figures.length_figure import (
+    LengthCurves,
+    LengthSeries,
+    Published,
+    SeedCurve,
+    length_figure,
+)
+from nerode.report.figures.line_chart import ChartLine, LineChart, line_figure
 from nerode.report.figures.marks import fitted, round_numbers, rounded
+from nerode.report.tables.run_report import dynamics_charts
 from tests.report.figures.cases import all_figures, length_curves, line_chart, spectrum
 
 
@@ -36,7 +41,7 @@ def test_what_contradicts_itself_is_refused() -> None:
     with pytest.raises(InputError, match="same label"):
         LengthCurves(title="", measure="", series=(series, series))
     with pytest.raises(InputError, match="same series and name"):
-        LineChart(title="", x_title="", y_title="", lines=(Line(series="a", points=()),) * 2)
+        LineChart(title="", x_title="", y_title="", lines=(ChartLine(series="a", points=()),) * 2)
     with pytest.raises(InputError, match="same label"):
         BarChart(title="", value_title="", bars=(Bar(label="a", value=1),) * 2)
     with pytest.raises(InputError, match="not 1 rows of 2 numbers"):
@@ -72,7 +77,7 @@ def test_a_logarithm_leaves_out_what_has_none() -> None:
 
 def test_a_long_line_keeps_its_ends() -> None:
     points = tuple((float(i), float(i)) for i in range(10_000))
-    chart = LineChart(title="", x_title="", y_title="", lines=(Line(series="a", points=points),))
+    chart = LineChart(title="", x_title="", y_title="", lines=(ChartLine(series="a", points=points),))
     shown = chart.shown(chart.lines[0])
     assert len(shown) == 400
     assert shown[0] == points[0]
@@ -85,8 +90,11 @@ def test_the_words_of_a_spectrum_count_what_is_outside() -> None:
     assert table.rows[1] == ("b", "2", "5", "1")
 
 
-def row(step: int, loss: float | None, accuracy: float) -> dict[str, object]:
-    return {"step": step, "loss": loss, "validation": {"token": accuracy}}
+def row(step: int, loss: float, token: float) -> HistoryRow:
+    validation = LengthScore(
+        length=40, sequences=1, positions=1, token=token, sequence=0.0, final=0.0, scaled=0.0, loss=None
+    )
+    return HistoryRow(step=step, samples=step, longest=40, rate=0.1, loss=loss, validation=validation)
 
 
 def test_a_run_that_stopped_keeps_its_last_value_in_the_median() -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
 
 from nerode.core import InputError
-from nerode.tasks.table import TaskConfig
+from nerode.languages import resolve_language
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
+from nerode.tasks.formal.language_task import FewWords, LengthBin, draw_bin, length_bins, list_words
 from nerode.tasks.task import SPLITS
+from tests.tasks.formal.membership import MEMBER
 
 
 def task(name, **settings):
-    return TaskConfig(name=name, settings=settings).build()
+    return build_task(TaskConfig(name=name, settings=settings))
 
 
 @pytest.mark.parametrize("name", ["predict-tomita-3", "next-dyck-1", "predict-a5", "states-s3"])
@@ -105,3 +111,85 @@ def test_the_longest_tested_length_of_each_bin_has_words(name, lengths):
         assert built.has(length)
         assert len(built.draw("test", length, 2, np.random.default_rng(0))) == 2
     assert built.has(47) == (name in {"recognise-012-star-02-star", "predict-tomita-3", "states-tomita-2"})
+
+
+def test_the_bins_of_the_papers():
+    names = [b.name for b in length_bins(1, 50)]
+    assert names == ["1-50", "51-100", "101-150", "451-500"]
+    assert [b.name for b in build_task(TaskConfig(name="predict-tomita-3")).bins] == names
+    assert [b.name for b in length_bins(3, 40, longer=(1,))] == ["3-40", "41-80"]
+    with pytest.raises(InputError, match="not a range"):
+        LengthBin(low=3, high=2)
+
+
+def test_lengths_are_spread_over_those_that_have_words():
+    task = build_task(TaskConfig(name="predict-dyck-1"))
+    lengths = LengthBin(low=51, high=60)
+    batches = draw_bin(task, "test", lengths, 400, np.random.default_rng(0))
+    counts = {b.inputs.shape[1]: len(b) for b in batches}
+    assert sorted(counts) == [52, 54, 56, 58, 60]
+    assert sum(counts.values()) == 400
+    assert min(counts.values()) > 50
+
+
+def test_an_empty_bin_is_said():
+    task = build_task(TaskConfig(name="predict-ngram-seed"))
+    with pytest.raises(InputError, match="no sequence of length 51-100 in the test split"):
+        draw_bin(task, "test", LengthBin(low=51, high=100), 5, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ["tomita-1", "tomita-3", "dyck-1", "anbn", "d-2"])
+def test_all_words_are_listed(name):
+    language = resolve_language(name)
+    letters = language.alphabet.symbols
+    tried = [
+        word
+        for length in range(2, 8)
+        for word in itertools.product(range(2), repeat=length)
+        if MEMBER[name]("".join(letters[x] for x in word))
+    ]
+    assert list_words(language, 2, 7) == tried
+
+
+def test_many_words_are_not_listed():
+    assert list_words(resolve_language("parity"), 1, 50) is None
+    assert list_words(resolve_language("dyck-1"), 1, 50) is None
+    assert len(list_words(resolve_language("parity"), 1, 8)) == 255
+    assert list_words(resolve_language("parity"), 1, 8, most=254) is None
+
+
+def test_of_five_words_three_are_trained_on():
+    few = FewWords([(0,), (1,), (0, 0), (0, 1), (1, 1)])
+    assert [few.split_of(w) for w in [(0,), (1,), (0, 0), (0, 1), (1, 1), (1, 0)]] == [
+        *("train", "train", "validation", "train", "test"),
+        None,
+    ]
+    assert few.words("train", 2).tolist() == [[0, 1]]
+    assert few.words("validation", 1) is None
+
+
+@pytest.mark.parametrize("kind", ["predict", "next"])
+@pytest.mark.parametrize("name", ["tomita-1", "tomita-2", "aa-star", "aaaa-star", "abab-star", "anbn"])
+def test_no_split_is_empty_and_none_has_a_word_of_another(kind, name):
+    built = build_task(TaskConfig(name=f"{kind}-{name}"))
+    rng = np.random.default_rng(0)
+    seen = {split: set() for split in SPLITS}
+    for split, length in itertools.product(SPLITS, range(1, 51)):
+        if built._few.words(split, length) is None:
+            with pytest.raises(InputError, match=f"no word of length {length} in the {split} split"):
+                built.draw(split, length, 5, rng)
+            continue
+        batch = built.draw(split, length, 5, rng)
+        assert built.split_of(batch) == [split] * 5
+        seen[split] |= set(map(tuple, batch.inputs.tolist()))
+    words = list_words(built.language, 1, 50)
+    assert len(words) >= 12
+    assert sum(map(len, seen.values())) == len(words)
+    assert set().union(*seen.values()) == set(words)
+    assert all(seen.values())
+    assert built.test_lengths[0] <= 50 < built.test_lengths[1]
+
+
+def test_a_range_without_words():
+    with pytest.raises(InputError, match="no word from length 1 to 3"):
+        build_task(TaskConfig(name="predict-aaaa-star", settings={"longest": 3}))

@@ -11,24 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nerode.algebra.cascades.assembly import Carrier, CascadeBuilder, ChainAssembly
-from nerode.algebra.cascades.chains import build_chain
-from nerode.algebra.cascades.commands import HOLD, Command, Reset
-from nerode.algebra.cascades.lookups import Lookup, Row, Source, letter, lookup, new, old
-from nerode.algebra.cascades.records import Cascade, Level
-from nerode.algebra.cascades.sections import Levels
-from nerode.algebra.cascades.skeleton import Skeleton
-from nerode.algebra.cascades.stages import (
+from nerode.algebra.cascades.cascade_builder import CascadeBuilder, ChainWriter, DecodedLookup
+from nerode.algebra.cascades.chains import (
     ENTER,
     LEFT,
-    Block,
+    ChainStage,
     Choice,
     Component,
-    Context,
-    Node,
+    ContextNode,
+    LetterContext,
     Reading,
-    Stage,
+    StageBlock,
+    build_chain,
 )
+from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, lookup, new, old
+from nerode.algebra.cascades.records import HOLD, Cascade, Command, Level, Reset
+from nerode.algebra.cascades.sections import Levels
+from nerode.algebra.cascades.skeleton import Skeleton
 from nerode.algebra.components import OUTSIDE, PartialAction, Rows, strong_components
 from nerode.core import Budget
 from nerode.languages import Dfa
@@ -36,7 +35,7 @@ from nerode.languages import Dfa
 Literals = tuple[tuple[Source, int], ...]
 
 MOST_SINKS = 3
-"""How many states are tried as the one that needs no level because it is told by the others."""
+"""Number of states tried as the silent one, which needs no level because the others tell it."""
 
 
 def component_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade:
@@ -54,13 +53,13 @@ def component_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     rows = dfa.transitions.tolist()
     sinks = [q for q, row in enumerate(rows) if all(target == q for target in row)]
     silent: list[int | None] = [*sinks[:MOST_SINKS]]
-    found = [_Assembly(dfa, budget or Budget(), q).build() for q in silent or [None]]
+    found = [_ComponentCascade(dfa, budget or Budget(), q).build() for q in silent or [None]]
     return min(found, key=lambda cascade: (cascade.depth, cascade.bits))
 
 
 @dataclass(kw_only=True)
 class _Inside:
-    """Where it is said that the automaton is in a component, and in which of its states.
+    """The level and the lookups that say that the automaton is in a component, and in which of its states.
 
     Attributes:
         level: number of the level, and the label that means "inside".
@@ -70,11 +69,11 @@ class _Inside:
 
     level: tuple[int, int]
     before: dict[int, list[Literals]]
-    after: Carrier
+    after: DecodedLookup
 
 
 @dataclass(kw_only=True)
-class _Part:
+class _ComponentPart:
     """A component: its states, and from where it is entered."""
 
     states: list[int]
@@ -82,7 +81,7 @@ class _Part:
     sources: set[int] = field(default_factory=set)
 
 
-class _Assembly:
+class _ComponentCascade:
     def __init__(self, dfa: Dfa, budget: Budget, silent: int | None) -> None:
         self.dfa = dfa
         self.budget = budget
@@ -92,8 +91,8 @@ class _Assembly:
         self.parts, self.part_of = self._split()
         self.inside: dict[int, _Inside] = {}
 
-    def _split(self) -> tuple[list[_Part], list[int]]:
-        parts = [_Part(states=sorted(members)) for members in strong_components(self.rows)]
+    def _split(self) -> tuple[list[_ComponentPart], list[int]]:
+        parts = [_ComponentPart(states=sorted(members)) for members in strong_components(self.rows)]
         part_of = [0] * len(self.rows)
         for number, part in enumerate(parts):
             for q in part.states:
@@ -125,7 +124,7 @@ class _Assembly:
         route = f"component by component, one {kind}"
         return self.builder.build(state=self._state(), num_states=len(self.rows), route=route)
 
-    def _depth(self, part: _Part) -> int:
+    def _depth(self, part: _ComponentPart) -> int:
         return max((self.builder.level_depths[self.inside[s].level[0]] for s in part.sources), default=0)
 
     def _groups(self, wave: Sequence[int]) -> Iterator[list[int]]:
@@ -147,17 +146,17 @@ class _Assembly:
             entries: (state before, letter) → value, for letters that enter.
             otherwise: the value for each letter that does not enter.
         """
-        reads: dict[Source, int] = {letter(): 0}
+        reads: dict[Source, int] = {LETTER: 0}
         rows = []
         for (state, symbol), value in sorted(entries.items()):
             for literals in self.inside[self.part_of[state]].before[state]:
                 placed = [(reads.setdefault(source, len(reads)), wanted) for source, wanted in literals]
-                rows.append(Row(((0, symbol), *sorted(placed)), value))
+                rows.append(LookupRow(((0, symbol), *sorted(placed)), value))
         table = Lookup(
             name=name,
             num_values=1 + max([*otherwise, *entries.values()]),
             reads=tuple(reads),
-            otherwise=(*otherwise, 0),
+            otherwise=tuple(otherwise),
             rows=tuple(rows),
         )
         return self.builder.add_lookup(table)
@@ -182,16 +181,16 @@ class _Assembly:
         for label, n in enumerate(group, 1):
             (q,) = self.parts[n].states
             before: dict[int, list[Literals]] = {q: [((old(number), label),)]}
-            self.inside[n] = _Inside(level=(number, label), before=before, after=Carrier(None, (q,)))
+            self.inside[n] = _Inside(level=(number, label), before=before, after=DecodedLookup(None, (q,)))
 
     def _add_component(self, number: int) -> None:
         part = self.parts[number]
         action, map_of = restricted_action(self.rows, part.states)
         levels = Levels(Skeleton(action, self.budget))
         point = {q: i for i, q in enumerate(part.states)}
-        roots = [LEFT if j is None else Context(j, 0, 0) for j in map_of]
+        roots = [LEFT if j is None else LetterContext(j, 0, 0) for j in map_of]
         enter = {
-            target: Context(ENTER, levels.skeleton.singleton(point[target]), 0)
+            target: LetterContext(ENTER, levels.skeleton.singleton(point[target]), 0)
             for _, _, target in part.entries
         }
         begins = self.dfa.start in point
@@ -199,39 +198,39 @@ class _Assembly:
         blocks = build_chain(levels, contexts=[*roots, *enter.values()], images=[0], start=start)
         add_flag(blocks, begins)
         name = f"{{{','.join(map(str, part.states[:4]))}{',…' * (len(part.states) > 4)}}}."
-        assembly = ChainAssembly(self.builder, blocks, name)
-        entries = {(q, symbol): assembly.kind(enter[target]) for q, symbol, target in part.entries}
-        front = self._front(f"{name}front", entries, [assembly.kind(root) for root in roots])
-        assembly.add_levels(Carrier(front, tuple(range(self.builder.lookups[front].num_values))))
-        flag = assembly.level_of[len(blocks) - 1, 0, 0]
+        chain = ChainWriter(self.builder, blocks, name)
+        entries = {(q, symbol): chain.kind(enter[target]) for q, symbol, target in part.entries}
+        front = self._front(f"{name}front", entries, [chain.kind(root) for root in roots])
+        chain.add_levels(DecodedLookup(front, tuple(range(self.builder.lookups[front].num_values))))
+        flag = chain.level_of[len(blocks) - 1, 0, 0]
         state_of = {levels.skeleton.singleton(i): q for i, q in enumerate(part.states)}
-        before = self._alternatives(assembly, flag, state_of)
-        reading = assembly.add_reading(Carrier(None, (0,)), new)
-        after = Carrier(reading.number, tuple(state_of[image] for image in reading.meanings))
+        before = self._alternatives(chain, flag, state_of)
+        reading = chain.add_reading(DecodedLookup(None, (0,)), new)
+        after = DecodedLookup(reading.number, tuple(state_of[image] for image in reading.meanings))
         self.inside[number] = _Inside(level=(flag, 1), before=before, after=after)
 
     def _alternatives(
-        self, assembly: ChainAssembly, flag: int, state_of: dict[int, int]
+        self, chain: ChainWriter, flag: int, state_of: dict[int, int]
     ) -> dict[int, list[Literals]]:
         """Returns for each state of a component what holds if the automaton was in it before the letter.
 
         If the flag lies deeper than the labels, one lookup sums them up.
         """
-        carrier, trees = assembly.add_most_of_reading(Carrier(None, (0,)), old)
+        decoded, trees = chain.add_most_of_reading(DecodedLookup(None, (0,)), old)
         depths = [self.builder.source_depth(s) for tree in trees for literals, _ in tree for s, _ in literals]
         if max(depths, default=0) < self.builder.level_depths[flag]:
-            carrier = self.builder.follow(f"{assembly.name}old point", carrier, trees)
-            trees = [[((), image)] for image in carrier.meanings]
+            decoded = self.builder.follow(f"{chain.name}old point", decoded, trees)
+            trees = [[((), image)] for image in decoded.meanings]
         found: dict[int, list[Literals]] = {}
         for value, tree in enumerate(trees):
             here: Literals = ((old(flag), 1),)
-            if carrier.number is not None:
-                here = (*here, (lookup(carrier.number), value))
+            if decoded.number is not None:
+                here = (*here, (lookup(decoded.number), value))
             for literals, image in tree:
                 found.setdefault(state_of[image], []).append((*here, *literals))
         return found
 
-    def _state(self) -> Carrier:
+    def _state(self) -> DecodedLookup:
         """Adds the lookup that says the state; the silent one is the default."""
         reads: dict[Source, int] = {}
         rows = []
@@ -240,10 +239,10 @@ class _Assembly:
             flag = (reads.setdefault(new(level), len(reads)), label)
             for value, q in enumerate(inside.after.meanings):
                 if inside.after.number is None:
-                    rows.append(Row((flag,), q))
+                    rows.append(LookupRow((flag,), q))
                 else:
                     source = reads.setdefault(lookup(inside.after.number), len(reads))
-                    rows.append(Row(tuple(sorted([flag, (source, value)])), q))
+                    rows.append(LookupRow(tuple(sorted([flag, (source, value)])), q))
         default = rows.pop().value if self.silent is None else self.silent
         table = Lookup(
             name="state",
@@ -252,7 +251,7 @@ class _Assembly:
             otherwise=(default,),
             rows=tuple(rows),
         )
-        return Carrier(self.builder.add_lookup(table), tuple(range(len(self.rows))))
+        return DecodedLookup(self.builder.add_lookup(table), tuple(range(len(self.rows))))
 
 
 def restricted_action(rows: Rows, states: Sequence[int]) -> tuple[PartialAction, list[int | None]]:
@@ -273,7 +272,7 @@ def restricted_action(rows: Rows, states: Sequence[int]) -> tuple[PartialAction,
     return PartialAction(states=tuple(states), letters=tuple(letters), maps=tuple(maps)), map_of
 
 
-def add_flag(blocks: list[Block], begins: bool) -> None:
+def add_flag(blocks: list[StageBlock], begins: bool) -> None:
     """Adds the last level of a component as a block: entering sets it, leaving clears it."""
     last = blocks[-1].stages[-1]
     contexts = list(
@@ -281,7 +280,7 @@ def add_flag(blocks: list[Block], begins: bool) -> None:
     )
     number = {context: i for i, context in enumerate(contexts)}
     for choice in last.moves.values():
-        choice.following = [f and Node(number[f.context], f.context) for f in choice.following]
+        choice.following = [f and ContextNode(number[f.context], f.context) for f in choice.following]
     images = dict.fromkeys(
         f for reading in last.readings.values() for f in reading.following if f is not None
     )
@@ -289,10 +288,10 @@ def add_flag(blocks: list[Block], begins: bool) -> None:
         Reset(0) if context is LEFT else Reset(1) if context.letter == ENTER else HOLD for context in contexts
     ]
     flag = Component(tile={}, num_labels=2, start=int(begins), commands=commands)
-    nodes = [Node(i, context) for i, context in enumerate(contexts)]
-    stage = Stage(
+    nodes = [ContextNode(i, context) for i, context in enumerate(contexts)]
+    stage = ChainStage(
         components=[flag],
         moves={node: Choice(component=None, following=[node]) for node in nodes},
         readings={image: Reading(component=None, following=[image]) for image in images},
     )
-    blocks.append(Block(leaders=contexts, stages=[stage]))
+    blocks.append(StageBlock(leaders=contexts, stages=[stage]))

@@ -12,32 +12,137 @@ of the block, whatever the labels in between.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
-from nerode.algebra.cascades.commands import HOLD, Command, Permute, Reset
+from nerode.algebra.cascades.records import HOLD, Command, Permute, Reset
 from nerode.algebra.cascades.sections import Levels, Section, join_sections
 from nerode.algebra.cascades.skeleton import NOWHERE
-from nerode.algebra.cascades.stages import (
-    ENTER,
-    LEFT,
-    Block,
-    Choice,
-    Component,
-    Context,
-    Node,
-    Reading,
-    Stage,
-    drop_impossible,
-)
+
+ENTER = -1
+"""In place of the letter: the set before it is not known, only where the letter leads."""
 
 _T = TypeVar("_T")
 
 _TIME_CHECK = 1024
 
 
+class LetterContext(NamedTuple):
+    """A letter (a map of the skeleton, or ENTER), the image before it and the image after it.
+
+    With ENTER `before` is the image to which the letter leads.
+    """
+
+    letter: int
+    before: int
+    after: int
+
+
+LEFT = LetterContext(ENTER, NOWHERE, NOWHERE)
+"""The context of a letter that leaves the points of the skeleton: nothing matters any more."""
+
+
+class ContextNode(NamedTuple):
+    """A context, and the context at the beginning of its block from which it comes (by number).
+
+    All stages of a block look at nothing but the context at its beginning.
+    """
+
+    leader: int
+    context: LetterContext
+
+
+@dataclass(kw_only=True)
+class Component:
+    """The labels of one level of the cascade.
+
+    Attributes:
+        tile: (class of images, label) → number of the tile that the label means there.
+        num_labels: how many labels there are.
+        start: the label before the first letter.
+        commands: for each leader of the block.
+    """
+
+    tile: dict[tuple[int, int], int]
+    num_labels: int
+    start: int = 0
+    commands: list[Command] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class Choice:
+    """The successors of a node: by the label of a component, or the same for all labels.
+
+    Attributes:
+        component: whose label decides, None if nothing has to be decided.
+        following: what follows, by label (None for a label that cannot occur); one entry without a component.
+    """
+
+    component: int | None
+    following: list[ContextNode | None]
+
+
+@dataclass(kw_only=True)
+class Reading:
+    """As `Choice`, for the image that decoding has reached."""
+
+    component: int | None
+    following: list[int | None]
+
+
+@dataclass(kw_only=True)
+class ChainStage:
+    """The moves and readings at one level of the images.
+
+    Attributes:
+        components: the levels of the cascade at this stage; they do not read each other.
+        moves: what follows each node.
+        readings: what follows each image that decoding can have reached.
+    """
+
+    components: list[Component]
+    moves: dict[ContextNode, Choice]
+    readings: dict[int, Reading]
+
+
+@dataclass(kw_only=True)
+class StageBlock:
+    """Consecutive stages whose commands are functions of the context at the beginning of the block.
+
+    Their levels have one depth. A leader is a context at the beginning; leader i starts in the node
+    `ContextNode(i, leaders[i])`. What follows the last stage are nodes of the next block.
+
+    Attributes:
+        leaders: the contexts at the beginning.
+        stages: at least one.
+    """
+
+    leaders: list[LetterContext]
+    stages: list[ChainStage]
+
+
+def drop_impossible(blocks: Sequence[StageBlock]) -> None:
+    """Removes nodes and images after which no label can occur, from the last stage upwards."""
+    possible: set[ContextNode] | None = None
+    images: set[int] | None = None
+    for block in reversed(blocks):
+        for stage in reversed(block.stages):
+            for choice in stage.moves.values():
+                if possible is not None:
+                    choice.following = [f if f in possible else None for f in choice.following]
+            for reading in stage.readings.values():
+                if images is not None:
+                    reading.following = [f if f in images else None for f in reading.following]
+            stage.moves = {n: c for n, c in stage.moves.items() if any(f is not None for f in c.following)}
+            stage.readings = {
+                i: r for i, r in stage.readings.items() if any(f is not None for f in r.following)
+            }
+            possible, images = set(stage.moves), set(stage.readings)
+
+
 def build_chain(
-    levels: Levels, *, contexts: Iterable[Context], images: Iterable[int], start: tuple[int, int]
-) -> list[Block]:
+    levels: Levels, *, contexts: Iterable[LetterContext], images: Iterable[int], start: tuple[int, int]
+) -> list[StageBlock]:
     """Returns the blocks of the cascade that splits all images down to single points.
 
     Args:
@@ -55,12 +160,12 @@ def build_chain(
 
 class _ChainBuilder:
     def __init__(
-        self, levels: Levels, contexts: list[Context], images: list[int], start: tuple[int, int]
+        self, levels: Levels, contexts: list[LetterContext], images: list[int], start: tuple[int, int]
     ) -> None:
         self.levels = levels
         self.skeleton = levels.skeleton
-        self.blocks: list[Block] = []
-        self.nodes = [Node(i, context) for i, context in enumerate(contexts)]
+        self.blocks: list[StageBlock] = []
+        self.nodes = [ContextNode(i, context) for i, context in enumerate(contexts)]
         self.images = images
         self.start_point, self.start_image = start
 
@@ -74,8 +179,8 @@ class _ChainBuilder:
             number = {context: i for i, context in enumerate(leaders)}
             if self.blocks:
                 self._renumber(number)
-            self.blocks.append(Block(leaders=leaders, stages=[]))
-            self.nodes = [Node(i, context) for i, context in enumerate(leaders)]
+            self.blocks.append(StageBlock(leaders=leaders, stages=[]))
+            self.nodes = [ContextNode(i, context) for i, context in enumerate(leaders)]
             commands = self._commands(components, owner)
             if commands is None:
                 raise AssertionError("a context with two commands")
@@ -83,21 +188,21 @@ class _ChainBuilder:
             component.commands = column
         moves = {node: self._choice(node, components, owner) for node in self.nodes}
         readings = {image: self._reading(image, components, owner) for image in self.images}
-        self.blocks[-1].stages.append(Stage(components=components, moves=moves, readings=readings))
+        self.blocks[-1].stages.append(ChainStage(components=components, moves=moves, readings=readings))
         self.nodes = _distinct(f for choice in moves.values() for f in choice.following)
         self.images = _distinct(f for reading in readings.values() for f in reading.following)
         if (c := owner.get(self.skeleton.class_of[self.start_image])) is not None:
             self.start_image = self._tile(components[c], self.start_image, components[c].start)
 
-    def _renumber(self, number: dict[Context, int]) -> None:
+    def _renumber(self, number: dict[LetterContext, int]) -> None:
         """Makes the last stage lead to the leaders of a new block."""
         for choice in self.blocks[-1].stages[-1].moves.values():
             choice.following = [
-                None if node is None else Node(number[node.context], node.context)
+                None if node is None else ContextNode(number[node.context], node.context)
                 for node in choice.following
             ]
 
-    def _target(self, context: Context) -> int:
+    def _target(self, context: LetterContext) -> int:
         """Returns the image that is known to contain the state after the letter: x·a."""
         if context.letter == ENTER:
             return context.before
@@ -177,10 +282,10 @@ class _ChainBuilder:
             allowed[c][node.leader] = both
         return [[Reset(0) if options is None else options[0] for options in column] for column in allowed]
 
-    def _class_before(self, context: Context) -> int:
+    def _class_before(self, context: LetterContext) -> int:
         return NOWHERE if context.letter == ENTER else self.skeleton.class_of[context.before]
 
-    def _options(self, context: Context, component: Component, same: bool) -> list[Command]:
+    def _options(self, context: LetterContext, component: Component, same: bool) -> list[Command]:
         """Returns what may be commanded when the image after the letter belongs to a component.
 
         Args:
@@ -199,7 +304,7 @@ class _ChainBuilder:
             options.append(HOLD)
         return options
 
-    def _may_hold(self, context: Context, component: Component) -> bool:
+    def _may_hold(self, context: LetterContext, component: Component) -> bool:
         """Whether every label means a tile before whose image lies in the tile that it means after."""
         before, after = (self.skeleton.class_of[i] for i in (context.before, context.after))
         column, masks = self.skeleton.after[context.letter], self.skeleton.masks
@@ -213,7 +318,7 @@ class _ChainBuilder:
                 return False
         return True
 
-    def _choice(self, node: Node, components: list[Component], owner: dict[int, int]) -> Choice:
+    def _choice(self, node: ContextNode, components: list[Component], owner: dict[int, int]) -> Choice:
         context = node.context
         if context is LEFT:
             return Choice(component=None, following=[node])
@@ -230,8 +335,8 @@ class _ChainBuilder:
         return Choice(component=before, following=following)
 
     def _follow(
-        self, node: Node, label: int | None, components: list[Component], owner: dict[int, int]
-    ) -> Node:
+        self, node: ContextNode, label: int | None, components: list[Component], owner: dict[int, int]
+    ) -> ContextNode:
         """Returns the node that follows, given the old label if the image before the letter has one."""
         letter, before, after = node.context
         if (c := owner.get(self.skeleton.class_of[after])) is not None:
@@ -240,10 +345,10 @@ class _ChainBuilder:
                 raise AssertionError("a label is kept that nothing is known about")
             after = self._tile(components[c], after, command.apply(label or 0, components[c].num_labels))
         if label is None:
-            return Node(node.leader, Context(letter, before, after))
+            return ContextNode(node.leader, LetterContext(letter, before, after))
         before = self._tile(components[owner[self.skeleton.class_of[before]]], before, label)
         gone = self.skeleton.after[letter][before] == NOWHERE
-        return Node(node.leader, LEFT if gone else Context(letter, before, after))
+        return ContextNode(node.leader, LEFT if gone else LetterContext(letter, before, after))
 
     def _reading(self, image: int, components: list[Component], owner: dict[int, int]) -> Reading:
         number = self.skeleton.class_of[image]

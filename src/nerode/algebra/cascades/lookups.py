@@ -9,22 +9,25 @@ from typing import NamedTuple
 
 from nerode.core import InputError
 
+Cases = dict[int, list[tuple[tuple[tuple[int, int], ...], int]]]
+"""First value → the literals of its rows (position among all values, wanted value) and their results."""
+
 
 class Source(NamedTuple):
     """Something with finitely many values that a lookup can read at one position of a word.
 
-    kind "letter": the letter `number` positions back, 0 for the current one; the value `num_letters` stands
-    for "before the word". kind "old": the label of level `number` before the current letter. kind "new": its
-    label after the current letter. kind "lookup": the value of lookup `number`.
+    kind "letter": the current letter; `number` is 0.
+    kind "old": the label of level `number` before the current letter.
+    kind "new": its label after the current letter.
+    kind "lookup": the value of lookup `number`.
     """
 
     kind: str
     number: int
 
 
-def letter(back: int = 0) -> Source:
-    """Returns the source of the letter that many positions back."""
-    return Source("letter", back)
+LETTER = Source("letter", 0)
+"""The current letter."""
 
 
 def old(level: int) -> Source:
@@ -42,7 +45,7 @@ def lookup(number: int) -> Source:
     return Source("lookup", number)
 
 
-class Row(NamedTuple):
+class LookupRow(NamedTuple):
     """One exception of a lookup: if all literals hold, the value is `value`.
 
     A literal is a pair (position in `reads`, required value).
@@ -73,7 +76,7 @@ class Lookup:
     num_values: int
     reads: tuple[Source, ...]
     otherwise: tuple[int, ...]
-    rows: tuple[Row, ...] = ()
+    rows: tuple[LookupRow, ...] = ()
 
     def __post_init__(self) -> None:
         if len(set(self.reads)) != len(self.reads):
@@ -100,14 +103,14 @@ class Lookup:
         return len(self.otherwise) > 1
 
     @functools.cached_property
-    def _rows_by_first(self) -> dict[int, list[Row]]:
-        grouped: dict[int, list[Row]] = {}
+    def _rows_by_first(self) -> dict[int, list[LookupRow]]:
+        grouped: dict[int, list[LookupRow]] = {}
         for row in self.rows:
             first = row.literals[0][1] if self.has_selector else 0
             grouped.setdefault(first, []).append(row)
         return grouped
 
-    def matches(self, values: Sequence[int]) -> list[Row]:
+    def matches(self, values: Sequence[int]) -> list[LookupRow]:
         """Returns the rows that match the values of `reads`."""
         rows = self._rows_by_first.get(values[0] if self.has_selector else 0, ())
         return [row for row in rows if all(values[position] == wanted for position, wanted in row.literals)]
@@ -124,3 +127,63 @@ class Lookup:
         if matching:
             return matching[0].value
         return self.otherwise[values[0]] if self.has_selector else self.otherwise[0]
+
+
+class Evaluation:
+    """Some lookups, each with the lookups that it reads, over one list of values.
+
+    The list holds the letter if one is given, then the labels, then the values of the lookups as they are
+    found.
+
+    Args:
+        lookups: all lookups of a cascade.
+        goals: the ones that are wanted.
+        num_letters: 1 if a letter is given, otherwise 0.
+        num_labels: how many labels are given, old ones or new ones.
+    """
+
+    def __init__(self, lookups: Sequence[Lookup], goals: set[int], num_letters: int, num_labels: int) -> None:
+        needed = set(goals)
+        for number in range(len(lookups) - 1, -1, -1):
+            if number in needed:
+                needed.update(s.number for s in lookups[number].reads if s.kind == "lookup")
+        first = {"letter": 0, "old": num_letters, "new": num_letters}
+        self.place: dict[int, int] = {}
+        self._steps: list[tuple[str, int | None, tuple[int, ...], Cases]] = []
+        for number in sorted(needed):
+            table = lookups[number]
+            places = [
+                self.place[s.number] if s.kind == "lookup" else first[s.kind] + s.number for s in table.reads
+            ]
+            selector = places[0] if table.has_selector else None
+            cases: Cases = {}
+            for row in table.rows:
+                literals = row.literals[1:] if table.has_selector else row.literals
+                case = row.literals[0][1] if table.has_selector else 0
+                cases.setdefault(case, []).append((tuple((places[p], v) for p, v in literals), row.value))
+            self._steps.append((table.name, selector, table.otherwise, cases))
+            self.place[number] = num_letters + num_labels + len(self.place)
+
+    def run(self, letters: Sequence[int], labels: Sequence[int]) -> list[int]:
+        """Returns the list with all values; lookup i stands at `place[i]`.
+
+        Raises:
+            InputError: if several rows of a lookup hold at once.
+        """
+        values = [*letters, *labels]
+        for name, selector, otherwise, cases in self._steps:
+            case = 0 if selector is None else values[selector]
+            value = otherwise[case]
+            if case in cases:
+                found = 0
+                for literals, result in cases[case]:
+                    for place, wanted in literals:
+                        if values[place] != wanted:
+                            break
+                    else:
+                        value = result
+                        found += 1
+                if found > 1:
+                    raise InputError(f"{found} rows of the lookup {name} hold at once")
+            values.append(value)
+        return values

@@ -1,4 +1,4 @@
-"""The Cascade record: levels of finite memory, each told what to do by the letter and by the levels above.
+"""The Cascade record: levels of finite memory, each commanded by the letter and by the levels above.
 
 One step on a letter, with the labels of all levels before it ("old"):
 
@@ -29,12 +29,80 @@ import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from nerode.algebra.cascades.commands import Add, Command, Permute
-from nerode.algebra.cascades.execution import Evaluation
-from nerode.algebra.cascades.lookups import Lookup, Source
+from nerode.algebra.cascades.lookups import Evaluation, Lookup, Source
+from nerode.algebra.permutations import Permutation
 from nerode.core import InputError
+
+Labels = tuple[int, ...]
+"""The state of a cascade: the label of each level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Keep the label."""
+
+    def apply(self, label: int, num_labels: int) -> int:
+        """Returns the label itself."""
+        return label
+
+    def check(self, num_labels: int) -> None:
+        """Nothing can be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Forget the label and take this one."""
+
+    label: int
+
+    def apply(self, label: int, num_labels: int) -> int:
+        """Returns the new label, whatever the old one was."""
+        return self.label
+
+    def check(self, num_labels: int) -> None:
+        """Raises InputError if there is no such label."""
+        if not 0 <= self.label < num_labels:
+            raise InputError(f"a reset to label {self.label} of a level with {num_labels} labels")
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Add an amount to the label, modulo the number of labels."""
+
+    amount: int
+
+    def apply(self, label: int, num_labels: int) -> int:
+        """Returns the sum."""
+        return (label + self.amount) % num_labels
+
+    def check(self, num_labels: int) -> None:
+        """Raises InputError if the amount is not reduced; zero is written as Hold."""
+        if not 0 < self.amount < num_labels:
+            raise InputError(f"an addition of {self.amount} modulo {num_labels}; give 1…{num_labels - 1}")
+
+
+@dataclass(frozen=True, slots=True)
+class Permute:
+    """Replace label i by images[i]."""
+
+    images: Permutation
+
+    def apply(self, label: int, num_labels: int) -> int:
+        """Returns the image of the label."""
+        return self.images[label]
+
+    def check(self, num_labels: int) -> None:
+        """Raises InputError if this is not a permutation of the labels, or is the identity."""
+        if sorted(self.images) != list(range(num_labels)):
+            raise InputError(f"{self.images} is not a permutation of {num_labels} labels")
+        if self.images == tuple(range(num_labels)):
+            raise InputError("the identity is written as Hold")
+
+
+Command = Hold | Reset | Add | Permute
+
+HOLD = Hold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +134,7 @@ class Level:
 
     @property
     def kind(self) -> str:
-        """Which component it is: "reset", "cyclic" (adds modulo num_labels) or "permutation"."""
+        """The kind of component: "reset", "cyclic" (adds modulo num_labels) or "permutation"."""
         kinds = set(map(type, self.commands))
         return "permutation" if Permute in kinds else "cyclic" if Add in kinds else "reset"
 
@@ -76,34 +144,21 @@ class Level:
         return (self.num_labels - 1).bit_length()
 
 
-class Configuration(NamedTuple):
-    """Where a cascade is: the last `window` letters, latest first, and the label of each level.
-
-    Positions before the word hold `num_letters`.
-    """
-
-    recent: tuple[int, ...]
-    labels: tuple[int, ...]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cascade:
     """Levels, top first, and the lookups that connect them.
 
     Attributes:
         num_letters: letters of the alphabet of the automaton.
-        window: how many letters before the current one are read; 0 for a cascade without a window.
         levels: each level reads only levels before it.
         lookups: each lookup reads only lookups before it.
         state: number of the lookup whose value is the automaton's state after the letter (before the first
-            letter: the start state); it reads new labels and the last `window` letters, the current one
-            included, but no old labels.
+            letter: the start state); it reads new labels alone, directly or through other lookups.
         num_states: states of the automaton.
         route: in one sentence, which construction this is.
     """
 
     num_letters: int
-    window: int
     levels: tuple[Level, ...]
     lookups: tuple[Lookup, ...]
     state: int
@@ -138,7 +193,7 @@ class Cascade:
                     raise InputError(f"a row of the lookup {table.name} asks for a value that does not occur")
 
     def _num_sources(self, kind: str, number: int) -> int:
-        return {"letter": self.window + 1, "lookup": number}.get(kind, len(self.levels))
+        return {"letter": 1, "lookup": number}.get(kind, len(self.levels))
 
     def _check_level(self, number: int, level: Level) -> None:
         if not 0 <= level.context < len(self.lookups):
@@ -154,7 +209,7 @@ class Cascade:
         if self.lookups[self.state].num_values != self.num_states:
             raise InputError(f"the lookup that says the state does not have {self.num_states} values")
         for source in self._closures[self.state]:
-            if source.kind == "old" or (source.kind == "letter" and source.number >= self.window):
+            if source.kind != "new":
                 raise InputError(f"the lookup that says the state reads {source.kind} {source.number}")
 
     def _check_depths(self) -> None:
@@ -165,9 +220,9 @@ class Cascade:
                 raise InputError(f"the lookup {table.name} reads a lookup of its own depth {depths[number]}")
 
     def num_values(self, source: Source) -> int:
-        """Returns how many values a source has; a letter has one more, for "before the word"."""
+        """Returns how many values a source has."""
         if source.kind == "letter":
-            return self.num_letters + 1
+            return self.num_letters
         if source.kind == "lookup":
             return self.lookups[source.number].num_values
         return self.levels[source.number].num_labels
@@ -238,54 +293,51 @@ class Cascade:
 
     @property
     def kinds(self) -> Counter[str]:
-        """How many levels there are of each kind."""
+        """Number of levels of each kind."""
         return Counter(level.kind for level in self.levels)
 
-    def initial(self) -> Configuration:
-        """Returns the configuration before the first letter."""
-        labels = tuple(level.start for level in self.levels)
-        return Configuration((self.num_letters,) * self.window, labels)
+    def initial(self) -> Labels:
+        """Returns the labels before the first letter."""
+        return tuple(level.start for level in self.levels)
 
-    def step(self, configuration: Configuration, letter: int) -> Configuration:
-        """Returns the configuration after one more letter."""
-        commands = self.commands(configuration, letter)
-        labels = tuple(
+    def step(self, labels: Labels, letter: int) -> Labels:
+        """Returns the labels after one more letter."""
+        return tuple(
             command.apply(label, level.num_labels)
-            for command, label, level in zip(commands, configuration.labels, self.levels, strict=True)
+            for command, label, level in zip(self.commands(labels, letter), labels, self.levels, strict=True)
         )
-        return Configuration((letter, *configuration.recent)[: self.window], labels)
 
-    def commands(self, configuration: Configuration, letter: int) -> tuple[Command, ...]:
-        """Returns what a letter tells each level to do."""
-        values = self._contexts.run((letter, *configuration.recent), configuration.labels)
+    def commands(self, labels: Labels, letter: int) -> tuple[Command, ...]:
+        """Returns the command that a letter gives each level."""
+        values = self._contexts.run((letter,), labels)
         place = self._contexts.place
         return tuple(level.commands[values[place[level.context]]] for level in self.levels)
 
-    def state_of(self, configuration: Configuration) -> int:
-        """Returns the state of the automaton in a configuration."""
-        return self._decoding.run(configuration.recent, configuration.labels)[-1]
+    def state_of(self, labels: Labels) -> int:
+        """Returns the state of the automaton for which the labels stand."""
+        return self._decoding.run((), labels)[-1]
 
     @functools.cached_property
     def _contexts(self) -> Evaluation:
         goals = {level.context for level in self.levels}
-        return Evaluation(self.lookups, goals, self.window + 1, len(self.levels))
+        return Evaluation(self.lookups, goals, 1, len(self.levels))
 
     @functools.cached_property
     def _decoding(self) -> Evaluation:
-        return Evaluation(self.lookups, {self.state}, self.window, len(self.levels))
+        return Evaluation(self.lookups, {self.state}, 0, len(self.levels))
 
     def trace(self, word: Sequence[int]) -> tuple[int, ...]:
         """Returns the states of the automaton before, between and after the letters of a word."""
-        configuration = self.initial()
-        states = [self.state_of(configuration)]
-        for symbol in word:
-            configuration = self.step(configuration, symbol)
-            states.append(self.state_of(configuration))
+        labels = self.initial()
+        states = [self.state_of(labels)]
+        for letter in word:
+            labels = self.step(labels, letter)
+            states.append(self.state_of(labels))
         return tuple(states)
 
     def run(self, word: Sequence[int]) -> int:
         """Returns the state of the automaton after a word of letter numbers."""
-        configuration = self.initial()
-        for symbol in word:
-            configuration = self.step(configuration, symbol)
-        return self.state_of(configuration)
+        labels = self.initial()
+        for letter in word:
+            labels = self.step(labels, letter)
+        return self.state_of(labels)

@@ -1,4 +1,4 @@
-"""Which classes of images can share a level of a cascade, and the labels of a shared level.
+"""Levels of classes of images: which classes may share a level, and the labels of a shared level.
 
 While a word takes an image x of a level onto another image x·a of the same level, the level keeps its label.
 Inside one class this is right by the numbering of the tiles. Between two classes it is right if the label is

@@ -3,21 +3,78 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
-from nerode.algebra.cascades.towers import Tower
 from nerode.algebra.components import OUTSIDE, PartialAction, strong_components
 from nerode.algebra.permutations import Permutation
 from nerode.core import Budget
+
+Congruence = tuple[int, ...]
+"""The class of each state, numbered in the order of their first states."""
 
 NOWHERE = -1
 """The image of a set whose points a letter takes outside."""
 
 _TIME_CHECK = 256
+
 _MANY_IMAGES = 200
+
 _MOST_ARRAY_POINTS = 63
+
+
+class Tower:
+    """Congruences, each finer than the one before it, on states that are bits of a mask.
+
+    Args:
+        congruences: the class of each state, coarsest congruence first.
+    """
+
+    def __init__(self, congruences: Sequence[Congruence]) -> None:
+        self.congruences = tuple(congruences)
+        self._class_of: list[list[int]] = []
+        for labels in congruences:
+            masks = [0] * (max(labels) + 1)
+            for q, label in enumerate(labels):
+                masks[label] |= 1 << q
+            self._class_of.append([masks[label] for label in labels])
+
+    @property
+    def classes(self) -> list[int]:
+        """The classes of all congruences as masks."""
+        return list(dict.fromkeys(itertools.chain.from_iterable(self._class_of)))
+
+    def tier(self, mask: int) -> int | None:
+        """Returns the first congruence of which a set meets several classes, None if there is none."""
+        lowest = (mask & -mask).bit_length() - 1
+        for tier, class_of in enumerate(self._class_of):
+            if mask & ~class_of[lowest]:
+                return tier
+        return None
+
+    def rank(self, mask: int) -> tuple[int, int]:
+        """Returns what letters never raise and tiles always lower: how fine the tier is, how many classes."""
+        tier = self.tier(mask)
+        if tier is None:
+            return 0, mask.bit_count()
+        class_of = self._class_of[tier]
+        count, left = 0, mask
+        while left:
+            left &= ~class_of[(left & -left).bit_length() - 1]
+            count += 1
+        return len(self._class_of) - tier, count
+
+    def saturate(self, mask: int, tier: int | None) -> int:
+        """Returns the union of the classes that a set meets; the set itself if no congruence is given."""
+        if tier is None:
+            return mask
+        class_of = self._class_of[tier]
+        union = 0
+        while left := mask & ~union:
+            union |= class_of[(left & -left).bit_length() - 1]
+        return union
 
 
 class Skeleton:

@@ -1,4 +1,4 @@
-"""What a class test found: the answer, and for a "no" words that were checked to violate the identity."""
+"""The result of a class test: the answer, and for a "no" words that were checked to violate the identity."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nerode.algebra.classes.subject import Subject
+from nerode.algebra.components import distinguishing_word, run
 from nerode.algebra.identities import evaluate, parse_identity
-from nerode.algebra.paths import distinguishing_word, run
 from nerode.languages import Word
 
 AUTOMATON = "automaton"

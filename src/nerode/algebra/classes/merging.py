@@ -1,4 +1,4 @@
-"""How many letters it takes until two states have become one, whatever the letters are."""
+"""The number of letters after which two states have become one, whatever the letters are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.algebra.classes.subject import Subject, remembered
-from nerode.algebra.paths import loop_word, tuple_path
+from nerode.algebra.components import loop_word, tuple_path
 from nerode.core import BudgetExceeded
 from nerode.languages import Word
 

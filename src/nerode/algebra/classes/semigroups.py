@@ -8,13 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from nerode.algebra.classes import local, piecewise
-from nerode.algebra.classes.elements import Elements
 from nerode.algebra.classes.evidence import SEMIGROUP, Evidence, member, violates, violation
 from nerode.algebra.classes.merging import joined_fixed_states, joining_word
-from nerode.algebra.classes.ordered import APERIODIC
-from nerode.algebra.classes.subject import Subject
-from nerode.algebra.components import Numbers
-from nerode.algebra.paths import run
+from nerode.algebra.classes.piecewise import APERIODIC
+from nerode.algebra.classes.subject import Elements, Subject
+from nerode.algebra.components import Numbers, run
 from nerode.core import BudgetExceeded
 from nerode.languages import Word
 

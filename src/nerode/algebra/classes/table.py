@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
-from nerode.algebra.classes import definite, groups, local, ordered, piecewise, quasi_aperiodic, semigroups
+from nerode.algebra.classes import groups, local, piecewise, semigroups
 from nerode.algebra.classes.evidence import Evidence
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.records import Membership
@@ -67,28 +67,28 @@ _ROWS = (
         "Schutzenberger1965",
         groups.star_free,
     ),
-    ("finite", "finitely many words", definite.FINITE, "Pin1986", definite.finite),
-    ("cofinite", "all words but finitely many", definite.COFINITE, "Pin1986", definite.cofinite),
+    ("finite", "finitely many words", local.FINITE, "Pin1986", local.finite),
+    ("cofinite", "all words but finitely many", local.COFINITE, "Pin1986", local.cofinite),
     (
         "definite",
         "the last k letters decide",
-        definite.DEFINITE,
+        local.DEFINITE,
         "PerlesRabinShamir1963",
-        definite.definite,
+        local.definite,
     ),
     (
         "reverse-definite",
         "the first k letters decide",
-        definite.REVERSE_DEFINITE,
+        local.REVERSE_DEFINITE,
         "Pin1986",
-        definite.reverse_definite,
+        local.reverse_definite,
     ),
     (
         "generalised-definite",
         "the first k and the last k letters decide",
-        definite.GENERALISED_DEFINITE,
+        local.GENERALISED_DEFINITE,
         "Pin1986",
-        definite.generalised_definite,
+        local.generalised_definite,
     ),
     (
         "strictly-local",
@@ -128,16 +128,16 @@ _ROWS = (
     (
         "r-trivial",
         "the minimal automaton has no cycles but loops",
-        ordered.R_TRIVIAL,
+        piecewise.R_TRIVIAL,
         "BrzozowskiFich1980",
-        ordered.r_trivial,
+        piecewise.r_trivial,
     ),
     (
         "l-trivial",
         "the reversed language is r-trivial",
-        ordered.L_TRIVIAL,
+        piecewise.L_TRIVIAL,
         "Pin1986",
-        ordered.l_trivial,
+        piecewise.l_trivial,
     ),
     (
         "da",
@@ -156,16 +156,16 @@ _ROWS = (
     (
         "r-infinity",
         "star-free, and no two idempotents share an R-class",
-        ordered.R_INFINITY,
+        piecewise.R_INFINITY,
         "Stiffler1973",
-        ordered.r_infinity,
+        piecewise.r_infinity,
     ),
     (
         "r-of-groups",
         "no two idempotents share an R-class",
-        ordered.ONE_IDEMPOTENT_PER_R_CLASS,
+        piecewise.ONE_IDEMPOTENT_PER_R_CLASS,
         "Stiffler1973",
-        ordered.one_idempotent_per_r_class,
+        piecewise.one_idempotent_per_r_class,
     ),
     (
         "commutative",
@@ -184,9 +184,9 @@ _ROWS = (
     (
         "quasi-aperiodic",
         "the regular languages in AC⁰",
-        quasi_aperiodic.CONDITION,
+        groups.CONDITION,
         "BarringtonCompton1992",
-        quasi_aperiodic.quasi_aperiodic,
+        groups.quasi_aperiodic,
     ),
     ("solvable", "the regular languages in ACC⁰", groups.SOLVABLE, "BarringtonTherien1988", groups.solvable),
 )
@@ -242,3 +242,31 @@ def decide_membership(name: str, dfa: Dfa, budget: Budget | None = None) -> Memb
         UnknownName: if there is no class of this name.
     """
     return CLASSES[name].membership(Subject(dfa, budget))
+
+
+def infer(memberships: Mapping[str, Membership]) -> dict[str, Membership]:
+    """Returns the same memberships, undecided ones settled where a smaller or larger class settles them."""
+    known = dict(memberships)
+    changed = True
+    while changed:
+        changed = False
+        for small, large in INCLUSIONS:
+            lower, upper = known.get(small), known.get(large)
+            if lower is None or upper is None:
+                continue
+            if lower.holds and upper.holds is None:
+                known[large] = replace(
+                    upper, holds=True, method="inclusion", explanation=f"every {small} language is {large}"
+                )
+                changed = True
+            if upper.holds is False and lower.holds is None:
+                known[small] = replace(
+                    lower,
+                    holds=False,
+                    method="inclusion",
+                    identity=upper.identity,
+                    witness=upper.witness,
+                    explanation=f"every {small} language is {large}, this one is not: {upper.explanation}",
+                )
+                changed = True
+    return known

@@ -2,17 +2,17 @@
 
 from nerode.analysis.extraction.extraction import Extraction, extract, question_about
 from nerode.analysis.extraction.moore import Moore
-from nerode.analysis.extraction.probing import Probe
-from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, Question, is_member
+from nerode.analysis.extraction.probing import HypothesisTest
+from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, NetworkQuestion, is_member
 
 __all__ = [
     "OUTSIDE",
     "UNASKED",
     "Extraction",
+    "HypothesisTest",
     "Kind",
     "Moore",
-    "Probe",
-    "Question",
+    "NetworkQuestion",
     "extract",
     "is_member",
     "question_about",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
-from nerode.analysis.extraction.probing import Probe, find_failures
+from nerode.analysis.extraction.probing import HypothesisTest, find_failures
 from nerode.core import Budget, InputError
 from nerode.languages import Word
 
@@ -30,7 +30,7 @@ _CHUNK = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """How clusters are found.
+    """Settings of the search for clusters.
 
     Attributes:
         walks: random words whose states are points at the beginning.
@@ -55,7 +55,7 @@ class ClusterSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clusters:
+class ClusterAutomaton:
     """An automaton whose states are clusters of states of a network.
 
     Attributes:
@@ -75,10 +75,10 @@ def extract_by_clusters(
     machine: Machine,
     *,
     settings: ClusterSettings | None = None,
-    probe: Probe | None = None,
+    probe: HypothesisTest | None = None,
     seed: int = 0,
     budget: Budget | None = None,
-) -> Clusters:
+) -> ClusterAutomaton:
     """Returns the automaton of the clusters of a network's states.
 
     It is consistent if it passed the last test; otherwise the rounds, the points or the budget ended first.
@@ -93,7 +93,7 @@ def extract_by_clusters(
     Raises:
         InputError: if the states of the network cannot be looked at.
     """
-    settings, probe, budget = settings or ClusterSettings(), probe or Probe(), budget or Budget()
+    settings, probe, budget = settings or ClusterSettings(), probe or HypothesisTest(), budget or Budget()
     rng = np.random.default_rng(seed)
     cloud = Cloud(machine)
     cloud.spread(settings.depth_points)
@@ -106,7 +106,9 @@ def extract_by_clusters(
         large = many or len(cloud) > settings.points
         late = budget.elapsed() > budget.seconds or number == settings.rounds
         if not failures or large or late:
-            return Clusters(machine=hypothesis, points=len(cloud), rounds=number, consistent=not failures)
+            return ClusterAutomaton(
+                machine=hypothesis, points=len(cloud), rounds=number, consistent=not failures
+            )
         for word in failures:
             cloud.follow(word)
     raise AssertionError("unreachable: the last round returns")

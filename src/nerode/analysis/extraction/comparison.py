@@ -1,4 +1,4 @@
-"""What was extracted beside what it should be, and beside what theory says the architecture can hold."""
+"""An extracted automaton beside its target, and beside the verdict of theory on the architecture."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from nerode.algebra import Profile, profile
 from nerode.analysis.extraction.moore import Moore
-from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, Question, Target, is_member
+from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, NetworkQuestion, Target, is_member
 from nerode.core import Budget, InputError
 from nerode.languages import Dfa, RegularLanguage, minimise
-from nerode.verdict import Sense, Status, Task, collect_facts, find_architecture, verdict_for
+from nerode.verdict import LanguageTask, Sense, Status, collect_facts, find_architecture, verdict_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class AutomatonDifference:
     """A shortest word on which a machine and its target differ.
 
     Attributes:
@@ -29,7 +29,9 @@ class Difference:
     got: str
 
 
-def find_difference(machine: Moore, target: Target, budget: Budget | None = None) -> Difference | None:
+def find_difference(
+    machine: Moore, target: Target, budget: Budget | None = None
+) -> AutomatonDifference | None:
     """Returns the shortest word on which a machine differs from a target, the first in alphabet order.
 
     None if there is none: then they are equal on every word. Words that the target is not asked about are
@@ -53,7 +55,7 @@ def find_difference(machine: Moore, target: Target, budget: Budget | None = None
         if expected == OUTSIDE:
             continue
         if expected not in (UNASKED, machine.outputs[state]):
-            return Difference(
+            return AutomatonDifference(
                 word=machine.alphabet.decode(_word_to(pair, reached)),
                 expected=expected,
                 got=machine.outputs[state],
@@ -77,7 +79,7 @@ def _word_to(pair: Any, reached: dict[Any, Any]) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theory:
-    """What theory says about the automaton that was extracted.
+    """The verdict of theory on the automaton that was extracted.
 
     Attributes:
         states: of the minimal automaton of its language.
@@ -117,7 +119,7 @@ def acceptor(machine: Moore, kind: Kind) -> Dfa:
 
 
 def theory_of(
-    machine: Moore, question: Question, architectures: tuple[str, ...], budget: Budget | None = None
+    machine: Moore, question: NetworkQuestion, architectures: tuple[str, ...], budget: Budget | None = None
 ) -> Theory:
     """Returns the algebra of what was extracted, and whether such an architecture can hold it.
 
@@ -131,7 +133,7 @@ def theory_of(
     dfa = acceptor(machine, question.kind)
     language = RegularLanguage(name="what was extracted", automaton=dfa, convention="extracted")
     found = profile(language, budget)
-    task = Task.PREDICT if question.kind == "prediction" else Task.RECOGNISE
+    task = LanguageTask.PREDICT if question.kind == "prediction" else LanguageTask.RECOGNISE
     name, status, reason, warning = None, None, "", ""
     if len(set(architectures)) == 1:
         name = architectures[0]

@@ -1,34 +1,46 @@
-"""From a folder or a model to the automaton inside it, by any method, with all that is known about it."""
+"""Extraction of the automaton inside a network, by any method; exactly, for a compiled one."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 from torch import nn
 
 from nerode.analysis.extraction.clustering import extract_by_clusters
-from nerode.analysis.extraction.comparison import Difference, Theory, acceptor, find_difference, theory_of
-from nerode.analysis.extraction.exact import close_floats, close_network
+from nerode.analysis.extraction.comparison import (
+    AutomatonDifference,
+    Theory,
+    acceptor,
+    find_difference,
+    theory_of,
+)
 from nerode.analysis.extraction.learning import extract_by_queries
 from nerode.analysis.extraction.moore import Moore
-from nerode.analysis.extraction.oracle import Machine, Queries
-from nerode.analysis.extraction.probing import Probe, find_failures
-from nerode.analysis.extraction.question import Kind, Question, language_question
-from nerode.analysis.extraction.task_questions import question_of
-from nerode.analysis.subject import Subject
+from nerode.analysis.extraction.oracle import Machine, Queries, States, joined
+from nerode.analysis.extraction.probing import HypothesisTest, find_failures
+from nerode.analysis.extraction.question import (
+    NOTHING,
+    Kind,
+    NetworkQuestion,
+    language_question,
+    legal_text,
+    question_of,
+)
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, stream, to_mapping
 from nerode.languages import Dfa, Language
 from nerode.models import LayerConfig, Model, find_member
-from nerode.network import Interpreter
+from nerode.network import Interpreter, Network
 from nerode.verdict import ARCHITECTURES
 
 Method = Literal["cluster", "lstar", "kv", "exact"]
 METHODS: tuple[Method, ...] = ("cluster", "lstar", "kv", "exact")
 
-HELD_OUT = Probe(words=500, longest=200, extra_states=0)
+HELD_OUT = HypothesisTest(words=500, longest=200, extra_states=0)
 """The test after extraction, the same for all methods, by words that none of them has seen."""
 
 
@@ -69,7 +81,7 @@ class Extraction:
     rounds: int
     queries: Queries
     target: str
-    difference: Difference | None
+    difference: AutomatonDifference | None
     theory: Theory | None
     cpu_seconds: float
 
@@ -114,14 +126,14 @@ class _Found:
 
 
 def extract(
-    subject: Subject,
+    subject: LoadedNetwork,
     *,
     method: Method | None = None,
     target: Language | None = None,
     kind: Kind | None = None,
     black_box: bool = False,
-    probe: Probe | None = None,
-    held_out: Probe = HELD_OUT,
+    probe: HypothesisTest | None = None,
+    held_out: HypothesisTest = HELD_OUT,
     seed: int = 0,
     budget: Budget | None = None,
 ) -> Extraction:
@@ -149,7 +161,7 @@ def extract(
     machine = Machine(subject.model, question)
     chosen = method or ("exact" if subject.network is not None else "cluster")
     begun = time.process_time()
-    found = _by_method(subject, machine, chosen, black_box, probe or Probe(), seed, budget.start())
+    found = _by_method(subject, machine, chosen, black_box, probe or HypothesisTest(), seed, budget.start())
     seconds, queries = time.process_time() - begun, machine.queries
     failures = find_failures(machine, found.machine, held_out, stream(seed, "held-out", subject.name), most=1)
     wanted = question.target
@@ -173,8 +185,8 @@ def extract(
     )
 
 
-def question_about(subject: Subject, target: Language | None, kind: Kind | None) -> Question:
-    """Returns what a network is asked: what it was made for, or else a language that is named.
+def question_about(subject: LoadedNetwork, target: Language | None, kind: Kind | None) -> NetworkQuestion:
+    """Returns the question for a network: that of its task or language, or else of a language that is named.
 
     Raises:
         InputError: if neither is known.
@@ -189,7 +201,7 @@ def question_about(subject: Subject, target: Language | None, kind: Kind | None)
     return language_question(language, kind or "prediction")
 
 
-def over(target: Language, question: Question) -> Language:
+def over(target: Language, question: NetworkQuestion) -> Language:
     """Returns a target that has the letters of a question, or raises InputError."""
     if target.alphabet != question.alphabet:
         raise InputError(
@@ -199,7 +211,7 @@ def over(target: Language, question: Question) -> Language:
     return target
 
 
-def _language_kind(question: Question) -> Kind:
+def _language_kind(question: NetworkQuestion) -> Kind:
     if question.kind == "class":
         raise InputError(
             f"the network answers with the classes of {question.target.name}; these cannot be compared with "
@@ -208,7 +220,7 @@ def _language_kind(question: Question) -> Kind:
     return question.kind
 
 
-def architectures_of(subject: Subject) -> tuple[str, ...]:
+def architectures_of(subject: LoadedNetwork) -> tuple[str, ...]:
     """Returns the names of the layers of a network in the table of theory; none if one is not there."""
     if subject.network is not None:
         return (subject.network.target,)
@@ -227,7 +239,13 @@ def names_in_theory(layers: Iterable[LayerConfig]) -> tuple[str, ...]:
 
 
 def _by_method(
-    subject: Subject, machine: Machine, method: str, black_box: bool, probe: Probe, seed: int, budget: Budget
+    subject: LoadedNetwork,
+    machine: Machine,
+    method: str,
+    black_box: bool,
+    probe: HypothesisTest,
+    seed: int,
+    budget: Budget,
 ) -> _Found:
     if black_box and method not in ("lstar", "kv"):
         raise InputError(f"the method {method} looks at states; --black-box goes with lstar and kv")
@@ -262,7 +280,7 @@ def _by_method(
     raise UnknownName("method", method, METHODS)
 
 
-def _exactly(subject: Subject, machine: Machine, budget: Budget) -> _Found:
+def _exactly(subject: LoadedNetwork, machine: Machine, budget: Budget) -> _Found:
     if subject.network is None:
         raise InputError(
             f"{subject.name} was trained: its states in floats are too many to list, and their bits depend "
@@ -276,7 +294,7 @@ def _exactly(subject: Subject, machine: Machine, budget: Budget) -> _Found:
 
 
 def _theory(
-    machine: Moore, question: Question, architectures: tuple[str, ...], budget: Budget
+    machine: Moore, question: NetworkQuestion, architectures: tuple[str, ...], budget: Budget
 ) -> Theory | None:
     if machine.num_states > _MOST_STATES_FOR_THEORY:
         return None
@@ -286,6 +304,99 @@ def _theory(
         return None
 
 
-def subject_of(model: nn.Module, *, name: str = "the network", language: Language | None = None) -> Subject:
+def subject_of(
+    model: nn.Module, *, name: str = "the network", language: Language | None = None
+) -> LoadedNetwork:
     """Returns a model that is in memory as something to extract from."""
-    return Subject(name=name, model=model.eval(), language=language)
+    return LoadedNetwork(name=name, model=model.eval(), language=language)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateClosure:
+    """The machine of all reachable states.
+
+    Attributes:
+        machine: the automaton, minimal.
+        states: states of the network that words reach.
+        steps: steps of the network that were made.
+    """
+
+    machine: Moore
+    states: int
+    steps: int
+
+
+def close_network(network: Network, budget: Budget | None = None) -> StateClosure:
+    """Returns the machine of all states that a network reaches in exact arithmetic.
+
+    Args:
+        network: a compiled network that the interpreter runs without rounding (`Interpreter.exact`).
+        budget: limits the states and the time.
+
+    Raises:
+        BudgetExceeded: if more states are reached.
+    """
+    budget = budget or Budget()
+    interpreter = Interpreter(network)
+    alphabet = network.alphabet
+    end = (None, NOTHING)
+    seen: set[Hashable] = set()
+    steps = 0
+
+    def advance(state: Any, letter: int) -> Hashable:
+        nonlocal steps
+        configuration, output = state
+        if configuration is None or alphabet.symbols[letter] not in output.split(" "):
+            return end
+        steps += 1
+        after, answer = interpreter.step(configuration, letter)
+        target = (after, legal_text(answer.legal, alphabet))
+        if target[1] == NOTHING:
+            return end
+        seen.add(target)
+        budget.check("states", len(seen), states_of_the_network=len(seen))
+        return target
+
+    start = (interpreter.start(), legal_text(interpreter.empty_answer().legal, alphabet))
+    machine = Moore.explore(alphabet, start, advance, lambda state: state[1])
+    return StateClosure(machine=machine.minimise(), states=machine.num_states, steps=steps)
+
+
+def close_floats(machine: Machine, budget: Budget | None = None) -> StateClosure:
+    """Returns the machine of all states that a compiled network reaches in floats, told apart by their bits.
+
+    The bits of a compiled network do not depend on what is computed beside it, so the states are those of
+    every run on this machine.
+
+    Args:
+        machine: a compiled network.
+        budget: limits the states and the time.
+
+    Raises:
+        BudgetExceeded: if more states are reached.
+    """
+    budget = budget or Budget()
+    level = machine.initial()
+    number = {level.marks()[0]: 0}
+    outputs = list(level.outputs)
+    rows: list[list[int]] = []
+    while len(level):
+        after = machine.successors(level)
+        new: list[States] = []
+        columns = []
+        for states in after:
+            keys = states.marks()
+            fresh = []
+            for place, key in enumerate(keys):
+                if key not in number:
+                    number[key] = len(number)
+                    outputs.append(states.outputs[place])
+                    fresh.append(place)
+            new.append(states.rows(fresh))
+            columns.append([number[key] for key in keys])
+        rows.extend(list(row) for row in zip(*columns, strict=True))
+        budget.check("states", len(number), states_of_the_network=len(number))
+        level = joined(new)
+    table = np.array(rows, dtype=np.int32)
+    found = Moore(alphabet=machine.alphabet, transitions=table, start=0, outputs=tuple(outputs))
+    return StateClosure(machine=found.minimise(), states=len(number), steps=machine.queries.states)

@@ -1,4 +1,7 @@
-"""Active learning of the automaton of a network, with AALpy as the engine."""
+"""Active learning of the automaton of a network, with AALpy as the engine.
+
+Hypotheses are tested by words, or by the network's states beside those of the hypothesis.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from nerode.analysis.extraction.moore import Moore
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.probing import Probe, find_failures
-from nerode.analysis.extraction.product_search import ProductSettings, find_counterexample
+from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
+from nerode.analysis.extraction.probing import HypothesisTest, find_failures, first_difference
 from nerode.core import Budget, InputError
 from nerode.languages import Word
 
@@ -22,8 +25,8 @@ MOST_STATES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
-    """What was learned by queries.
+class LearnedAutomaton:
+    """An automaton that was learned by queries.
 
     Attributes:
         machine: the automaton, minimal.
@@ -41,11 +44,11 @@ def extract_by_queries(
     *,
     algorithm: Algorithm = "lstar",
     white_box: bool = False,
-    probe: Probe | None = None,
+    probe: HypothesisTest | None = None,
     product: ProductSettings | None = None,
     seed: int = 0,
     budget: Budget | None = None,
-) -> Learned:
+) -> LearnedAutomaton:
     """Returns the automaton that queries to a network lead to.
 
     Args:
@@ -72,7 +75,7 @@ def extract_by_queries(
         machine,
         asked,
         white_box=white_box,
-        probe=probe or Probe(),
+        probe=probe or HypothesisTest(),
         product=product or ProductSettings(),
         rng=np.random.default_rng(seed),
         budget=budget or Budget(),
@@ -81,7 +84,7 @@ def extract_by_queries(
     letters = list(range(len(machine.alphabet)))
     # The machine remembers all words itself, so that AALpy need not.
     learned = run(letters, asked, test, automaton_type="moore", cache_and_non_det_check=False, print_level=0)
-    return Learned(
+    return LearnedAutomaton(
         machine=to_moore(machine, learned).minimise(), rounds=test.rounds, consistent=not test.ended
     )
 
@@ -142,7 +145,7 @@ def _test(
     asked: Any,
     *,
     white_box: bool,
-    probe: Probe,
+    probe: HypothesisTest,
     product: ProductSettings,
     rng: np.random.Generator,
     budget: Budget,
@@ -172,3 +175,125 @@ def _test(
             return failures[0] if failures else None
 
     return Test(list(range(len(machine.alphabet))), asked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductSettings:
+    """Settings of the search in the product of network and hypothesis.
+
+    Attributes:
+        radii: distances below which two states count as near, in standard deviations of a coordinate, one
+            search each; smaller ones look at more states.
+        states: states that one search looks at.
+        suspicions: pairs of near states, which the hypothesis takes for different ones, that are tried for
+            each pair of its states.
+    """
+
+    radii: tuple[float, ...] = (0.5, 0.2, 0.1)
+    states: int = 1_000
+    suspicions: int = 2
+
+    def __post_init__(self) -> None:
+        if not self.radii or min(self.radii) <= 0 or self.states < 1 or self.suspicions < 0:
+            raise InputError(
+                f"{self} cannot be used; radii are above 0, at least one state is looked at, and the number "
+                "of suspicions is 0 or more"
+            )
+
+
+def find_counterexample(machine: Machine, hypothesis: Moore, settings: ProductSettings) -> Word | None:
+    """Returns a word that the network answers differently from a hypothesis, or None if none is found.
+
+    Pairs of a state of the hypothesis and a state of the network are searched breadth first; a pair is not
+    followed if the same state of the hypothesis was met with a near state of the network. Where near states
+    of the network stand for different states of the hypothesis, a word that tells these apart is tried.
+    What is returned was run on the network; None is no proof.
+
+    Implements: [Weiss2018Extraction]
+    """
+    for radius in settings.radii:
+        found = _Search(machine, hypothesis, settings, radius).run()
+        if found is not None:
+            return found
+    return None
+
+
+class _Search:
+    def __init__(self, machine: Machine, hypothesis: Moore, settings: ProductSettings, radius: float) -> None:
+        self._machine, self._hypothesis = machine, hypothesis
+        self._settings, self._radius = settings, radius
+        self._known = machine.initial().values.repeat(settings.states + 1, axis=0)
+        self._scale = np.ones(self._known.shape[1])
+        self._places: list[int] = []
+        self._words: list[Word] = []
+        self._tried: dict[tuple[int, int], int] = {}
+
+    def run(self) -> Word | None:
+        level, places = self._machine.initial(), [self._hypothesis.start]
+        words: list[Word] = [()]
+        if level.outputs[0] != self._hypothesis.outputs[places[0]]:
+            return ()
+        self._keep(level, words, places)
+        while len(level) and len(self._words) < self._settings.states:
+            after = joined(self._machine.successors(level))
+            letters = range(len(self._machine.alphabet))
+            words = [(*word, letter) for letter in letters for word in words]
+            places = [self._hypothesis.rows[place][letter] for letter in letters for place in places]
+            for output, word, place in zip(after.outputs, words, places, strict=True):
+                if output != self._hypothesis.outputs[place]:
+                    return word
+            level, words, places, found = self._sift(after, words, places)
+            if found is not None:
+                return found
+        return None
+
+    def _sift(
+        self, states: States, words: list[Word], places: list[int]
+    ) -> tuple[States, list[Word], list[int], Word | None]:
+        """The states to go on from, and a counterexample if a suspicion is confirmed."""
+        kept: list[int] = []
+        spread = self._known[: len(self._places)].std(axis=0)
+        self._scale = np.where(spread > 0, spread, 1.0)
+        for i in np.flatnonzero(states.alive).tolist():
+            distances = self._distances(states.values[i])
+            here = np.array(self._places) == places[i]
+            found = self._suspect(words[i], places[i], distances, here)
+            if found is not None:
+                return states, words, places, found
+            if not (distances[here] < self._radius).any():
+                kept.append(i)
+                self._keep(states.rows([i]), [words[i]], [places[i]])
+            if len(self._words) >= self._settings.states:
+                break
+        return states.rows(kept), [words[i] for i in kept], [places[i] for i in kept], None
+
+    def _suspect(self, word: Word, place: int, distances: Floats, here: npt.NDArray[np.bool_]) -> Word | None:
+        """A counterexample by the nearest state that the hypothesis takes for another one, if it is near."""
+        others = np.flatnonzero(~here & (distances < self._radius))
+        if not len(others):
+            return None
+        nearest = int(others[distances[others].argmin()])
+        pair = (min(place, self._places[nearest]), max(place, self._places[nearest]))
+        if self._tried.get(pair, 0) >= self._settings.suspicions:
+            return None
+        self._tried[pair] = self._tried.get(pair, 0) + 1
+        suffix = self._hypothesis.distinguish(*pair)
+        if suffix is None:
+            return None
+        tested = [word + suffix, self._words[nearest] + suffix]
+        for candidate, outputs in zip(tested, self._machine.traces(tested), strict=True):
+            differs = first_difference(outputs, self._hypothesis.trace(candidate))
+            if differs is not None:
+                return candidate[:differs]
+        return None
+
+    def _distances(self, values: Floats) -> Floats:
+        """Distances to the states looked at: root mean squares of differences in standard deviations."""
+        known = self._known[: len(self._places)]
+        distances: Floats = np.sqrt((((known - values) / self._scale) ** 2).mean(axis=1))
+        return distances
+
+    def _keep(self, states: States, words: list[Word], places: list[int]) -> None:
+        self._known[len(self._places) : len(self._places) + len(states)] = states.values
+        self._words.extend(words)
+        self._places.extend(places)

@@ -1,4 +1,4 @@
-"""Moore machines: what is extracted. Each state has an output; outputs are texts."""
+"""Moore machines, which extraction returns. Each state has an output; outputs are texts."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, Question, check_scores
+from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, NetworkQuestion, check_scores
 from nerode.core import InputError
 from nerode.languages import Word
 from nerode.models import Model, State
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """What was asked of a network.
+    """Counts of the queries to a network.
 
     Attributes:
         words: different words whose outputs were asked for.
@@ -90,7 +90,7 @@ class Machine:
         question: what its scores mean.
     """
 
-    def __init__(self, model: nn.Module, question: Question) -> None:
+    def __init__(self, model: nn.Module, question: NetworkQuestion) -> None:
         self.question = question
         self.alphabet = question.alphabet
         self._model: Any = model
@@ -108,7 +108,7 @@ class Machine:
 
     @property
     def queries(self) -> Queries:
-        """What was asked so far."""
+        """The queries so far."""
         return Queries(words=self._words, letters=self._letters, states=self._states)
 
     def initial(self) -> States:

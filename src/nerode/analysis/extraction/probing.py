@@ -1,4 +1,4 @@
-"""Words that tell a hypothesis from a network, if one of them does."""
+"""Tests of a hypothesis by words: systematic ones, then random ones."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MOST_SYSTEMATIC = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
-    """How hard a hypothesis is tested.
+class HypothesisTest:
+    """Settings of the test of a hypothesis by words.
 
     Attributes:
         words: random words.
@@ -41,7 +41,7 @@ class Probe:
 
 
 def find_failures(
-    machine: Machine, hypothesis: Moore, probe: Probe, rng: np.random.Generator, *, most: int = 32
+    machine: Machine, hypothesis: Moore, probe: HypothesisTest, rng: np.random.Generator, *, most: int = 32
 ) -> list[Word]:
     """Returns words that the network answers differently from a hypothesis, none if all tests agree.
 
@@ -67,7 +67,7 @@ def first_difference(left: tuple[str, ...], right: tuple[str, ...]) -> int | Non
     return next((i for i, (a, b) in enumerate(zip(left, right, strict=True)) if a != b), None)
 
 
-def systematic_words(hypothesis: Moore, probe: Probe) -> Iterator[Word]:
+def systematic_words(hypothesis: Moore, probe: HypothesisTest) -> Iterator[Word]:
     """Yields access words, each followed by all short words and by what tells states apart.
 
     For a large hypothesis, only access words followed by one letter.
@@ -103,7 +103,7 @@ def telling_words(hypothesis: Moore) -> list[Word]:
         chosen.append(clash)
 
 
-def random_words(hypothesis: Moore, probe: Probe, rng: np.random.Generator) -> list[Word]:
+def random_words(hypothesis: Moore, probe: HypothesisTest, rng: np.random.Generator) -> list[Word]:
     """Returns random words of random lengths that seldom enter a state which no letter leaves."""
     found = []
     letters = len(hypothesis.alphabet)

@@ -1,4 +1,4 @@
-"""What a network is asked, how its scores are read, and what it should answer: for every task with letters.
+"""Questions to a network: how its scores are read, and the correct answers, for every task with letters.
 
 Outputs are texts, the same for networks, machines and targets:
 
@@ -13,7 +13,7 @@ good. Words that a task never asks about have the output "outside"; positions th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +22,23 @@ from torch import Tensor
 from nerode.analysis.extraction.moore import Moore
 from nerode.core import InputError
 from nerode.languages import END, Alphabet, Language, Legal
+from nerode.languages.groups import finite_monoid
+from nerode.tasks import (
+    ALPHABET as FLIP_FLOP_ALPHABET,
+    READ,
+    WRITE,
+    ZERO,
+    CycleNavigation,
+    DfaStates,
+    DfaStatesSettings,
+    EvenPairs,
+    FlipFlop,
+    Parity,
+    Prediction,
+    Recognition,
+    StateTracking,
+    Task,
+)
 
 Kind = Literal["acceptance", "prediction", "class"]
 
@@ -34,7 +51,7 @@ UNASKED = "unasked"
 
 
 class Target(ABC):
-    """What should be answered, by configurations that letters lead through; there may be infinitely many.
+    """The correct answers, by configurations that letters lead through; there may be infinitely many.
 
     Attributes:
         name: for reports.
@@ -96,8 +113,8 @@ class MooreTarget(Target):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What a network is asked.
+class NetworkQuestion:
+    """The question that a network answers.
 
     Attributes:
         kind: how its scores are read.
@@ -130,7 +147,7 @@ class Question:
 
     @property
     def num_scores(self) -> int | None:
-        """How many scores a network must give; None if that is not known."""
+        """The number of scores that a network must give; None if that is not known."""
         return {"prediction": len(self.alphabet) + 1, "acceptance": 2}.get(self.kind)
 
 
@@ -150,19 +167,19 @@ def legal_text(legal: Legal, alphabet: Alphabet) -> str:
     return " ".join(legal.names(alphabet)) or NOTHING
 
 
-def language_question(language: Language, kind: Kind) -> Question:
+def language_question(language: Language, kind: Kind) -> NetworkQuestion:
     """Returns the question about the members of a language, or about what may follow its prefixes."""
     target = LanguageTarget(language, kind)
-    return Question(
+    return NetworkQuestion(
         kind=kind, alphabet=language.alphabet, target=target, empty=target.answer(target.initial())
     )
 
 
-def class_question(name: str, machine: Moore) -> Question:
+def class_question(name: str, machine: Moore) -> NetworkQuestion:
     """Returns the question about the classes that a machine gives."""
     target = MooreTarget(name, machine)
     partial = OUTSIDE in machine.outputs or UNASKED in machine.outputs
-    return Question(
+    return NetworkQuestion(
         kind="class",
         alphabet=machine.alphabet,
         target=target,
@@ -171,7 +188,7 @@ def class_question(name: str, machine: Moore) -> Question:
     )
 
 
-def check_scores(question: Question, scores: int) -> None:
+def check_scores(question: NetworkQuestion, scores: int) -> None:
     """Raises InputError unless a network with this many scores can be asked."""
     wanted = question.num_scores
     if wanted is not None and scores != wanted:
@@ -179,3 +196,108 @@ def check_scores(question: Question, scores: int) -> None:
             f"the network gives {scores} scores; for {question.kind} over "
             f"{len(question.alphabet)} letters it has to give {wanted}; name the language it was trained on"
         )
+
+
+def question_of(task: Task) -> NetworkQuestion:
+    """Returns what a task asks a network.
+
+    Raises:
+        InputError: if the answers of the task are not those of a machine that reads letters.
+    """
+    for kind, make in QUESTIONS.items():
+        if isinstance(task, kind):
+            return make(task)
+    known = ", ".join(sorted(kind.name for kind in QUESTIONS))
+    raise InputError(
+        f"the task {task.name!r} does not ask for the answers of an automaton; extraction knows {known}"
+    )
+
+
+def _prediction(task: Prediction) -> NetworkQuestion:
+    return language_question(task.language, "prediction")
+
+
+def _recognition(task: Recognition) -> NetworkQuestion:
+    return language_question(task.language, "acceptance")
+
+
+def _parity(task: Parity) -> NetworkQuestion:
+    machine = Moore.explore(Alphabet(("0", "1")), 0, lambda bit, letter: (bit + letter) % 2, str)
+    return class_question("parity", machine)
+
+
+def _even_pairs(task: EvenPairs) -> NetworkQuestion:
+    def advance(state: tuple[int, int] | None, letter: int) -> tuple[int, int]:
+        return (letter if state is None else state[0], letter)
+
+    machine = Moore.explore(
+        Alphabet(("a", "b")), None, advance, lambda s: UNASKED if s is None else str(int(s[0] == s[1]))
+    )
+    return class_question("even-pairs", machine)
+
+
+def _cycle(task: CycleNavigation) -> NetworkQuestion:
+    places, moves = task.settings.places, (0, 1, -1)
+    machine = Moore.explore(
+        Alphabet(("0", "1", "2")), 0, lambda place, letter: (place + moves[letter]) % places, str
+    )
+    return class_question(f"cycle-navigation of {places} places", machine)
+
+
+def _state_tracking(task: StateTracking) -> NetworkQuestion:
+    if task.settings.tokens > 1:
+        raise InputError("state tracking with blanks between the elements is not extracted; take tokens = 1")
+    monoid = finite_monoid(task.settings.monoid)
+    table = monoid.times(tuple(map(task.elements.index, task.alphabet))).tolist()
+    machine = Moore.explore(Alphabet(task.alphabet), 0, lambda element, letter: table[element][letter], str)
+    return class_question(f"the word problem of {task.settings.monoid}", machine)
+
+
+def _dfa_states(task: DfaStates) -> NetworkQuestion:
+    dfa = task.source.dfa
+    settings = task.settings
+    assert isinstance(settings, DfaStatesSettings)
+    anywhere = settings.words == "any"
+    rows, live = dfa.transitions.tolist(), dfa.live.tolist()
+
+    def answer(state: int) -> str:
+        return str(state) if anywhere or live[state] else OUTSIDE
+
+    machine = Moore.explore(dfa.alphabet, dfa.start, lambda state, letter: rows[state][letter], answer)
+    return class_question(f"the states of {task.language.name}", machine)
+
+
+def _flip_flop(task: FlipFlop) -> NetworkQuestion:
+    """After w, r or i comes a bit; the bit after r is the one kept, and it is asked there only."""
+    bits = {ZERO: 0, ZERO + 1: 1}
+
+    def advance(state: tuple[int | None, int | None] | None, letter: int) -> Any:
+        if state is None:
+            return None
+        kept, instruction = state
+        if instruction is None:
+            return None if letter in bits or (kept is None and letter != WRITE) else (kept, letter)
+        if letter not in bits or (instruction == READ and bits[letter] != kept):
+            return None
+        return (bits[letter] if instruction == WRITE else kept, None)
+
+    def answer(state: tuple[int | None, int | None] | None) -> str:
+        if state is None:
+            return OUTSIDE
+        return str(state[0]) if state[1] == READ else UNASKED
+
+    machine = Moore.explore(Alphabet(FLIP_FLOP_ALPHABET), (None, None), advance, answer)
+    return class_question("flip-flop", machine)
+
+
+QUESTIONS: dict[type[Task], Callable[[Any], NetworkQuestion]] = {
+    Prediction: _prediction,
+    Recognition: _recognition,
+    DfaStates: _dfa_states,
+    Parity: _parity,
+    EvenPairs: _even_pairs,
+    CycleNavigation: _cycle,
+    StateTracking: _state_tracking,
+    FlipFlop: _flip_flop,
+}
+"""By the class of the task."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.analysis.polish.learned import Floats, Learned, LetteredGroup
+from nerode.analysis.polish.learned import Floats, LearnedTable, LetteredGroup
 from nerode.core import Budget
 
 MAX_ROUNDS = 60
@@ -31,7 +31,7 @@ Averaging may still turn it into one, but the readout was not trained with that:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockDefect:
-    """How far one block is from a representation, before and after averaging.
+    """The distance of one block from a representation, before and after averaging.
 
     Distances are Frobenius norms.
 
@@ -74,7 +74,7 @@ class Averaged:
         return tuple(row.block for row in self.defects if not row.is_junk)
 
 
-def average(learned: Learned, *, budget: Budget | None = None) -> Averaged:
+def average(learned: LearnedTable, *, budget: Budget | None = None) -> Averaged:
     """Returns the table of all elements, averaged until it stays.
 
     Raises:
@@ -108,7 +108,7 @@ def average(learned: Learned, *, budget: Budget | None = None) -> Averaged:
     return Averaged(table=table, rounds=rounds, defects=defects)
 
 
-def complete_table(learned: Learned) -> Floats:
+def complete_table(learned: LearnedTable) -> Floats:
     """Returns a matrix for each element: that of its letter, or else the product along a shortest word."""
     lettered = learned.lettered
     table = np.empty((lettered.order, *learned.matrices.shape[1:]))

@@ -23,7 +23,7 @@ Complexes = npt.NDArray[np.complex128]
 ExactMatrix = tuple[tuple[Exact, ...], ...]
 
 CLOSE = 1e-6
-"""How near an eigenvalue has to be to a root of unity, or to another eigenvalue to count as the same."""
+"""Distance up to which an eigenvalue counts as a root of unity, or as equal to another eigenvalue."""
 
 
 class NoExactForm(NerodeError):

@@ -1,4 +1,4 @@
-"""What a linear recurrence with one matrix a letter has learned: its table of matrices and its readout.
+"""Learned linear recurrences with one matrix per letter: the table of matrices and the readout.
 
     H_t = M(x_t) H_{t-1},  H_0 = S,  scores = C vec(H_t) + c
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from nerode.analysis.subject import Subject
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 from nerode.models import Model, Surroundings
@@ -92,8 +92,8 @@ class LetteredGroup:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Learned:
-    """A linear recurrence with one matrix a letter, in float64.
+class LearnedTable:
+    """A linear recurrence with one matrix per letter, in float64.
 
     Attributes:
         lettered: the group, and what each letter is.
@@ -127,7 +127,7 @@ class Learned:
         return np.asarray(np.einsum("gbij,obij->go", states, self.weight) + self.bias)
 
 
-def read_learned(subject: Subject) -> Learned:
+def read_learned(subject: LoadedNetwork) -> LearnedTable:
     """Returns the matrices and the readout of a network that was trained to track a group.
 
     Raises:
@@ -147,7 +147,7 @@ def read_learned(subject: Subject) -> Learned:
         weight, bias = _readout(wide, wide_layer)
         start = wide_layer.first_state()
     shape = (len(bias), layer.settings.blocks, layer.settings.size, layer.columns)
-    return Learned(
+    return LearnedTable(
         lettered=lettered,
         matrices=matrices.numpy(),
         start=start.detach().numpy(),
@@ -157,7 +157,7 @@ def read_learned(subject: Subject) -> Learned:
     )
 
 
-def lettered_group(subject: Subject) -> LetteredGroup:
+def lettered_group(subject: LoadedNetwork) -> LetteredGroup:
     """Returns the group that a network was trained to track, or raises InputError."""
     task = subject.task
     if not isinstance(task, StateTracking):

@@ -1,17 +1,16 @@
-"""The whole path from a trained model to a proof, or to a plain "no proof found" with all that was tried.
+"""From a trained model to a proof, or to a plain "no proof found" with all that was tried.
 
 1. the network as it was trained      2. after fine-tuning with noise      3. during certificate training
 
 The last two are repeated if need be. After each, boxes are looked for, first with enough noise to cover
-roundings, at the very end with hardly any. What is found is given to the independent
-checker, which has the last word.
+roundings, at the very end with hardly any. What is found is given to the kernel, which has the last word.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,13 +31,12 @@ from nerode.languages import describe_language
 from nerode.models import Model
 from nerode.network import Network, network_to_json
 from nerode.proofs import (
-    METHOD,
     SMALLEST_NOISE,
+    STATE_BOXES,
     Certificate,
     certificate_to_json,
     certify_state_boxes,
     check,
-    with_float32,
 )
 from nerode.tasks import Task
 
@@ -52,7 +50,7 @@ _TEST_WORDS, _TEST_LENGTH = 128, 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertifySettings:
-    """How a proof is looked for.
+    """Settings of the search for a proof.
 
     Attributes:
         fine_tuning: noise and saturation.
@@ -75,7 +73,7 @@ class CertifySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What one stage did.
+    """One stage of a search.
 
     Attributes:
         name: "trained", "fine-tuning" or "certificate training".
@@ -94,10 +92,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What came of the search for a proof.
+    """The outcome of the search for a proof.
 
     Attributes:
-        proved: whether the checker accepts a certificate.
+        proved: whether the kernel accepts a certificate.
         language: what the proof is about.
         task: "predict" or "recognise"; both speak of all words over the alphabet.
         letters: how many last letters a box knows, if proved.
@@ -106,7 +104,7 @@ class Attempt:
         float32: whether the proof covers the roundings of float32, with noise of half of eps on top.
         reason: why there is no proof, if there is none.
         stages: what was tried, in order.
-        check_cpu_seconds: of the independent checker.
+        check_cpu_seconds: of the kernel.
         cpu_seconds: of all of it.
         seed: of the draws.
     """
@@ -249,16 +247,17 @@ class _Search:
         if not isinstance(found, Certificate):
             self.reason = found.reason
             return False
-        for certificate in (with_float32(found), found) if adds_one_bias(self.model) else (found,):
-            failure = self._check(network, certificate)
-            if failure is None:
-                self.certificate, self.network, self.reason = certificate, network, None
-                return True
-            self.reason = f"the checker refuses the certificate: {failure}"
-        return False
+        if not adds_one_bias(self.model):
+            found = replace(found, claims=tuple(claim for claim in found.claims if claim.dtype is None))
+        failure = self._check(network, found)
+        if failure is not None:
+            self.reason = f"the kernel refuses the certificate: {failure}"
+            return False
+        self.certificate, self.network, self.reason = found, network, None
+        return True
 
     def _check(self, network: Network, certificate: Certificate) -> str | None:
-        """Why the independent checker refuses a certificate; None if it accepts it."""
+        """The failure for which the kernel refuses a certificate; None if it accepts it."""
         begun = time.process_time()
         try:
             result = check(
@@ -275,13 +274,13 @@ class _Search:
 
     def result(self) -> Proof:
         """Returns what was found."""
-        evidence = {} if self.certificate is None else self.certificate.evidence[METHOD]
+        evidence = {} if self.certificate is None else self.certificate.evidence[STATE_BOXES]
         attempt = Attempt(
             proved=self.certificate is not None,
             language=self.goal.language.name,
             task=self.goal.task,
             letters=evidence.get("letters"),
-            eps=evidence.get("eps"),
+            eps=evidence.get("noise"),
             boxes=len(evidence["boxes"]) if evidence else None,
             float32=self.certificate is not None and any(c.dtype for c in self.certificate.claims),
             reason=self.reason,

@@ -24,7 +24,8 @@ from nerode.analysis.subject import load_subject
 from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
 from nerode.models import model_config, save_model
 from nerode.proofs import write_folder
-from nerode.tasks import TaskConfig
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
 
 PROOF = "proof"
 ATTEMPT = "attempt.json"
@@ -58,7 +59,7 @@ def certify_tables(task: Mapping[str, Any], layers: str) -> dict[str, Any]:
         raise InputError(
             f"--certify is for one layer of {', '.join(special)}; for {layers} there are no boxes"
         )
-    goal = goal_of(from_mapping(TaskConfig, dict(task)).build())
+    goal = goal_of(build_task(from_mapping(TaskConfig, dict(task))))
     pairs = goal.dfa.num_states * len(goal.language.alphabet)
     hidden = _MANY_HIDDEN if pairs > _MANY_PAIRS else _HIDDEN
     settings = {"hidden": hidden, "learned_start": True, **special[kinds[0]]}

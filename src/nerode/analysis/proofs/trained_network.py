@@ -22,7 +22,6 @@ from nerode.models.architectures import Elman, Gru, Lstm, Slstm
 from nerode.network import (
     Affine,
     Decoder,
-    Elman as ElmanRecurrence,
     Embedding,
     GatedCell,
     Layer,
@@ -31,6 +30,7 @@ from nerode.network import (
     PointDecoder,
     Recurrence,
     ScoreDecoder,
+    Squashed,
     zero_map,
 )
 
@@ -190,7 +190,7 @@ def _cell(cell: object) -> tuple[str, Recurrence, Vector, str]:
         case Elman():
             (update,) = _gates(cell.read.weight, cell.recurrent, _bias(cell), 1)
             start = _start(cell.start, cell.outputs)
-            return "elman-tanh", ElmanRecurrence(activation="tanh", update=update), start, "h"
+            return "elman-tanh", Squashed(activation="tanh", update=update), start, "h"
         case Gru():
             reset, update, new = _gates(cell.read.weight, cell.recurrent, _bias(cell), 3)
             # The record's gate is the share of the new state, ours that of the old one.

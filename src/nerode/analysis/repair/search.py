@@ -1,9 +1,9 @@
-"""The shortest word that a network answers wrongly, searched breadth first beside the automaton of its task.
+"""Search for the shortest word that a network answers incorrectly, breadth first beside its automaton.
 
 A pair of a state of the network and a configuration of the target is followed once. As long as states count
 as the same only when they are so bit for bit, nothing is missed: a word that is found is a shortest one, and
-if none is left to follow, the network is right on every word. Where that becomes too much, states are rounded
-to a grid, which goes deeper but may pass by a failure.
+if none is left to follow, the network is correct on every word. Where that becomes too much, states are
+rounded to a grid, which goes deeper but may pass by a failure.
 
 Many states are stepped at once, and sums in a batch may be rounded otherwise than for one word alone. So a
 word counts as failing only if it fails alone, and that none fails at any length is said only after all states
@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from nerode.analysis.extraction.oracle import Machine, States, joined
-from nerode.analysis.extraction.question import Question
-from nerode.analysis.extraction.task_questions import question_of
-from nerode.analysis.subject import Subject
+from nerode.analysis.extraction.question import NetworkQuestion, question_of
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, to_mapping
 from nerode.languages import Word
 
@@ -30,7 +29,7 @@ Marks = Callable[[States], list[Hashable]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
-    """How far to search.
+    """Limits of a search.
 
     Attributes:
         states: pairs that the search without rounding follows.
@@ -50,7 +49,7 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingWord:
-    """A word that a network answers wrongly at its end.
+    """A word that a network answers incorrectly at its end.
 
     Attributes:
         word: its letters.
@@ -67,13 +66,13 @@ class FailingWord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureSearch:
-    """What a search found.
+    """The outcome of a search.
 
     Attributes:
         failing: the word; None if none was found.
-        right_up_to: every word of at most this length was answered rightly, bit for bit, many at once.
+        right_up_to: every word of at most this length was answered correctly, bit for bit, many at once.
         always_right: whether the states are finitely many and all were looked at, one at a time, so that
-            every word is answered rightly, alone and step by step in the floats of this machine.
+            every word is answered correctly, alone and step by step in the floats of this machine.
         states: pairs of states that were followed, in all searches.
         why_ended: what stopped the search without a word; "" otherwise.
     """
@@ -90,12 +89,12 @@ class FailureSearch:
 
 
 def find_failing_word(
-    subject: Subject, *, settings: SearchSettings | None = None, budget: Budget | None = None
+    subject: LoadedNetwork, *, settings: SearchSettings | None = None, budget: Budget | None = None
 ) -> FailureSearch:
-    """Returns a shortest word that a network answers wrongly, or how far there is none.
+    """Returns a shortest word that a network answers incorrectly, or the length up to which there is none.
 
     Args:
-        subject: the network; its task says what is right.
+        subject: the network; its task has the correct answers.
         settings: how far to search.
         budget: limits the time; when it is up, what is known is returned.
 
@@ -110,7 +109,7 @@ def find_failing_word(
 
 
 def search_failures(
-    machine: Machine, question: Question, settings: SearchSettings, budget: Budget
+    machine: Machine, question: NetworkQuestion, settings: SearchSettings, budget: Budget
 ) -> FailureSearch:
     """Returns what the search without rounding finds, or else the first of those with rounding."""
     exact = _Walk(machine, question, settings.states, budget)
@@ -156,7 +155,7 @@ class _Walk:
     """
 
     def __init__(
-        self, machine: Machine, question: Question, most: int, budget: Budget, *, alone: bool = False
+        self, machine: Machine, question: NetworkQuestion, most: int, budget: Budget, *, alone: bool = False
     ) -> None:
         self._machine, self._target = machine, question.target
         self._most, self._budget, self._alone = most, budget, alone
@@ -235,7 +234,7 @@ def _cells(grid: float, spread: np.ndarray[Any, Any]) -> Marks:
 
 
 def _failing(
-    question: Question, word: Sequence[int], expected: str, got: str, *, shortest: bool
+    question: NetworkQuestion, word: Sequence[int], expected: str, got: str, *, shortest: bool
 ) -> FailingWord:
     symbols = question.alphabet.symbols
     return FailingWord(

@@ -1,7 +1,7 @@
 """Training that goes on with the words that a network gets wrong.
 
 Each round searches a failing word, adds it to the ones before, and makes some updates on batches of the task
-together with words that begin with the failing ones. What the task says is right is the only teacher.
+together with words that begin with the failing ones. The answers of the task are the only teacher.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from nerode.analysis.extraction.question import IN, NOTHING, OUTSIDE, UNASKED, Question
-from nerode.analysis.extraction.task_questions import question_of
+from nerode.analysis.extraction.question import IN, NOTHING, OUTSIDE, UNASKED, NetworkQuestion, question_of
 from nerode.analysis.repair.search import FailureSearch, SearchSettings, find_failing_word
-from nerode.analysis.subject import Subject
+from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, stream, to_mapping
 from nerode.languages import END, Word
+from nerode.records import OptimiserSpec
 from nerode.tasks import Batch, Task
-from nerode.training import OptimiserSpec, make_optimiser, run
+from nerode.training import make_optimiser, run
 
 _CONTINUATION = 8
 """Letters after a failing word."""
@@ -30,7 +30,7 @@ _CONTINUATION = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings:
-    """How to go on.
+    """Settings of a repair.
 
     Attributes:
         rounds: failing words to learn from, at most.
@@ -70,7 +70,7 @@ class RepairRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairRecord:
-    """What going on with failing words did.
+    """The outcome of a repair.
 
     Attributes:
         rounds: in order.
@@ -86,7 +86,7 @@ class RepairRecord:
 
 
 def repair(
-    subject: Subject, *, settings: RepairSettings | None = None, budget: Budget | None = None
+    subject: LoadedNetwork, *, settings: RepairSettings | None = None, budget: Budget | None = None
 ) -> tuple[RepairRecord, nn.Module]:
     """Returns what was done, and the repaired model; that of the subject is not changed.
 
@@ -126,7 +126,7 @@ def _update(
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
     task: Task,
-    question: Question,
+    question: NetworkQuestion,
     words: Sequence[Word],
     count: int,
     rng: np.random.Generator,
@@ -144,7 +144,7 @@ def _update(
 
 
 def continue_words(
-    question: Question, words: Sequence[Word], count: int, rng: np.random.Generator
+    question: NetworkQuestion, words: Sequence[Word], count: int, rng: np.random.Generator
 ) -> list[Word]:
     """Returns words that begin with the given ones, all as long as the longest and some letters more.
 
@@ -170,8 +170,8 @@ def continue_words(
     return found
 
 
-def batch_of(question: Question, words: Sequence[Word], *, bits: bool) -> Batch:
-    """Returns words of one length with what the question says is right; positions not asked do not count."""
+def batch_of(question: NetworkQuestion, words: Sequence[Word], *, bits: bool) -> Batch:
+    """Returns words of one length with the correct answers; positions not asked do not count."""
     targets: list[list[Any]] = []
     mask: list[list[bool]] = []
     names = [*question.alphabet.symbols, END]

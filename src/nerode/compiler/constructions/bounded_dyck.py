@@ -2,34 +2,62 @@
 
 The last bracket that was opened at depth j is still open whenever the depth is j, so a register for each
 depth, overwritten by the bracket that opens there, holds the whole stack. The depth is one integer counter
-where gate and write are free of each other; `bounded_dyck_registers` is for the others.
+where gate and write are free of each other. Where the write vanishes when the gate is 1, nothing can count;
+the depth is then a cascade of set-reset automata, that of one kind of brackets: m + 1 layers in place of one.
+
+Recurrences that could run any automaton, but not one with K^m states, also get the counter: diagonal layers
+are a special case of permutation-diagonal and of dense ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nerode.algebra.cascades import decompose
-from nerode.compiler.assembly import DEAD, Assembly
 from nerode.compiler.cascade_layers import CascadeLayers
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.forms import Form, constant, direction, total
-from nerode.compiler.layer_builder import Relu
-from nerode.compiler.piecewise import conjunction, equals, is_positive
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.forms import (
+    DirectionForm,
+    Relu,
+    conjunction,
+    constant,
+    direction,
+    equals,
+    is_positive,
+    total,
+)
+from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.languages import Dyck, bounded_dyck_1
 from nerode.network import Embedding, Network
-from nerode.verdict import can_hold, diagonal, free_write, input_dependent, linear, of_family, plain_state
+from nerode.verdict import (
+    LanguageCondition,
+    can_hold,
+    dense,
+    diagonal,
+    free_write,
+    householder,
+    input_dependent,
+    linear,
+    of_family,
+    permutation_diagonal,
+    plain_state,
+)
 
 OPEN, CLOSE = direction("open"), direction("close")
 
-DepthIs = Callable[[int, Sequence[Form], Relu], Form]
+DepthIs = Callable[[int, Sequence[DirectionForm], Relu], DirectionForm]
 """1 where the depth after the letter is a number and all literals of a guard hold."""
 
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
 
+_several_kinds = LanguageCondition(
+    "with several kinds of brackets", lambda facts: facts.language.parameters.get("k", 1) > 1
+)
 
-def compile_bounded_dyck(request: Request, name: str = "bounded-dyck") -> Network:
+
+def compile_bounded_dyck(request: Request) -> Network:
     """Returns a depth counter, a layer of m·ceil(log2 K) bits and an error flag; right on every word.
 
     With one kind of brackets the layer of bits is empty and left out.
@@ -40,7 +68,7 @@ def compile_bounded_dyck(request: Request, name: str = "bounded-dyck") -> Networ
     brackets.add_counter()
     brackets.add_registers()
     brackets.add_errors()
-    return brackets.network(name, f"a depth counter{brackets.describe()}, a flag for the first error")
+    return brackets.network(f"a depth counter{brackets.describe()}, a flag for the first error")
 
 
 def compile_bounded_dyck_predictor(request: Request) -> Network:
@@ -52,7 +80,6 @@ def compile_bounded_dyck_predictor(request: Request) -> Network:
     brackets.add_counter()
     brackets.add_registers()
     return brackets.network(
-        "bounded-dyck-predictor",
         f"a depth counter{brackets.describe()}; only for prefixes of valid words",
     )
 
@@ -71,9 +98,9 @@ class Brackets:
         self._most = language.depth
         self._num_kinds = len(language.pairs)
         self.num_bits = (self._num_kinds - 1).bit_length()
-        self._assembly = Assembly(request, self._embedding(), one_hot=("open", "close"))
+        self._assembly = LayerStack(request, self._embedding(), one_hot=("open", "close"))
         self._depth_is: DepthIs
-        self._alive: Form = constant(1)
+        self._alive: DirectionForm = constant(1)
 
     def _embedding(self) -> Embedding:
         """Opening or closing, and the kind in bits."""
@@ -112,7 +139,7 @@ class Brackets:
             raise NotCompilable(self._assembly.request.target.name, [reason])
         states = [single.run([0] * depth) for depth in range(self._most + 1)]
 
-        def depth_is(depth: int, guard: Sequence[Form], relu: Relu) -> Form:
+        def depth_is(depth: int, guard: Sequence[DirectionForm], relu: Relu) -> DirectionForm:
             return layers.weigh(cascade.state, lambda q: int(q == states[depth]), relu, guard)
 
         self._depth_is = depth_is
@@ -123,8 +150,8 @@ class Brackets:
             return
         builder = self._assembly.layer("registers")
         relu = builder.readout_relu
-        above: list[list[Form]] = [[] for _ in range(self.num_bits)]
-        below: list[list[Form]] = [[] for _ in range(self.num_bits)]
+        above: list[list[DirectionForm]] = [[] for _ in range(self.num_bits)]
+        below: list[list[DirectionForm]] = [[] for _ in range(self.num_bits)]
         for depth in range(1, self._most + 1):
             written = self._depth_is(depth, [OPEN], builder.relu)
             for b in range(self.num_bits):
@@ -155,7 +182,7 @@ class Brackets:
         self._assembly.add_dead_flag(builder, bad)
         self._alive = 1 - direction(DEAD)
 
-    def network(self, name: str, route: str) -> Network:
+    def network(self, route: str) -> Network:
         """Returns the network: opening below the bound, closing what is on top, ending at depth 0."""
         decoder = self._assembly.decoder()
         empty, full = direction("empty"), direction("full")
@@ -167,12 +194,11 @@ class Brackets:
         decoder.add(2 * self._num_kinds, conjunction([self._alive, empty], decoder.relu))
         return self._assembly.network(
             decoder.build(self._assembly.empty()),
-            construction=name,
             route=route,
             reference=Reference("Sarrof2024"),
         )
 
-    def _bits(self, name: str, kind: int) -> list[Form]:
+    def _bits(self, name: str, kind: int) -> list[DirectionForm]:
         """The literals that say that a register holds a kind."""
         bits = [direction(f"{name}.{b}") for b in range(self.num_bits)]
         return [bit if kind >> b & 1 else 1 - bit for b, bit in enumerate(bits)]
@@ -182,24 +208,59 @@ class Brackets:
         return f", {self._most}·{self.num_bits} bits for the kinds by depth" if self.num_bits else ""
 
 
-construction(
-    Construction(
-        name="bounded-dyck",
-        title="depth counter, registers by depth and an error flag",
-        theorem="bounded-dyck-two-layers",
-        language=bounded_dyck,
-        architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
-        build=compile_bounded_dyck,
-    )
+BOUNDED_DYCK = Construction(
+    name="bounded-dyck",
+    title="depth counter, registers by depth and an error flag",
+    theorem="bounded-dyck-two-layers",
+    language=bounded_dyck,
+    architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+    build=compile_bounded_dyck,
 )
 
-construction(
-    Construction(
-        name="bounded-dyck-predictor",
-        title="depth counter and registers by depth, on valid prefixes",
-        theorem="bounded-dyck-two-layers",
-        language=bounded_dyck,
-        architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
-        build=compile_bounded_dyck_predictor,
+BOUNDED_DYCK_PREDICTOR = Construction(
+    name="bounded-dyck-predictor",
+    title="depth counter and registers by depth, on valid prefixes",
+    theorem="bounded-dyck-two-layers",
+    language=bounded_dyck,
+    architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+    build=compile_bounded_dyck_predictor,
+)
+
+
+def compile_bounded_dyck_registers(request: Request) -> Network:
+    """Returns set-reset layers for the depth, a layer of m·ceil(log2 K) bits and an error flag.
+
+    Implements: [Sarrof2024]
+    """
+    brackets = Brackets(request)
+    brackets.add_cascade()
+    brackets.add_registers()
+    brackets.add_errors()
+    return brackets.network(
+        f"the depth as a cascade of set-reset automata{brackets.describe()}, a flag for the first error"
     )
+
+
+BOUNDED_DYCK_REGISTERS = Construction(
+    name="bounded-dyck-registers",
+    title="the depth by set-reset layers, registers by depth and an error flag",
+    theorem="star-free-selective",
+    language=bounded_dyck & _several_kinds,
+    architecture=linear & (diagonal | householder) & input_dependent & can_hold,
+    build=compile_bounded_dyck_registers,
+)
+
+
+BOUNDED_DYCK_PERMUTATION_DIAGONAL = replace(
+    BOUNDED_DYCK,
+    name="bounded-dyck-permutation-diagonal",
+    theorem="regular-by-permutation-diagonal",
+    architecture=linear & permutation_diagonal & input_dependent & can_hold & free_write & plain_state,
+)
+
+BOUNDED_DYCK_DENSE = replace(
+    BOUNDED_DYCK,
+    name="bounded-dyck-dense",
+    theorem="regular-by-dense-matrices",
+    architecture=linear & dense & input_dependent & can_hold & free_write & plain_state,
 )

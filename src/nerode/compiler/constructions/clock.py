@@ -1,14 +1,29 @@
-"""Languages of lengths modulo m on time-invariant layers: a root of unity, or a cyclic shift."""
+"""Turning numbers with a fixed gate: lengths modulo m by a clock, bursts of fixed length by offset counting.
+
+Offset counting: the number is 1 while the signal rests and turns once around during a burst of n counted
+symbols, so that it is 1 again where the burst must end. Nothing sets it back: after a burst that was cut
+short its angle is wrong for ever, and a burst that goes on after n symbols looks like the next one. The
+network is therefore correct after every prefix of a word of the language, and after no other prefix is
+anything claimed.
+"""
 
 from __future__ import annotations
 
-from nerode.compiler.answers import automaton_of, one_hot_decoder, point_decoder
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.constructions.cyclic import circle, turns_of
-from nerode.compiler.state_layers import one_layer_network, state_layer
-from nerode.core import Reference, root_of_unity
-from nerode.network import Network, TimeInvariant, zero_map
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.constructions.cyclic import MOST_TURNS, circle, turns_of
+from nerode.compiler.network_builder import (
+    legal_sets,
+    one_hot_decoder,
+    one_layer_network,
+    point_decoder,
+    state_layer,
+)
+from nerode.core import NotCompilable, Reference, cosine, root_of_unity, sine
+from nerode.languages import Dfa
+from nerode.network import Affine, Embedding, Fixed, Network, PointDecoder, zero_map
 from nerode.verdict import (
+    Facts,
+    LanguageCondition,
     can_hold,
     complex_gates,
     dense,
@@ -20,8 +35,7 @@ from nerode.verdict import (
     time_invariant,
 )
 
-ROTATION = "clock-rotation"
-SHIFT = "clock-shift"
+REST, COUNTED = 0, 1
 
 
 def compile_clock_rotation(request: Request) -> Network:
@@ -29,21 +43,20 @@ def compile_clock_rotation(request: Request) -> Network:
 
     Implements: [Alsmann2026]
     """
-    dfa = automaton_of(request)
+    dfa = request.automaton
     action = turns_of(dfa, request)
     m = action.order
     layer = state_layer(
         "clock",
         ["turn"],
         start=(1,),
-        recurrence=TimeInvariant(matrix=(((0, root_of_unity(1, m)),),), write=zero_map(0, 1)),
+        recurrence=Fixed(matrix=(((0, root_of_unity(1, m)),),), write=zero_map(0, 1)),
         complex_state=True,
     )
     return one_layer_network(
         request,
         layer,
         point_decoder(dfa, layer.outputs, circle(m), action.states),
-        construction=ROTATION,
         route=f"only the length modulo {m} matters: one complex number with the fixed gate e(1/{m})",
         reference=Reference("Alsmann2026"),
     )
@@ -54,44 +67,134 @@ def compile_clock_shift(request: Request) -> Network:
 
     Implements: [Alsmann2026]
     """
-    dfa = automaton_of(request)
+    dfa = request.automaton
     n = dfa.num_states
     names = [f"q={q}" for q in range(n)]
-    came_from = {row[0] if row else q: q for q, row in enumerate(dfa.transitions.tolist())}
+    predecessor = {row[0] if row else q: q for q, row in enumerate(dfa.transitions.tolist())}
     layer = state_layer(
         "clock",
         names,
         start=[int(q == dfa.start) for q in range(n)],
-        recurrence=TimeInvariant(matrix=tuple(((came_from[q], 1),) for q in range(n)), write=zero_map(0, n)),
+        recurrence=Fixed(matrix=tuple(((predecessor[q], 1),) for q in range(n)), write=zero_map(0, n)),
     )
     return one_layer_network(
         request,
         layer,
         one_hot_decoder(dfa, names),
-        construction=SHIFT,
         route=f"only the length modulo {n} matters: a fixed cyclic shift of {n} zeros and ones",
         reference=Reference("Alsmann2026"),
     )
 
 
-construction(
-    Construction(
-        name=ROTATION,
-        title="one complex number with a fixed gate",
-        theorem="time-invariant-clock",
-        language=length_only & group_language,
-        architecture=(linear & time_invariant & diagonal & complex_gates & can_hold) | mixed_diagonal,
-        build=compile_clock_rotation,
-    )
+CLOCK_ROTATION = Construction(
+    name="clock-rotation",
+    title="one complex number with a fixed gate",
+    theorem="time-invariant-clock",
+    language=length_only & group_language,
+    architecture=(linear & time_invariant & diagonal & complex_gates & can_hold) | mixed_diagonal,
+    build=compile_clock_rotation,
 )
 
-construction(
-    Construction(
-        name=SHIFT,
-        title="a fixed cyclic shift",
-        theorem="time-invariant-clock-floats",
-        language=length_only & group_language,
-        architecture=linear & time_invariant & dense,
-        build=compile_clock_shift,
+CLOCK_SHIFT = Construction(
+    name="clock-shift",
+    title="a fixed cyclic shift",
+    theorem="time-invariant-clock-floats",
+    language=length_only & group_language,
+    architecture=linear & time_invariant & dense,
+    build=compile_clock_shift,
+)
+
+
+def burst_length(dfa: Dfa) -> int | None:
+    """Returns n if the automaton is that of bursts of exactly n counted symbols, each after a rest.
+
+    The first letter is the resting symbol, the second the counted one.
+    """
+    if dfa.num_letters != 2:
+        return None
+    dead = dfa.run([COUNTED])
+    resting = dfa.run([REST])
+    n = 1
+    state = dfa.run([COUNTED], state=resting)
+    while state != dfa.start and n < dfa.num_states:
+        if dfa.run([REST], state=state) != dead or dfa.accepting[state]:
+            return None
+        state = dfa.run([COUNTED], state=state)
+        n += 1
+    shape = (
+        state == dfa.start
+        and dfa.accepting[dfa.start]
+        and dfa.accepting[resting]
+        and dfa.run([REST], state=resting) == resting
+        and not dfa.live[dead]
+        and dfa.num_states == n + 2
     )
+    return n if shape else None
+
+
+def compile_offset_counting(request: Request) -> Network:
+    """Returns the complex scalar h = e(1/n) h + (1 - e(1/n)) [rest], read together with the letter.
+
+    Right after every prefix of a word of the language; see the top of the file for the others.
+
+    Implements: [MemoryGeneralization, Appendix I]
+    """
+    dfa = request.automaton
+    n = burst_length(dfa)
+    if n is None or n > MOST_TURNS:
+        raise NotCompilable(
+            request.target.name, [f"the language is not one of bursts of fixed length up to {MOST_TURNS}"]
+        )
+    gate = root_of_unity(1, n)
+    letters = Embedding.one_hot(dfa.alphabet).directions
+    write = 1 - gate
+    layer = state_layer(
+        "burst",
+        ["turn"],
+        start=(1,),
+        reads=letters[REST : REST + 1],
+        recurrence=Fixed(
+            matrix=(((0, gate),),),
+            write=Affine(num_inputs=1, bias=(0,), rows=(((0, write),) if write != 0 else (),)),
+        ),
+        complex_state=True,
+    )
+    return one_layer_network(
+        request,
+        layer,
+        _decoder(dfa, n, (*letters, *layer.outputs)),
+        route=f"predicts only: one complex number turns once during a burst of {n}; right after every prefix "
+        "of a word of the language, wrong for ever after an interrupted burst, and an over-long burst looks "
+        "like the next one",
+        reference=Reference("MemoryGeneralization", "Appendix I"),
+    )
+
+
+def _decoder(dfa: Dfa, n: int, reads: tuple[str, ...]) -> PointDecoder:
+    """A point for rest, and one for each symbol of a burst: letters one-hot, then the number."""
+    legal = legal_sets(dfa)
+    resting = dfa.run([REST])
+    burst = [dfa.run([COUNTED] * k, state=resting) for k in range(1, n + 1)]
+    points = [(1, 0, 1, 0), *((0, 1, cosine(k, n), sine(k, n)) for k in range(1, n + 1))]
+    return PointDecoder(
+        reads=reads,
+        points=tuple(points),
+        answers=(legal[resting], *(legal[q] for q in burst)),
+        empty=legal[dfa.start],
+    )
+
+
+def _has_bursts(facts: Facts) -> bool | None:
+    return None if facts.automaton is None else burst_length(facts.automaton) is not None
+
+
+bursts = LanguageCondition("bursts of fixed length after a rest", _has_bursts)
+
+OFFSET_COUNTING = Construction(
+    name="offset-counting",
+    title="bursts by one complex number",
+    theorem="offset-counting-one-scalar",
+    language=bursts,
+    architecture=linear & time_invariant & diagonal & complex_gates & can_hold,
+    build=compile_offset_counting,
 )

@@ -12,12 +12,20 @@ import itertools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from nerode.compiler.assembly import DEAD, Assembly, Literal, table_indicator
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.forms import Form, constant, direction, total
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.forms import (
+    DirectionForm,
+    conjunction,
+    constant,
+    direction,
+    equals,
+    is_positive,
+    second_digit,
+    total,
+)
 from nerode.compiler.layer_builder import LayerBuilder
-from nerode.compiler.piecewise import conjunction, equals, is_positive, second_digit
-from nerode.compiler.tables import DecisionTable, decision_table
+from nerode.compiler.network_builder import DEAD, LayerStack
+from nerode.compiler.tables import DecisionTable, Literal, decision_table, table_indicator
 from nerode.core import NotCompilable, Reference
 from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule
 from nerode.network import Network
@@ -43,26 +51,25 @@ def compile_counters(request: Request) -> Network:
     machine = _machine(request)
     tables = [_allowed(machine, letter, request) for letter in range(len(machine.alphabet))]
     if all(table.otherwise and not table.rows for table in tables):
-        return _without_flag(request, "counters", "no word leaves the language for good")
+        return _without_flag(request, "no word leaves the language for good")
     lasts = {
         value for table in tables for variable, value in table.literals if variable == machine.num_counters
     }
-    assembly = Assembly(request)
-    _add_counters(assembly, machine, sorted(lasts))
-    builder = assembly.layer("errors")
-    alike: dict[DecisionTable[bool], list[Form]] = {}
+    stack = LayerStack(request)
+    _add_counters(stack, machine, sorted(lasts))
+    builder = stack.layer("errors")
+    alike: dict[DecisionTable[bool], list[DirectionForm]] = {}
     for letter, table in enumerate(tables):
-        alike.setdefault(table, []).append(assembly.letter(letter))
+        alike.setdefault(table, []).append(stack.letter(letter))
     bad = total(
         table_indicator(table, lambda allowed: not allowed, _before(machine), builder.relu, [total(letters)])
         for table, letters in alike.items()
     )
-    assembly.add_dead_flag(builder, bad)
+    stack.add_dead_flag(builder, bad)
     return _finish(
-        assembly,
+        stack,
         machine,
         alive=1 - direction(DEAD),
-        construction="counters",
         route=f"{_count(machine)} with gate 1, each compared with zero; layer 2 remembers the first error",
     )
 
@@ -72,15 +79,15 @@ def compile_counters_predictor(request: Request) -> Network:
 
     Implements: [Sarrof2024]
     """
-    return _without_flag(request, "counters-predictor", "only for prefixes of valid words")
+    return _without_flag(request, "only for prefixes of valid words")
 
 
-def _without_flag(request: Request, name: str, scope: str) -> Network:
+def _without_flag(request: Request, scope: str) -> Network:
     machine = _machine(request)
-    assembly = Assembly(request)
-    _add_counters(assembly, machine, ())
+    stack = LayerStack(request)
+    _add_counters(stack, machine, ())
     route = f"{_count(machine)} with gate 1, each compared with zero; {scope}"
-    return _finish(assembly, machine, alive=constant(1), construction=name, route=route)
+    return _finish(stack, machine, alive=constant(1), route=route)
 
 
 def _machine(request: Request) -> CounterMachine:
@@ -90,26 +97,28 @@ def _machine(request: Request) -> CounterMachine:
     return language.machine
 
 
-def _add_counters(assembly: Assembly, machine: CounterMachine, lasts: Sequence[int]) -> None:
+def _add_counters(stack: LayerStack, machine: CounterMachine, lasts: Sequence[int]) -> None:
     """Adds the layer of counters, which also shows some letters (or the start) one step later."""
-    exclusive = assembly.request.options.exclusive_scan
-    builder = assembly.layer("counters", exposes_previous=exclusive and bool(lasts))
+    exclusive = stack.request.options.exclusive_scan
+    builder = stack.layer("counters", exposes_previous=exclusive and bool(lasts))
     relu = builder.readout_relu
     for c in range(machine.num_counters):
-        added = total(assembly.letter(a) * row[c] for a, row in enumerate(machine.increments))
+        added = total(stack.letter(a) * row[c] for a, row in enumerate(machine.increments))
         now = builder.coordinate(f"c{c}", gate=1, write=added, start=machine.start[c])
         for name, counter in ((f"c{c}", now), (f"c{c}'", now - added)):
             builder.output(f"{name}=0", equals(counter, 0, relu))
             builder.output(f"{name}>0", is_positive(counter, relu))
     for last in lasts:
         at_start = last == len(machine.alphabet)
-        write = constant(0) if at_start else assembly.letter(last)
-        retain = assembly.request.options.retention
+        write = constant(0) if at_start else stack.letter(last)
+        retain = stack.request.options.retention
         _add_last(builder, _last_name(machine, last), write, start=int(at_start), retain=retain)
-    assembly.add(builder)
+    stack.add(builder)
 
 
-def _add_last(builder: LayerBuilder, name: str, write: Form, *, start: int, retain: Fraction) -> None:
+def _add_last(
+    builder: LayerBuilder, name: str, write: DirectionForm, *, start: int, retain: Fraction
+) -> None:
     """Holds a bit for one step and shows the one before."""
     if builder.exposes_previous:
         builder.coordinate(name, gate=0, write=write, start=start)
@@ -152,7 +161,7 @@ def _some_rule_holds(rules: Iterable[CounterRule], last: int, signs: list[int]) 
 def _before(machine: CounterMachine) -> Literal:
     """The literals of the variables of `_allowed`: everything before the current letter."""
 
-    def literal(variable: int, value: int) -> list[Form]:
+    def literal(variable: int, value: int) -> list[DirectionForm]:
         if variable == machine.num_counters:
             return [direction(f"{_last_name(machine, value)}'")]
         return [_sign(f"c{variable}'", value)]
@@ -165,20 +174,18 @@ def _last_name(machine: CounterMachine, last: int) -> str:
     return "no letter" if last == len(symbols) else f"last={symbols[last]}"
 
 
-def _sign(counter: str, sign: int) -> Form:
+def _sign(counter: str, sign: int) -> DirectionForm:
     zero, positive = direction(f"{counter}=0"), direction(f"{counter}>0")
     return {NEGATIVE: 1 - zero - positive, ZERO: zero, POSITIVE: positive}[sign]
 
 
-def _finish(
-    assembly: Assembly, machine: CounterMachine, *, alive: Form, construction: str, route: str
-) -> Network:
+def _finish(stack: LayerStack, machine: CounterMachine, *, alive: DirectionForm, route: str) -> Network:
     """Adds one unit for each rule; a symbol is legal where at least one rule that allows it holds."""
-    decoder = assembly.decoder()
+    decoder = stack.decoder()
     for rule in machine.rules:
         literals = [alive]
         if rule.after is not None:
-            literals.append(total(assembly.letter(a) for a in sorted(rule.after - {START})))
+            literals.append(total(stack.letter(a) for a in sorted(rule.after - {START})))
         literals += [_sign(f"c{c}", ZERO) for c in sorted(rule.zero)]
         literals += [_sign(f"c{c}", POSITIVE) for c in sorted(rule.positive)]
         if constant(0) in literals:
@@ -188,9 +195,8 @@ def _finish(
             decoder.add(symbol, holds)
         if rule.end:
             decoder.add(len(machine.alphabet), holds)
-    return assembly.network(
-        decoder.build(assembly.empty()),
-        construction=construction,
+    return stack.network(
+        decoder.build(stack.empty()),
         route=route,
         reference=Reference("Sarrof2024"),
     )
@@ -200,25 +206,21 @@ def _count(machine: CounterMachine) -> str:
     return "one counter" if machine.num_counters == 1 else f"{machine.num_counters} counters"
 
 
-construction(
-    Construction(
-        name="counters",
-        title="counters and an error flag",
-        theorem="counters-in-one-layer",
-        language=_counter_machine,
-        # A time-invariant layer can only tally errors; the predictor below serves those carriers.
-        architecture=linear & can_hold & free_write & plain_state & input_dependent,
-        build=compile_counters,
-    )
+COUNTERS = Construction(
+    name="counters",
+    title="counters and an error flag",
+    theorem="counters-in-one-layer",
+    language=_counter_machine,
+    # A time-invariant layer can only tally errors; the predictor below serves those carriers.
+    architecture=linear & can_hold & free_write & plain_state & input_dependent,
+    build=compile_counters,
 )
 
-construction(
-    Construction(
-        name="counters-predictor",
-        title="one layer of counters, on valid prefixes",
-        theorem="counters-in-one-layer",
-        language=_counter_machine,
-        architecture=linear & can_hold & free_write & plain_state,
-        build=compile_counters_predictor,
-    )
+COUNTERS_PREDICTOR = Construction(
+    name="counters-predictor",
+    title="one layer of counters, on valid prefixes",
+    theorem="counters-in-one-layer",
+    language=_counter_machine,
+    architecture=linear & can_hold & free_write & plain_state,
+    build=compile_counters_predictor,
 )

@@ -1,22 +1,74 @@
-"""Parity by one sign, and cyclic groups by one complex number that turns."""
+"""Cyclic groups: automata whose letters turn one cycle of states, as one sign or one complex number."""
 
 from __future__ import annotations
 
-from nerode.compiler.answers import automaton_of, point_decoder
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.cyclic_action import CyclicAction, cyclic_action
-from nerode.compiler.state_layers import one_layer_network, state_layer
+import itertools
+from dataclasses import dataclass
+
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.network_builder import one_layer_network, point_decoder, state_layer
 from nerode.core import Exact, NotCompilable, Reference, cosine, root_of_unity, sine
 from nerode.languages import Dfa
-from nerode.network import Affine, Diagonal, Embedding, Network, zero_map
+from nerode.network import Affine, Embedding, Gated, Network, zero_map
 from nerode.verdict import complex_gates, diagonal, has_minus_one, input_dependent, linear
 from nerode.verdict.theorems import cyclic_group, parity_like
 
-SIGN = "parity-sign"
-ROTATION = "cyclic-rotation"
-
 MOST_TURNS = 360
 """Turns by 1/m are offered up to this m: exact arithmetic slows down with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CyclicAction:
+    """States as positions on a cycle, letters as steps along it.
+
+    Attributes:
+        order: number of states, and length of the cycle.
+        positions: the position of each state; the start is 0.
+        steps: for each letter how far it goes.
+    """
+
+    order: int
+    positions: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """The state at each position."""
+        found = [0] * self.order
+        for state, position in enumerate(self.positions):
+            found[position] = state
+        return tuple(found)
+
+
+def cyclic_action(dfa: Dfa) -> CyclicAction | None:
+    """Returns the cycle that the letters turn, None if they do not generate a cyclic group.
+
+    A cyclic group that takes the start to every state has exactly one element for each state. The first
+    letter that reaches all states by itself, if there is one, goes one step.
+    """
+    words = itertools.chain(
+        ((letter,) for letter in range(dfa.num_letters)), map(dfa.access_word, dfa.breadth_first.tolist())
+    )
+    for word in words:
+        images = dfa.action(word).tolist()
+        positions = {dfa.start: 0}
+        state = images[dfa.start]
+        while state not in positions:
+            positions[state] = len(positions)
+            state = images[state]
+        if len(positions) == dfa.num_states and state == dfa.start:
+            return _read_off(dfa, tuple(positions[q] for q in range(dfa.num_states)))
+    return None
+
+
+def _read_off(dfa: Dfa, positions: tuple[int, ...]) -> CyclicAction | None:
+    n = dfa.num_states
+    steps = tuple(positions[q] for q in dfa.transitions[dfa.start].tolist())
+    for q, row in enumerate(dfa.transitions.tolist()):
+        for letter, target in enumerate(row):
+            if positions[target] != (positions[q] + steps[letter]) % n:
+                return None
+    return CyclicAction(order=n, positions=positions, steps=steps)
 
 
 def compile_sign(request: Request) -> Network:
@@ -24,7 +76,7 @@ def compile_sign(request: Request) -> Network:
 
     Implements: [Sarrof2024]
     """
-    dfa = automaton_of(request)
+    dfa = request.automaton
     action = turns_of(dfa, request)
     layer = state_layer(
         "parity",
@@ -37,7 +89,6 @@ def compile_sign(request: Request) -> Network:
         request,
         layer,
         point_decoder(dfa, layer.outputs, ((1,), (-1,)), action.states),
-        construction=SIGN,
         route="two states that letters swap or leave: one sign that flips",
         reference=Reference("Sarrof2024"),
     )
@@ -48,7 +99,7 @@ def compile_rotation(request: Request) -> Network:
 
     Implements: [Shakerinava2026]
     """
-    dfa = automaton_of(request)
+    dfa = request.automaton
     action = turns_of(dfa, request)
     m = action.order
     layer = state_layer(
@@ -63,7 +114,6 @@ def compile_rotation(request: Request) -> Network:
         request,
         layer,
         point_decoder(dfa, layer.outputs, circle(m), action.states),
-        construction=ROTATION,
         route=f"the letters turn a cycle of {m} states: one complex number turns by multiples of 1/{m}",
         reference=Reference("Shakerinava2026"),
     )
@@ -91,30 +141,26 @@ def circle(m: int) -> list[tuple[Exact, Exact]]:
     return [(cosine(k, m), sine(k, m)) for k in range(m)]
 
 
-def _gated(gates: list[Exact]) -> Diagonal:
+def _gated(gates: list[Exact]) -> Gated:
     """One coordinate with this gate for each letter, and no write."""
     row = tuple(enumerate(gates))
-    return Diagonal(gate=Affine(num_inputs=len(gates), bias=(0,), rows=(row,)), write=zero_map(len(gates), 1))
+    return Gated(gate=Affine(num_inputs=len(gates), bias=(0,), rows=(row,)), write=zero_map(len(gates), 1))
 
 
-construction(
-    Construction(
-        name=SIGN,
-        title="one sign",
-        theorem="parity-one-scalar",
-        language=parity_like,
-        architecture=linear & diagonal & input_dependent & has_minus_one,
-        build=compile_sign,
-    )
+PARITY_SIGN = Construction(
+    name="parity-sign",
+    title="one sign",
+    theorem="parity-one-scalar",
+    language=parity_like,
+    architecture=linear & diagonal & input_dependent & has_minus_one,
+    build=compile_sign,
 )
 
-construction(
-    Construction(
-        name=ROTATION,
-        title="one complex number that turns",
-        theorem="complex-diagonal-solvable",
-        language=cyclic_group,
-        architecture=linear & diagonal & input_dependent & complex_gates,
-        build=compile_rotation,
-    )
+CYCLIC_ROTATION = Construction(
+    name="cyclic-rotation",
+    title="one complex number that turns",
+    theorem="complex-diagonal-solvable",
+    language=cyclic_group,
+    architecture=linear & diagonal & input_dependent & complex_gates,
+    build=compile_rotation,
 )

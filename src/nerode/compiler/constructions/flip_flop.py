@@ -8,11 +8,9 @@ right on every word.
 
 from __future__ import annotations
 
-from nerode.compiler.assembly import DEAD, Assembly
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.forms import Form, constant, direction, total
-from nerode.compiler.layer_builder import Relu
-from nerode.compiler.piecewise import conjunction, second_digit
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, direction, second_digit, total
+from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import can_hold, diagonal, input_dependent, linear, of_family
@@ -28,13 +26,12 @@ def compile_flip_flop(request: Request) -> Network:
 
     Implements: [Sarrof2024]
     """
-    assembly = _two_layers(request)
-    builder = assembly.layer("errors")
-    assembly.add_dead_flag(builder, _error(builder.relu))
+    stack = _two_layers(request)
+    builder = stack.layer("errors")
+    stack.add_dead_flag(builder, _error(builder.relu))
     return _finish(
-        assembly,
+        stack,
         alive=1 - direction(DEAD),
-        construction="flip-flop",
         route="layer 1 holds the instruction, layer 2 the written bit, layer 3 whether an error occurred",
     )
 
@@ -47,34 +44,33 @@ def compile_flip_flop_predictor(request: Request) -> Network:
     return _finish(
         _two_layers(request),
         alive=constant(1),
-        construction="flip-flop-predictor",
         route="layer 1 holds the instruction, layer 2 the written bit; only for prefixes of valid words",
     )
 
 
-def _two_layers(request: Request) -> Assembly:
-    assembly = Assembly(request)
-    if frozenset(assembly.alphabet) != {*INSTRUCTIONS, *BITS}:
+def _two_layers(request: Request) -> LayerStack:
+    stack = LayerStack(request)
+    if frozenset(stack.alphabet) != {*INSTRUCTIONS, *BITS}:
         raise NotCompilable(
             request.target.name, ["the letters of the flip-flop language are w, r, i, 0 and 1"]
         )
     exclusive, retain = request.options.exclusive_scan, request.options.retention
-    builder = assembly.layer("instruction", exposes_previous=exclusive)
+    builder = stack.layer("instruction", exposes_previous=exclusive)
     for name in INSTRUCTIONS:
         state = builder.coordinate(name, gate=0 if exclusive else retain, write=direction(f"x={name}"))
         before = builder.previous(name) if exclusive else second_digit(state, builder.readout_relu, retain)
         builder.output(f"after {name}", before)
-    assembly.add(builder)
-    builder = assembly.layer("bit")
+    stack.add(builder)
+    builder = stack.layer("bit")
     written = [conjunction([direction("after w"), direction(f"x={bit}")], builder.relu) for bit in BITS]
     for bit, write in zip(BITS, written, strict=True):
         stored = builder.coordinate(f"stored {bit}", gate=1 - total(written), write=write)
         builder.output(f"stored {bit}", stored)
-    assembly.add(builder)
-    return assembly
+    stack.add(builder)
+    return stack
 
 
-def _error(relu: Relu) -> Form:
+def _error(relu: Relu) -> DirectionForm:
     """Returns 1 where the letter is an error and none came before, 0 or 1 elsewhere.
 
     A bit needs an instruction just before it, and after r it must be the stored one. An instruction must not
@@ -100,44 +96,39 @@ def _error(relu: Relu) -> Form:
     )
 
 
-def _finish(assembly: Assembly, *, alive: Form, construction: str, route: str) -> Network:
-    decoder = assembly.decoder()
-    letter = assembly.alphabet.index
+def _finish(stack: LayerStack, *, alive: DirectionForm, route: str) -> Network:
+    decoder = stack.decoder()
+    letter = stack.alphabet.index
     is_bit = total(direction(f"x={bit}") for bit in BITS)
     between = conjunction([is_bit, alive], decoder.relu)
     for name in INSTRUCTIONS:
         decoder.add(letter(name), between)
-    decoder.add(len(assembly.alphabet), between)
+    decoder.add(len(stack.alphabet), between)
     free = conjunction([direction("x=w") + direction("x=i"), alive], decoder.relu)
     for bit in BITS:
         read = conjunction([direction("x=r"), direction(f"stored {bit}"), alive], decoder.relu)
         decoder.add(letter(bit), free + read)
-    return assembly.network(
-        decoder.build(assembly.empty()),
-        construction=construction,
+    return stack.network(
+        decoder.build(stack.empty()),
         route=route,
         reference=Reference("Sarrof2024"),
     )
 
 
-construction(
-    Construction(
-        name="flip-flop",
-        title="instruction, bit and error flag",
-        theorem="flip-flop-two-layers",
-        language=_flip_flop,
-        architecture=linear & diagonal & input_dependent & can_hold,
-        build=compile_flip_flop,
-    )
+FLIP_FLOP = Construction(
+    name="flip-flop",
+    title="instruction, bit and error flag",
+    theorem="flip-flop-two-layers",
+    language=_flip_flop,
+    architecture=linear & diagonal & input_dependent & can_hold,
+    build=compile_flip_flop,
 )
 
-construction(
-    Construction(
-        name="flip-flop-predictor",
-        title="instruction and bit, on valid prefixes",
-        theorem="flip-flop-two-layers",
-        language=_flip_flop,
-        architecture=linear & diagonal & input_dependent & can_hold,
-        build=compile_flip_flop_predictor,
-    )
+FLIP_FLOP_PREDICTOR = Construction(
+    name="flip-flop-predictor",
+    title="instruction and bit, on valid prefixes",
+    theorem="flip-flop-two-layers",
+    language=_flip_flop,
+    architecture=linear & diagonal & input_dependent & can_hold,
+    build=compile_flip_flop_predictor,
 )

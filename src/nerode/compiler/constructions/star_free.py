@@ -1,20 +1,41 @@
-"""Star-free languages: any counter-free automaton, as a cascade of set-reset automata, as diagonal layers."""
+"""Star-free languages as cascades of set-reset automata, and regular languages in AC0 behind a clock.
+
+Any counter-free automaton is a cascade of set-reset automata, one diagonal layer per depth. A language is
+regular in AC0 exactly when it is star-free once every letter is marked with its position modulo some m: a
+time-invariant layer marks the letters, a cascade of set-reset automata does the rest.
+"""
 
 from __future__ import annotations
 
-from functools import partial
+from fractions import Fraction
 
-from nerode.algebra.cascades import Cascade, Configuration, NotCounterFree, Source, decompose
-from nerode.compiler.answers import automaton_of
-from nerode.compiler.assembly import Assembly, decode_table, legal_sets
+import numpy as np
+
+from nerode.algebra import find_counter
+from nerode.algebra.cascades import Cascade, NotCounterFree, Source, decompose
 from nerode.compiler.cascade_layers import CascadeLayers
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.compiler.tables import DecisionTable, decision_table
-from nerode.core import Budget, NotCompilable, Reference
-from nerode.languages import Dfa, Legal
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.constructions.group_cascades import describe
+from nerode.compiler.forms import DirectionForm
+from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
+from nerode.compiler.level_codings import nearness
+from nerode.compiler.level_layers import MachineLayers
+from nerode.compiler.level_machine import tabulate
+from nerode.compiler.network_builder import LayerStack, legal_sets
+from nerode.compiler.tables import DecisionTable, decision_table, decode_table
+from nerode.core import Budget, NotCompilable, Reference, root_of_unity
+from nerode.languages import Dfa, Legal, minimise
 from nerode.network import Network
-from nerode.verdict import can_hold, diagonal, householder, input_dependent, linear, star_free
+from nerode.verdict import (
+    can_hold,
+    diagonal,
+    householder,
+    input_dependent,
+    linear,
+    mixed_diagonal,
+    quasi_aperiodic,
+    star_free,
+)
 
 _FEW_CONFIGURATIONS = 1_000
 """Label combinations up to which a table over the labels is tried where the lookups could be followed."""
@@ -22,26 +43,28 @@ _FEW_CONFIGURATIONS = 1_000
 _MOST_CONFIGURATIONS = 20_000
 """Label combinations up to which it is tried where they cannot."""
 
+LONGEST_CLOCK = 24
+"""Clocks modulo 1, 2, 3 … are tried up to this one."""
 
-def compile_star_free(request: Request, name: str = "star-free") -> Network:
+
+def compile_star_free(request: Request) -> Network:
     """Returns diagonal layers with gates 0 and 1 that run a cascade of set-reset automata.
 
     Implements: [Sarrof2024], [KrohnRhodes1965]
     """
-    dfa = automaton_of(request)
+    dfa = request.automaton
     try:
         cascade = request.once("star-free cascade", lambda: decompose(dfa, request.options.budget))
     except NotCounterFree as refusal:
         raise NotCompilable(request.target.name, [str(refusal)]) from None
-    assembly = Assembly(request)
-    layers = CascadeLayers(assembly, cascade, assembly.letter)
-    decoder = assembly.decoder()
+    stack = LayerStack(request)
+    layers = CascadeLayers(stack, cascade, stack.letter)
+    decoder = stack.decoder()
     _decode(decoder, layers, dfa, request)
     labels = sum(level.num_labels for level in cascade.levels)
     retention = request.options.retention
-    return assembly.network(
-        decoder.build(assembly.empty()),
-        construction=name,
+    return stack.network(
+        decoder.build(stack.empty()),
         route=f"{cascade.route}: depth {cascade.depth}, labels of {cascade.bits} bits (one-hot: {labels})"
         + (
             ""
@@ -74,7 +97,7 @@ def _decode(decoder: DecoderBuilder, layers: CascadeLayers, dfa: Dfa, request: R
 
 
 def _state_rows(cascade: Cascade) -> int:
-    """How many rows the lookup that says the state has, with the lookups that only it needs."""
+    """Number of rows of the lookup of the state, with the lookups that only it needs."""
     return sum(
         len(table.rows)
         for number, table in enumerate(cascade.lookups)
@@ -85,39 +108,120 @@ def _state_rows(cascade: Cascade) -> int:
 def _label_table(cascade: Cascade, dfa: Dfa, budget: Budget, most: int) -> DecisionTable[Legal] | None:
     """Returns what is legal by the labels after a letter; None if more than `most` are reached."""
     legal = legal_sets(dfa)
-    found: dict[Configuration, Legal] = {}
+    found: dict[tuple[int, ...], Legal] = {}
     pending = [cascade.initial()]
     while pending:
-        configuration = pending.pop()
+        labels = pending.pop()
         for letter in range(cascade.num_letters):
-            following = cascade.step(configuration, letter)
+            following = cascade.step(labels, letter)
             if following not in found:
                 found[following] = legal[cascade.state_of(following)]
                 pending.append(following)
         if len(found) > most:
             return None
     sizes = [level.num_labels for level in cascade.levels]
-    return decision_table([c.labels for c in found], list(found.values()), sizes, budget)
+    return decision_table(list(found), list(found.values()), sizes, budget)
 
 
-construction(
-    Construction(
-        name="star-free",
-        title="a cascade of set-reset layers",
-        theorem="star-free-selective",
-        language=star_free,
-        architecture=linear & diagonal & input_dependent & can_hold,
-        build=compile_star_free,
-    )
+STAR_FREE = Construction(
+    name="star-free",
+    title="a cascade of set-reset layers",
+    theorem="star-free-selective",
+    language=star_free,
+    architecture=linear & diagonal & input_dependent & can_hold,
+    build=compile_star_free,
 )
 
-construction(
-    Construction(
-        name="star-free-delta-rule",
-        title="a cascade of set-reset heads",
-        theorem="star-free-delta-rule",
-        language=star_free,
-        architecture=linear & householder & input_dependent & can_hold,
-        build=partial(compile_star_free, name="star-free-delta-rule"),
+STAR_FREE_DELTA_RULE = Construction(
+    name="star-free-delta-rule",
+    title="a cascade of set-reset heads",
+    theorem="star-free-delta-rule",
+    language=star_free,
+    architecture=linear & householder & input_dependent & can_hold,
+    build=compile_star_free,
+)
+
+
+def compile_clocked(request: Request) -> Network:
+    """Returns a clock modulo m, where one is needed, and layers with gates 0 and 1.
+
+    Implements: [Alsmann2026]
+
+    Raises:
+        NotCompilable: if no clock up to LONGEST_CLOCK makes the language star-free.
+    """
+    dfa = request.automaton
+    m, marked = _marked_automaton(dfa, request)
+    cascade = decompose(marked, request.options.budget)
+    machine = tabulate(cascade, marked, request.options.budget)
+    stack = LayerStack(request)
+    layers = MachineLayers(stack, machine, _add_clock(stack, m) if m > 1 else None)
+    for depth in range(1, max(machine.depths, default=0) + 1):
+        layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
+    clock = f"a clock modulo {m} marks the letters; " if m > 1 else ""
+    return stack.network(
+        layers.decoder(_legal(marked, m)),
+        route=f"{clock}{cascade.route}: {describe(machine)}",
+        reference=Reference("Alsmann2026"),
     )
+
+
+def mark_positions(dfa: Dfa, m: int) -> Dfa:
+    """Returns the minimal automaton over letters a@i: the language with each letter's position modulo m.
+
+    Words whose marks do not count 0, 1, 2 … lead nowhere.
+    """
+
+    def step(place: tuple[int, int], symbol: str) -> tuple[int, int] | None:
+        state, time = place
+        letter, mark = number[symbol]
+        return (int(dfa.transitions[state, letter]), (time + 1) % m) if mark == time else None
+
+    number = {f"{symbol}@{i}": (a, i) for a, symbol in enumerate(dfa.alphabet) for i in range(m)}
+    return minimise(
+        Dfa.build(number, step, start=(dfa.start, 0), accept=lambda place: bool(dfa.accepting[place[0]]))
+    )
+
+
+def _marked_automaton(dfa: Dfa, request: Request) -> tuple[int, Dfa]:
+    for m in range(1, LONGEST_CLOCK + 1):
+        marked = mark_positions(dfa, m) if m > 1 else dfa
+        if find_counter(marked, request.options.budget) is None:
+            return m, marked
+    raise NotCompilable(
+        request.target.name, [f"no clock modulo 1…{LONGEST_CLOCK} makes the language star-free"]
+    )
+
+
+def _add_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
+    """Adds the time-invariant layer; returns its marked letters, all marks of the first letter first."""
+    builder = LayerBuilder("clock", stack.stream, complex_state=True)
+    turn = builder.coordinate("turn", gate=root_of_unity(1, m), write=0, start=1)
+    marked = []
+    for a, symbol in enumerate(stack.alphabet):
+        for i in range(m):
+            # The clock has already gone on: a letter that is marked i is read when it shows i + 1.
+            near = nearness(turn, builder.imaginary(turn), Fraction(i + 1, m), m)
+            both = builder.readout_relu(near + stack.letter(a) - 1)
+            marked.append(builder.output(f"x={symbol}@{i}", both))
+    stack.append(builder.build(time_invariant=True), builder.stream)
+    return marked
+
+
+def _legal(marked: Dfa, m: int) -> list[Legal]:
+    """The legal letters of each state, without the marks."""
+    letters = np.any(marked.legal.reshape(marked.num_states, -1, m), axis=2)
+    return [
+        Legal(frozenset(np.flatnonzero(row).tolist()), bool(end))
+        for row, end in zip(letters, marked.accepting, strict=True)
+    ]
+
+
+CLOCKED_STAR_FREE = Construction(
+    name="clocked-star-free",
+    title="a clock and a cascade of set-reset layers",
+    theorem="mixed-layers-ac0",
+    language=quasi_aperiodic,
+    architecture=mixed_diagonal,
+    build=compile_clocked,
 )

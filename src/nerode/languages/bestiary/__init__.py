@@ -9,10 +9,9 @@ from __future__ import annotations
 import itertools
 
 from nerode.core import Budget, Registry, UnknownName
-from nerode.languages.bestiary.classics import CLASSIC_ROWS
 from nerode.languages.bestiary.machines import BRACKET_ROWS, NGRAM_ROWS, WORD_PROBLEM_ROWS
 from nerode.languages.bestiary.patterns import PATTERNS
-from nerode.languages.bestiary.published import SUITE_ROWS, TASK_ROWS, TOMITA_ROWS
+from nerode.languages.bestiary.regular import CLASSIC_ROWS, SUITE_ROWS, TASK_ROWS, TOMITA_ROWS
 from nerode.languages.bestiary.row import Row
 from nerode.languages.language import Language
 

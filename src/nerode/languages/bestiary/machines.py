@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nerode.core import Budget, Reference
-from nerode.languages.bestiary.published import BHATTAMISHRA, FLARE, GRAZZI, STAR_FREE
+from nerode.languages.bestiary.regular import BHATTAMISHRA, FLARE, GRAZZI, STAR_FREE
 from nerode.languages.bestiary.row import Row
 from nerode.languages.brackets import (
     bounded_dyck_1,

@@ -18,15 +18,16 @@ Not carried: symbols called `<eps>` or `<epsilon>`; the order of the alphabet wi
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nerode.core import Budget, FormatError
+from nerode.core import Budget, FormatError, excerpt
+from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
-from nerode.languages.formats.source import excerpt
-from nerode.languages.formats.symbol_table import EPSILON_LABELS, INTEGER, SymbolTable
+from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, symbol_fault, writable_symbols
 
 _WEIGHTED = "Remove the weights first, e.g. with fstmap --map_type=rmweight"
 
@@ -127,7 +128,7 @@ def _lines(text: str, path: Path) -> list[_Line]:
 
 
 def _weight_columns(arcs: Sequence[_Line], path: Path) -> dict[int, int | None]:
-    """Where the weight of a transition with 3, 4 or 5 fields stands; refuses transducers."""
+    """The column of the weight in a transition of 3, 4 or 5 fields; refuses transducers."""
     four = [line for line in arcs if len(line.fields) == 4]
     unequal = [line for line in arcs if len(line.fields) > 3 and line.fields[2] != line.fields[3]]
     columns: dict[int, int | None] = {3: None, 4: None, 5: 4}
@@ -180,7 +181,7 @@ def _is_there(line: _Line, column: int | None, path: Path) -> bool:
 
 
 def _symbols_of(labels: dict[str, int], table: SymbolTable | None, path: Path) -> dict[str, str | None]:
-    """What each label (with the line where it is first) stands for, None for the empty word."""
+    """The letter of each label (with the line where it is first), None for the empty word."""
     if table is None:
         return {label: None if label.lower() in EPSILON_LABELS else label for label in labels}
     names = frozenset(table.symbols)
@@ -230,3 +231,71 @@ def _accepting(lines: Sequence[_Line], numbers: dict[str, int], path: Path) -> l
         if _is_there(line, 1 if len(line.fields) == 2 else None, path):
             accepting.append(state)
     return accepting
+
+
+EPSILON = "<eps>"
+"""How the empty word is written."""
+
+EPSILON_LABELS = frozenset({"<eps>", "<epsilon>"})
+"""Labels that stand for the empty word, in lower case, with or without a table."""
+
+INTEGER = re.compile(r"[0-9]{1,18}\Z")
+"""State and symbol numbers; longer ones are no numbers of any automaton."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolTable:
+    """The letters of a table in the order of its lines, and all its rows by number."""
+
+    symbols: tuple[str, ...]
+    by_id: dict[int, str]
+
+    def is_epsilon(self, label: str) -> bool:
+        """Whether a label is the row with number 0, whatever its name."""
+        return self.by_id.get(0) == label
+
+
+def table_from_text(text: str, *, path: Path) -> SymbolTable:
+    """Returns the symbol table in a text.
+
+    Raises:
+        FormatError: with the line, if a row has another form or repeats a symbol or a number.
+    """
+    by_id: dict[int, str] = {}
+    lines: dict[str, int] = {}
+    for line, row in enumerate(text.split("\n"), start=1):
+        fields = row.split()
+        if not fields:
+            continue
+        if len(fields) != 2 or not INTEGER.match(fields[1]):
+            raise FormatError(
+                f"the row {excerpt(row.strip())} is not of the form `symbol id`", path=path, line=line
+            )
+        symbol, number = fields[0], int(fields[1])
+        if symbol in lines:
+            raise FormatError(
+                f"the symbol {excerpt(symbol)} was on line {lines[symbol]}", path=path, line=line
+            )
+        if number in by_id:
+            raise FormatError(
+                f"the number {number} was that of {excerpt(by_id[number])}", path=path, line=line
+            )
+        if number and symbol.lower() in EPSILON_LABELS:
+            raise FormatError(
+                f"{excerpt(symbol)} stands for the empty word, whose number is 0", path=path, line=line
+            )
+        fault = symbol_fault(symbol)
+        if number and fault:
+            raise FormatError(
+                f"{excerpt(symbol)} cannot be a symbol: {fault}", path=path, line=line, hint="Rename it"
+            )
+        by_id[number] = symbol
+        lines[symbol] = line
+    letters = tuple(symbol for number, symbol in by_id.items() if number)
+    return SymbolTable(symbols=letters, by_id=by_id)
+
+
+def table_to_text(alphabet: Alphabet) -> str:
+    """Returns the table that numbers the letters 1, 2, … in order."""
+    rows = [f"{EPSILON}\t0", *(f"{symbol}\t{i}" for i, symbol in enumerate(alphabet, start=1))]
+    return "\n".join(rows) + "\n"

@@ -1,17 +1,122 @@
-"""The graph that a DOT text describes: nodes and edges with their attributes."""
+"""The graph of a DOT text: tokens with line and column, then nodes and edges with their attributes."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
-from nerode.core import Budget, FormatError
-from nerode.languages.formats.dot_tokens import Token, tokens
+from nerode.core import Budget, FormatError, excerpt
 
-Attributes = dict[str, Token]
+_TOKEN = re.compile(
+    r"""
+    (?P<space>(?:\s++|//[^\n]*|/\*(?s:.*?)\*/|^\#[^\n]*)++)
+  | (?P<name>[A-Za-z_\u0080-\U0010ffff][A-Za-z_0-9\u0080-\U0010ffff]*+)
+  | (?P<numeral>-?(?:\.[0-9]*+|[0-9]++(?:\.[0-9]*+)?)(?![A-Za-z_.\u0080-\U0010ffff]))
+  | "(?P<quoted>[^"\\]*+(?:\\(?s:.)[^"\\]*+)*+)"
+  | (?P<mark>->|--|[{}\[\]=;,:+])
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_ESCAPE = re.compile(r"\\(\r?\n|.)")
+_BRACKET = re.compile(r"[<>]")
+
+
+class DotToken(NamedTuple):
+    """A word of the text.
+
+    Attributes:
+        kind: "name" (without quotes, perhaps a keyword), "numeral", "quoted", "html", "mark" or "end".
+        text: the word; of a quoted one what is between the quotes, with quotes unescaped.
+        line: counted from 1.
+        column: counted from 1.
+    """
+
+    kind: str
+    text: str
+    line: int
+    column: int
+
+    @property
+    def is_id(self) -> bool:
+        """Whether the token can name a node, an attribute or a value."""
+        return self.kind in ("name", "numeral", "quoted", "html")
+
+    @property
+    def keyword(self) -> str:
+        """The keyword that this token is, "" if it is none; keywords ignore case."""
+        lowered = self.text.lower() if self.kind == "name" else ""
+        return lowered if lowered in ("strict", "graph", "digraph", "subgraph", "node", "edge") else ""
+
+    def describe(self) -> str:
+        """The token as a reader of the file sees it."""
+        if self.kind == "end":
+            return "the end of the file"
+        return f"{excerpt(self.text)} at column {self.column}"
+
+
+def tokens(text: str, *, path: Path) -> Iterator[DotToken]:
+    """Yields the tokens of a DOT text, an "end" token last.
+
+    Raises:
+        FormatError: with line and column, at a character that starts no token.
+    """
+    position = line_start = 0
+    line = 1
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        column = position - line_start + 1
+        if match is not None:
+            kind, end = str(match.lastgroup), match.end()
+            content = match.group(kind)
+        elif text[position] == "<":
+            kind, end = "html", _end_of_html(text, position, path, line, column)
+            content = text[position + 1 : end - 1]
+        else:
+            raise FormatError(_misfit(text[position:], column), path=path, line=line)
+        if kind == "quoted":
+            content = _ESCAPE.sub(_unescape, content)
+        if kind != "space":
+            yield DotToken(kind, content, line, column)
+        last_break = -1 if kind in ("mark", "name", "numeral") else text.rfind("\n", position, end)
+        if last_break >= 0:
+            line += text.count("\n", position, end)
+            line_start = last_break + 1
+        position = end
+    yield DotToken("end", "", line, position - line_start + 1)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    # Only the quote and the line end are escapes of the language; `\n`, `\\` … belong to labels.
+    escaped = match.group(1)
+    if escaped == '"':
+        return '"'
+    return "" if escaped.endswith("\n") else match.group(0)
+
+
+def _end_of_html(text: str, position: int, path: Path, line: int, column: int) -> int:
+    depth = 0
+    for bracket in _BRACKET.finditer(text, position):
+        depth += 1 if bracket.group() == "<" else -1
+        if depth == 0:
+            return bracket.end()
+    raise FormatError(f"the < at column {column} is never closed", path=path, line=line)
+
+
+def _misfit(rest: str, column: int) -> str:
+    if rest.startswith('"'):
+        return f"the string that begins at column {column} is never closed"
+    if rest.startswith("/*"):
+        return f"the comment that begins at column {column} is never closed"
+    if rest[0].isdecimal():
+        return f"the number at column {column} runs into a name; put the whole in quotes"
+    return f"unexpected character {rest[0]!r} at column {column}"
+
+
+Attributes = dict[str, DotToken]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +171,7 @@ class _Parser:
     def __init__(self, text: str, path: Path, budget: Budget) -> None:
         self._path = path
         self._budget = budget
-        self._tokens: Iterator[Token] = tokens(text, path=path)
+        self._tokens: Iterator[DotToken] = tokens(text, path=path)
         self._token = next(self._tokens)
         self._graph = Graph()
         self._scopes = [_Scope({}, {})]
@@ -133,11 +238,11 @@ class _Parser:
         elif len(self._scopes) == 1:
             self._graph.attributes.update(attributes)
 
-    def _set_graph_attribute(self, name: Token, value: Token) -> None:
+    def _set_graph_attribute(self, name: DotToken, value: DotToken) -> None:
         if len(self._scopes) == 1:
             self._graph.attributes[name.text] = value
 
-    def _nodes_and_edges(self, first: Token) -> None:
+    def _nodes_and_edges(self, first: DotToken) -> None:
         self._port()
         chain = [first]
         while self._token.kind == "mark" and self._token.text in ("->", "--"):
@@ -158,7 +263,7 @@ class _Parser:
                 Edge(source=source.text, target=target.text, attributes=merged, line=source.line)
             )
 
-    def _node(self, token: Token) -> Node:
+    def _node(self, token: DotToken) -> Node:
         node = self._graph.nodes.get(token.text)
         if node is None:
             node = Node(name=token.text, attributes=dict(self._scopes[-1].node), line=token.line)
@@ -182,7 +287,7 @@ class _Parser:
         while self._take(":"):
             self._id("a port")
 
-    def _id(self, wanted: str) -> Token:
+    def _id(self, wanted: str) -> DotToken:
         """Takes a name, number or string; strings joined by + become one."""
         token = self._token
         if not token.is_id or token.keyword:

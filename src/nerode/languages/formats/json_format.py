@@ -13,12 +13,11 @@ import difflib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from nerode.core import Budget, FormatError
+from nerode.core import Budget, FormatError, excerpt, parse_json
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
-from nerode.languages.formats.source import excerpt
 
 FORMAT = "nerode-dfa"
 VERSION = 1
@@ -81,34 +80,7 @@ def dfa_to_json(dfa: Dfa) -> str:
 
 def _document(text: str, path: Path) -> dict[str, Any]:
     """The keys and values of the outermost object, with every key there and none other."""
-
-    def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-            raise FormatError(f"the key {excerpt(twice)} is there twice", path=path)
-        return found
-
-    def short_integer(digits: str) -> int:
-        if len(digits) > _MAX_DIGITS:
-            raise FormatError(f"the number {digits[:_MAX_DIGITS]}… is too long", path=path)
-        return int(digits)
-
-    def refuse_constant(name: str) -> NoReturn:
-        raise FormatError(f"{name} is no number of JSON", path=path)
-
-    try:
-        document = json.loads(
-            text,
-            object_pairs_hook=refuse_duplicates,
-            parse_int=short_integer,
-            parse_constant=refuse_constant,
-        )
-    except json.JSONDecodeError as error:
-        what = f"this is not JSON: {error.msg} at column {error.colno}"
-        raise FormatError(what, path=path, line=error.lineno) from None
-    except RecursionError:
-        raise FormatError("lists or objects are nested too deeply", path=path) from None
+    document = parse_json(text, path=path, max_digits=_MAX_DIGITS)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f'this is no automaton of nerode; it would have "format": "{FORMAT}"', path=path)
     version = document.get("version")

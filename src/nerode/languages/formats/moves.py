@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nerode.core import Budget, FormatError, InputError
+from nerode.core import Budget, FormatError, InputError, excerpt
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.determinise import Nfa, determinise
 from nerode.languages.dfa import Dfa, IntArray
-from nerode.languages.formats.source import excerpt
 
 MAX_SYMBOL = 200
 """Longest symbol in a file, in characters; what is longer is a damaged file, not a letter."""
@@ -31,7 +30,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What a file says about an automaton; states are 0 … num_states-1 in the order of the file.
+    """The automaton of a file as it stands there; states are 0 … num_states-1 in the order of the file.
 
     Attributes:
         path: the file, for messages.

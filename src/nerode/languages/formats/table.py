@@ -1,4 +1,4 @@
-"""Which automaton file is read and written how, by the end of its name."""
+"""The table of automaton file formats, by the end of the file name."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nerode.core import Budget, InputError, Registry
+from nerode.core import Budget, InputError, Registry, read_text, write_atomically
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.att import dfa_from_att, dfa_to_att
+from nerode.languages.formats.att import SymbolTable, dfa_from_att, dfa_to_att, table_from_text, table_to_text
 from nerode.languages.formats.dot import dfa_from_dot, dfa_to_dot
 from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff
 from nerode.languages.formats.json_format import dfa_from_json, dfa_to_json
-from nerode.languages.formats.source import read_text, write_text
-from nerode.languages.formats.symbol_table import SymbolTable, table_from_text, table_to_text
 from nerode.languages.language import RegularLanguage
 
 SYMBOLS_SUFFIX = ".syms"
@@ -121,7 +119,7 @@ def write_automaton(dfa: Dfa, path: Path | str) -> tuple[Path, ...]:
     if row.has_symbol_table:
         files[path.with_name(stem + SYMBOLS_SUFFIX)] = table_to_text(dfa.alphabet)
     for place, text in files.items():
-        write_text(place, text)
+        write_atomically(place, text)
     return tuple(files)
 
 

@@ -21,9 +21,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from nerode.core import FormatError, InputError
+from nerode.core import FormatError, InputError, read_text, write_atomically
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.formats.source import read_text, write_text
 from nerode.languages.ngrams.backoff import END_NAME, BackoffModel, Entry, entry_problem
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context
 
@@ -75,7 +74,7 @@ def format_arpa(model: BackoffModel) -> str:
 
 def write_arpa(model: BackoffModel, path: Path | str) -> None:
     """Writes a model as an ARPA file."""
-    write_text(Path(path), format_arpa(model))
+    write_atomically(Path(path), format_arpa(model))
 
 
 class _Reader:

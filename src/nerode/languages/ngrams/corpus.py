@@ -1,4 +1,4 @@
-"""N-gram models counted from text: one sentence a line, words separated by white space."""
+"""N-gram models counted from text: one sentence per line, words separated by white space."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from nerode.core import Budget, FormatError, InputError
+from nerode.core import Budget, FormatError, InputError, read_text
 from nerode.languages.alphabet import END, Alphabet
-from nerode.languages.formats.source import read_text
 from nerode.languages.ngrams.model import NgramModel
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context, slide
 

@@ -1,24 +1,179 @@
-"""The sentences that an n-gram model can produce, as a language."""
+"""The sentences that an n-gram model can produce, as a language.
+
+`SupportGraph` has the contexts as states: which words can follow, and what can still end. `LengthSampler`
+draws sentences of an exact length as the model draws sentences that happen to have it.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal
 from nerode.languages.minimisation import minimise
-from nerode.languages.ngrams.lengths import LengthSampler
-from nerode.languages.ngrams.model import NgramModel
+from nerode.languages.ngrams.model import NgramModel, with_starts
 from nerode.languages.ngrams.next_word import BOS, Context, NextWordModel
-from nerode.languages.ngrams.starts import with_starts
-from nerode.languages.ngrams.support import SupportGraph, support_graph
+
+Logs = npt.NDArray[np.float64]
+
+
+class LengthSampler:
+    """Draws sentences of a given length with their probability given that length.
+
+    Works backwards: the weight of a state with k words to go is the probability that exactly k words and
+    the end follow. Weights are kept as logarithms, so neither long sentences nor rare ones underflow;
+    a length is refused exactly when no sentence has it.
+    """
+
+    def __init__(self, model: NextWordModel, graph: SupportGraph) -> None:
+        self._first = np.zeros(len(graph.contexts) + 1, dtype=np.int64)
+        self._first[1:] = np.cumsum([len(moves) for moves in graph.moves])
+        words: list[int] = []
+        targets: list[int] = []
+        logs: list[float] = []
+        ends: list[float] = []
+        for context, moves in zip(graph.contexts, graph.moves, strict=True):
+            for word, target in moves.items():
+                words.append(word)
+                targets.append(target)
+                logs.append(model.log_next(context, word))
+            ends.append(model.log_next(context, model.end))
+        self._words = np.array(words, dtype=np.int64)
+        self._targets = np.array(targets, dtype=np.int64)
+        self._logs: Logs = np.array(logs, dtype=np.float64)
+        self._layers: list[Logs] = [np.array(ends, dtype=np.float64)]
+
+    def log_probability_of(self, length: int) -> float:
+        """Returns the natural logarithm of the probability that a sentence has this many words."""
+        if length < 0 or len(self._layers[0]) == 0:
+            return -math.inf
+        Budget().check("bytes", 8 * (length + 1) * len(self._layers[0]), length=length)
+        while len(self._layers) <= length:
+            self._layers.append(self._extend(self._layers[-1]))
+        return float(self._layers[length][0])
+
+    def _extend(self, layer: Logs) -> Logs:
+        extended = np.full(len(layer), -np.inf)
+        if len(self._logs):
+            # Only states with edges have a segment; reduceat misreads empty ones.
+            busy = np.flatnonzero(np.diff(self._first))
+            extended[busy] = np.logaddexp.reduceat(self._logs + layer[self._targets], self._first[busy])
+        return extended
+
+    def draw(self, length: int, rng: np.random.Generator) -> Word:
+        """Returns a random sentence of exactly this length.
+
+        Raises:
+            InputError: if no sentence has this length.
+        """
+        if self.log_probability_of(length) == -math.inf:
+            shorter = [
+                k for k in range(min(length, len(self._layers))) if self.log_probability_of(k) > -math.inf
+            ]
+            known = f"; the nearest below it is {shorter[-1]}" if shorter else ""
+            raise InputError(f"there is no sentence of {length} words{known}; ask for another length")
+        state = 0
+        drawn = []
+        for left in range(length, 0, -1):
+            edges = slice(self._first[state], self._first[state + 1])
+            weights = self._logs[edges] + self._layers[left - 1][self._targets[edges]]
+            # Relative to the largest, so that the likeliest edges never underflow.
+            cumulative = np.cumsum(np.exp(weights - weights.max()))
+            place = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
+            edge = int(self._first[state]) + min(place, len(cumulative) - 1)
+            drawn.append(int(self._words[edge]))
+            state = int(self._targets[edge])
+        return tuple(drawn)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportGraph:
+    """The contexts that a sentence can pass through, and the words between them.
+
+    Only contexts from which the end can be reached are kept. The graph is empty if the model has no
+    sentence; otherwise state 0 is the start.
+
+    Attributes:
+        contexts: the context of each state.
+        moves: for each state the words of positive probability and the states they lead to.
+        ends: whether the sentence may end there.
+    """
+
+    contexts: tuple[Context, ...]
+    moves: tuple[Mapping[int, int], ...] = field(hash=False)
+    ends: tuple[bool, ...]
+
+    @property
+    def num_moves(self) -> int:
+        """Number of edges."""
+        return sum(len(moves) for moves in self.moves)
+
+
+def support_graph(model: NextWordModel, budget: Budget | None = None) -> SupportGraph:
+    """Returns the graph of the contexts of a model, from its start.
+
+    Args:
+        model: a model that predicts sentences from their first word.
+        budget: bounds the contexts (`states`) and the edges (`elements`).
+    """
+    budget = budget or Budget()
+    number: dict[Context, int] = {model.initial(): 0}
+    order = [model.initial()]
+    moves: list[dict[int, int]] = []
+    ends: list[bool] = []
+    num_moves = 0
+    for context in order:
+        following = model.distribution(context)
+        row = {}
+        for word in following:
+            if word != model.end:
+                target = model.follow(context, word)
+                if target not in number:
+                    number[target] = len(order)
+                    order.append(target)
+                row[word] = number[target]
+        moves.append(row)
+        ends.append(model.end in following)
+        num_moves += len(row)
+        budget.check("states", len(order), contexts=len(order))
+        budget.check("elements", num_moves, contexts=len(order), moves=num_moves)
+    return _live_part(order, moves, ends)
+
+
+def _live_part(order: list[Context], moves: list[dict[int, int]], ends: list[bool]) -> SupportGraph:
+    """Keeps what can reach an end; a start that cannot leaves nothing."""
+    sources: list[list[int]] = [[] for _ in order]
+    for state, row in enumerate(moves):
+        for target in row.values():
+            sources[target].append(state)
+    live = list(ends)
+    work = [state for state, end in enumerate(ends) if end]
+    while work:
+        for source in sources[work.pop()]:
+            if not live[source]:
+                live[source] = True
+                work.append(source)
+    if not live[0]:
+        return SupportGraph(contexts=(), moves=(), ends=())
+    kept = [state for state in range(len(order)) if live[state]]
+    number = {state: i for i, state in enumerate(kept)}
+    return SupportGraph(
+        contexts=tuple(order[state] for state in kept),
+        moves=tuple(
+            {word: number[target] for word, target in moves[state].items() if live[target]} for state in kept
+        ),
+        ends=tuple(ends[state] for state in kept),
+    )
+
 
 _DEAD = -1
 

@@ -32,8 +32,7 @@ The alphabet consists of the letters written in the formula, sorted, or is given
 only letters of that alphabet.
 """
 
-from nerode.languages.pastltl.compile import FormulaLanguage, formula_language, formula_to_dfa
-from nerode.languages.pastltl.evaluate import holds
+from nerode.languages.pastltl.compile import FormulaLanguage, formula_language, formula_to_dfa, holds
 from nerode.languages.pastltl.parse import parse
 from nerode.languages.pastltl.syntax import (
     And,
@@ -56,8 +55,8 @@ from nerode.languages.pastltl.syntax import (
     subformulas,
     temporal_depth,
     temporal_subformulas,
+    to_text,
 )
-from nerode.languages.pastltl.text import to_text
 
 __all__ = [
     "And",

@@ -1,23 +1,26 @@
-"""From a formula of past temporal logic to its canonical minimal automaton.
+"""From a formula of past temporal logic to its canonical minimal automaton, and its truth by definition.
 
 A state is one bit for each temporal subformula (what it needs to remember about the positions so far) and
 the truth of the whole formula. One letter updates all bits in the order of the subformulas.
+
+`holds` and `truth_along` evaluate a formula on a word straight from the definition: the oracle for
+everything compiled from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 
 from nerode.core import Budget
-from nerode.languages.alphabet import Alphabet
+from nerode.languages.alphabet import Alphabet, WordLike
+from nerode.languages.determinise import explore
 from nerode.languages.dfa import BoolArray, Dfa
-from nerode.languages.exploring import explore
 from nerode.languages.language import RegularLanguage
 from nerode.languages.minimisation import minimise
-from nerode.languages.pastltl.evaluate import holds
 from nerode.languages.pastltl.parse import parse
 from nerode.languages.pastltl.syntax import (
     And,
@@ -36,7 +39,7 @@ from nerode.languages.pastltl.syntax import (
     WeakYesterday,
     Yesterday,
 )
-from nerode.languages.trees import distinct_subtrees
+from nerode.languages.trees import distinct_subtrees, fold
 
 _CELLS = 1 << 22
 """How many truth values one batch of states may take."""
@@ -204,3 +207,58 @@ def _pack(bits: BoolArray) -> list[bytes]:
     width = rows.shape[1]
     text = rows.tobytes()
     return [text[i : i + width] for i in range(0, len(text), width)]
+
+
+Truth = list[bool]
+"""Whether a formula holds of the empty word, then at each position."""
+
+
+def holds(formula: PastFormula, word: WordLike) -> bool:
+    """Whether the formula holds at the last position of a word, or of the empty word."""
+    return truth_along(formula, word)[-1]
+
+
+def truth_along(formula: PastFormula, word: WordLike) -> Truth:
+    """Returns whether the formula holds of each prefix of a word, the empty prefix first."""
+    letters = [formula.alphabet.symbols[i] for i in formula.alphabet.encode(word)]
+    return fold(formula.formula, lambda node, below: _truth(node, below, letters))
+
+
+def _truth(node: Formula, below: list[Truth], word: list[str]) -> Truth:
+    places = range(len(word) + 1)
+    match node:
+        case Constant(value):
+            return [value for _ in places]
+        case Atom(symbol):
+            return [False] + [letter == symbol for letter in word]
+        case Not():
+            return [not f for f in below[0]]
+        case And():
+            return [all(values) for values in zip(*below, strict=True)]
+        case Or():
+            return [any(values) for values in zip(*below, strict=True)]
+        case Implies():
+            return [g or not f for f, g in zip(*below, strict=True)]
+        case Iff():
+            return [f == g for f, g in zip(*below, strict=True)]
+        case Yesterday():
+            return [t >= 2 and below[0][t - 1] for t in places]
+        case WeakYesterday():
+            return [t < 2 or below[0][t - 1] for t in places]
+        case Once():
+            first = next((t for t in places[1:] if below[0][t]), len(places))
+            return [t >= first for t in places]
+        case Historically():
+            first = next((t for t in places[1:] if not below[0][t]), len(places))
+            return [t < first for t in places]
+        case Since():
+            return _since(*below)
+        case _:
+            raise TypeError(f"{type(node).__name__} is not a formula")
+
+
+def _since(left: Truth, right: Truth) -> Truth:
+    """Compares the last position where `right` held with the last one where `left` did not; 0 is none."""
+    held = accumulate((t if t and value else 0 for t, value in enumerate(right)), max)
+    broken = accumulate((t if t and not value else 0 for t, value in enumerate(left)), max)
+    return [last > 0 and gap <= last for last, gap in zip(held, broken, strict=True)]

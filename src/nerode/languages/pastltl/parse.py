@@ -6,16 +6,20 @@ from collections.abc import Iterable
 
 from nerode.core import InputError, PatternError
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.operator_parser import (
+from nerode.languages.notation import (
     OPERAND,
     FlatOperator,
     Grammar,
     InfixOperator,
     PrefixOperator,
     Token,
+    check_symbol,
     parse_tokens,
+    read_bracketed,
+    read_escape,
 )
 from nerode.languages.pastltl.syntax import (
+    RESERVED,
     And,
     Atom,
     Constant,
@@ -31,8 +35,6 @@ from nerode.languages.pastltl.syntax import (
     WeakYesterday,
     Yesterday,
 )
-from nerode.languages.pastltl.text import RESERVED
-from nerode.languages.symbols import check_symbol, read_bracketed, read_escape
 
 _GRAMMAR: Grammar[Formula] = Grammar(
     noun="formula",

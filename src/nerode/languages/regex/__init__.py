@@ -31,7 +31,6 @@ of that alphabet, and a range stands for those letters of the alphabet that lie 
 """
 
 from nerode.languages.regex.compile import regex_to_dfa, regular_language
-from nerode.languages.regex.matching import matches
 from nerode.languages.regex.parse import parse
 from nerode.languages.regex.syntax import (
     MAX_REPEAT,
@@ -47,9 +46,10 @@ from nerode.languages.regex.syntax import (
     Union,
     concat,
     intersection,
+    matches,
+    to_text,
     union,
 )
-from nerode.languages.regex.text import to_text
 
 __all__ = [
     "MAX_REPEAT",

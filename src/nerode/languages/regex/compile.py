@@ -1,34 +1,44 @@
 """From a regular expression to its canonical minimal automaton.
 
-Complements and intersections are carried out on minimal automata, from the inside to the outside; the
-Boolean-free expression around them becomes a position automaton in which they are blocks.
+1. `simplify` rewrites the expression into a smaller one. Sets of letters are merged, ε and ∅ disappear where
+   they can, and stars inside stars are removed. After this ∅ and ε occur only as the whole expression or, ε
+   only, below a complement or an intersection; a repeat whose operand has the empty word has no lower limit.
+2. `least_states` reads a lower bound of the minimal automaton off the expression.
+3. Complements and intersections are carried out on minimal automata, from the inside to the outside; the
+   Boolean-free expression around them becomes a position automaton in which they are blocks.
+
+Implements: [BruggemannKlein1993], the part of its star normal form that is local.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import operations
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import RegularLanguage
-from nerode.languages.regex.bounds import least_states
 from nerode.languages.regex.parse import parse
-from nerode.languages.regex.positions import position_automaton
-from nerode.languages.regex.simplify import simplify
-from nerode.languages.regex.subsets import minimal_dfa
+from nerode.languages.regex.positions import minimal_dfa, position_automaton
 from nerode.languages.regex.syntax import (
     Complement,
+    Concat,
+    EmptySet,
+    Epsilon,
     Expression,
     Intersection,
     Letters,
     Regex,
+    Repeat,
     Union,
+    concat,
+    intersection,
+    to_text,
     union,
 )
-from nerode.languages.regex.text import to_text
 from nerode.languages.trees import fold, subtrees
 
 _SHOWN = 60
@@ -158,3 +168,171 @@ class _Compiler:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A simplified expression and whether it has the empty word."""
+
+    node: Expression
+    nullable: bool
+
+
+_EMPTY_SET = _Part(EmptySet(), False)
+_EPSILON = _Part(Epsilon(), True)
+
+
+def simplify(regex: Regex, budget: Budget) -> Expression:
+    """Returns an expression for the same language that is at most as large."""
+
+    def combine(node: Expression, below: list[_Part]) -> _Part:
+        budget.check_time(stage="reading the pattern")
+        return _simplified(node, below, regex.alphabet)
+
+    return fold(regex.expression, combine).node
+
+
+def _simplified(node: Expression, below: list[_Part], alphabet: Alphabet) -> _Part:
+    match node:
+        case EmptySet():
+            return _EMPTY_SET
+        case Epsilon():
+            return _EPSILON
+        case Concat():
+            return _concat(below)
+        case Union():
+            return _union(below)
+        case Intersection():
+            return _intersection(below)
+        case Complement():
+            return _complement(below[0], alphabet)
+        case Repeat(_, low, high):
+            return _repeat(below[0], low, high)
+        case _:
+            return _Part(node, False)
+
+
+def _concat(parts: list[_Part]) -> _Part:
+    if any(isinstance(part.node, EmptySet) for part in parts):
+        return _EMPTY_SET
+    nodes = [part.node for part in parts if not isinstance(part.node, Epsilon)]
+    return _Part(concat(*nodes), all(part.nullable for part in parts))
+
+
+def _union(parts: Iterable[_Part]) -> _Part:
+    letters: set[str] = set()
+    nodes: list[Expression] = []
+    nullable = has_epsilon = False
+    for part in parts:
+        members = part.node.parts if isinstance(part.node, Union) else (part.node,)
+        for node in members:
+            if isinstance(node, Letters):
+                letters.update(node.symbols)
+            elif isinstance(node, Epsilon):
+                has_epsilon = True
+            elif not isinstance(node, EmptySet):
+                nodes.append(node)
+        nullable = nullable or (part.nullable and not isinstance(part.node, Epsilon))
+    if letters:
+        nodes.insert(0, Letters(tuple(sorted(letters))))
+    if has_epsilon and not nullable:
+        return _Part(Repeat(union(*nodes), 0, 1), True) if nodes else _EPSILON
+    return _Part(union(*nodes), nullable)
+
+
+def _intersection(parts: list[_Part]) -> _Part:
+    if any(isinstance(part.node, EmptySet) for part in parts):
+        return _EMPTY_SET
+    return _Part(intersection(*(part.node for part in parts)), all(part.nullable for part in parts))
+
+
+def _complement(part: _Part, alphabet: Alphabet) -> _Part:
+    if isinstance(part.node, Complement):
+        return _Part(part.node.operand, not part.nullable)
+    if isinstance(part.node, EmptySet):
+        return _Part(Repeat(Letters(tuple(sorted(alphabet))), 0, None), True)
+    return _Part(Complement(part.node), not part.nullable)
+
+
+def _repeat(part: _Part, low: int, high: int | None) -> _Part:
+    node = part.node
+    if high == 0 or isinstance(node, Epsilon) or (isinstance(node, EmptySet) and low == 0):
+        return _EPSILON
+    if isinstance(node, EmptySet) or (high == 1 and (low == 1 or part.nullable)):
+        return part
+    if part.nullable:
+        low = 0
+    if isinstance(node, Repeat) and (node.low, node.high) == (0, 1):
+        node = node.operand
+    elif isinstance(node, Repeat) and node.high is None and node.low <= 1:
+        node, high = node.operand, None
+    if (low, high) == (0, None):
+        return _Part(_star(node), True)
+    return _Part(Repeat(node, low, high), low == 0)
+
+
+def _star(node: Expression) -> Expression:
+    """The star of a node, without the repeats that the star makes superfluous."""
+    node = _unrepeated(node)
+    if isinstance(node, Union):
+        # Whether a member has the empty word does not matter below a star.
+        node = _union(_Part(_unrepeated(member), False) for member in node.parts).node
+    return Repeat(_unrepeated(node), 0, None)
+
+
+def _unrepeated(node: Expression) -> Expression:
+    """The operand of a repeat that, below a star, says nothing."""
+    if isinstance(node, Repeat) and node.low <= 1:
+        return node.operand
+    return node
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """The shortest and the longest word of a non-empty language; None: there is no longest one."""
+
+    shortest: int
+    longest: int | None
+
+
+def least_states(expression: Expression) -> int:
+    """Returns a number of states that the minimal complete automaton is sure to have.
+
+    A shortest accepted word visits no state twice, and neither does any word of a finite language, which
+    also needs a dead state. So a pattern of a million letters is known to be too large before anything
+    is built. Nothing is claimed for expressions with complements or intersections.
+
+    Args:
+        expression: a simplified one.
+    """
+    lengths = fold(expression, _lengths)
+    if lengths is None:
+        return 1
+    finite = 0 if lengths.longest is None else lengths.longest + 2
+    return max(lengths.shortest + 1, finite)
+
+
+def _lengths(node: Expression, below: list[Lengths | None]) -> Lengths | None:
+    """The lengths of a node; None when they are not known or there is no word."""
+    known = [lengths for lengths in below if lengths is not None]
+    if len(known) < len(below):
+        return None
+    longest = [lengths.longest for lengths in known]
+    bounded = [length for length in longest if length is not None]
+    infinite = len(bounded) < len(longest)
+    match node:
+        case Epsilon():
+            return Lengths(0, 0)
+        case Letters():
+            return Lengths(1, 1)
+        case Concat():
+            return Lengths(sum(lengths.shortest for lengths in known), None if infinite else sum(bounded))
+        case Union():
+            return Lengths(min(lengths.shortest for lengths in known), None if infinite else max(bounded))
+        case Repeat(_, low, high):
+            top = None if infinite or high is None else bounded[0] * high
+            return Lengths(known[0].shortest * low, top)
+        case Complement() | Intersection():
+            return None
+        case _:
+            return None

@@ -1,13 +1,21 @@
-"""What a regular expression is made of."""
+"""Regular expressions as trees, their text, and membership straight from the definition.
+
+`to_text` writes with as few parentheses as possible; `matches` is slow, short and independent of the
+automata: the oracle for everything compiled.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from nerode.core import InputError
-from nerode.languages.alphabet import Alphabet
-from nerode.languages.trees import Tree, flatten, subtrees
+from nerode.languages.alphabet import Alphabet, WordLike
+from nerode.languages.notation import write_symbol
+from nerode.languages.trees import Tree, flatten, fold, subtrees
 
 MAX_REPEAT = 10_000
 """The largest number inside the braces of a repeat."""
@@ -186,3 +194,129 @@ def intersection(*parts: Expression) -> Expression:
     if not flat:
         raise InputError("an intersection needs at least one part")
     return Intersection(flat) if len(flat) > 1 else flat[0]
+
+
+RESERVED = frozenset("|&~*+?{}()[]<>.\\^$ε∅")
+"""Characters that mean something outside a class."""
+
+RESERVED_IN_CLASS = RESERVED | {"-"}
+"""Characters that mean something inside a class, and those that do outside."""
+
+_BINDING: dict[type[Expression], int] = {Union: 1, Intersection: 2, Concat: 3, Complement: 4, Repeat: 5}
+_ATOM = 6
+_SEPARATOR: dict[type[Expression], str] = {Union: "|", Intersection: "&", Concat: ""}
+
+
+def to_text(regex: Regex) -> str:
+    """Returns a pattern that parses to this expression over this alphabet."""
+    pieces: list[str] = []
+    # What is still to be written, last first: text, or an expression and how tightly it must bind.
+    todo: list[str | tuple[Expression, int]] = [(regex.expression, 0)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            pieces.append(item)
+            continue
+        node, needed = item
+        binding = _BINDING.get(type(node), _ATOM)
+        if binding < needed:
+            todo += [")", (node, 0), "("]
+        elif isinstance(node, Complement):
+            todo += [(node.operand, binding), "~"]
+        elif isinstance(node, Repeat):
+            todo += [_limits_text(node), (node.operand, binding)]
+        elif node.children:
+            todo += _interleaved(node, binding)
+        else:
+            pieces.append(_atom_text(node, regex.alphabet))
+    return "".join(pieces)
+
+
+def _interleaved(node: Expression, binding: int) -> list[str | tuple[Expression, int]]:
+    todo: list[str | tuple[Expression, int]] = []
+    for part in reversed(node.children):
+        todo += [(part, binding + 1), _SEPARATOR[type(node)]]
+    return todo[:-1]
+
+
+def _limits_text(node: Repeat) -> str:
+    match node.low, node.high:
+        case 0, None:
+            return "*"
+        case 1, None:
+            return "+"
+        case 0, 1:
+            return "?"
+        case low, None:
+            return f"{{{low},}}"
+        case low, high:
+            return f"{{{low}}}" if low == high else f"{{{low},{high}}}"
+
+
+def _atom_text(node: Expression, alphabet: Alphabet) -> str:
+    if isinstance(node, Epsilon):
+        return "ε"
+    if isinstance(node, EmptySet):
+        return "∅"
+    assert isinstance(node, Letters)
+    if len(node.symbols) == 1:
+        return write_symbol(node.symbols[0], RESERVED)
+    if len(node.symbols) == len(alphabet):
+        return "."
+    chosen = set(node.symbols)
+    rest = [symbol for symbol in alphabet if symbol not in chosen]
+    sign, symbols = ("^", rest) if 2 * len(rest) < len(chosen) else ("", list(node.symbols))
+    return f"[{sign}{''.join(write_symbol(symbol, RESERVED_IN_CLASS) for symbol in symbols)}]"
+
+
+Spans = npt.NDArray[np.bool_]
+"""`spans[i, j]`: whether the factor from position i to position j matches."""
+
+
+def matches(regex: Regex, word: WordLike) -> bool:
+    """Whether the word matches, by deciding for every factor and every subexpression.
+
+    The time is cubic in the length of the word; it is meant as an oracle for short words.
+    """
+    letters = [regex.alphabet.symbols[i] for i in regex.alphabet.encode(word)]
+    spans = fold(regex.expression, lambda node, below: _spans(node, below, letters))
+    return bool(spans[0, len(letters)])
+
+
+def _spans(node: Expression, below: list[Spans], word: list[str]) -> Spans:
+    size = len(word) + 1
+    spans = np.zeros((size, size), dtype=np.bool_)
+    match node:
+        case EmptySet():
+            pass
+        case Epsilon():
+            np.fill_diagonal(spans, True)
+        case Letters(symbols):
+            for i, letter in enumerate(word):
+                spans[i, i + 1] = letter in symbols
+        case Union():
+            spans = np.logical_or.reduce(below)
+        case Intersection():
+            spans = np.logical_and.reduce(below)
+        case Complement():
+            spans = np.triu(~below[0])
+        case Concat():
+            spans = below[0]
+            for right in below[1:]:
+                spans = spans @ right
+        case Repeat(_, low, high):
+            spans = _power(below[0], low)
+            # A word of this length needs no more factors than it has letters.
+            more = len(word) if high is None else min(high - low, len(word))
+            spans = spans @ _power(below[0] | np.eye(size, dtype=np.bool_), more)
+    return spans
+
+
+def _power(spans: Spans, exponent: int) -> Spans:
+    result = np.eye(len(spans), dtype=np.bool_)
+    while exponent:
+        if exponent & 1:
+            result = result @ spans
+        spans = spans @ spans
+        exponent >>= 1
+    return result

@@ -12,10 +12,9 @@ import numpy as np
 
 from nerode.core import InputError
 from nerode.languages.alphabet import Word
-from nerode.languages.counting import check_length, no_word_of_length
 from nerode.languages.dfa import Dfa, IntArray
 from nerode.languages.operations import prefix_closure
-from nerode.languages.sampling.shares import LetterShares
+from nerode.languages.sampling.shares import LetterShares, check_length, no_word_of_length
 
 _AUTOMATA_KEPT = 16
 

@@ -20,12 +20,10 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.parts.attention import alibi_slopes, rotate
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
-from nerode.models.parts.relative_positions import alibi_slopes, rotate
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 QUERIES_AT_ONCE = 512
 """Bounds the memory for scores: this many rows of them at a time."""
@@ -62,7 +60,7 @@ def _odd(size: int) -> str:
     )
 
 
-class Attention(Layer):
+class Attention(SequenceLayer):
     """Causal attention, without the norms, the residual path and the feed-forward part around it.
 
     Weights are drawn as torch's own attention draws them: W_q, W_k, W_v as one matrix by Glorot's uniform
@@ -143,7 +141,7 @@ class Attention(Layer):
         return q, {"keys": keys, "values": values}
 
     def _bias(self, first: int, last: int, like: Tensor) -> Tensor | None:
-        """What is added to the scores of the positions from first to last (heads, queries, keys)."""
+        """The bias of the scores of the positions from first to last (heads, queries, keys)."""
         if self.settings.positions != "alibi":
             return None
         places = torch.arange(last, device=like.device)
@@ -162,16 +160,13 @@ class Attention(Layer):
 
 # Norms stand before the parts, as in all decoders since about 2019 [Xiong2020]; the first transformer had
 # them after the sums, which `surroundings` of a ModelConfig can ask for. Dropout is left to the training.
-register(
-    Kind(
-        name="transformer",
-        title="Transformer (rotary positions)",
-        settings=AttentionSettings,
-        build=Attention,
-        equation="y = Σ_{s ≤ t} softmax(q_t · k_s / √d) v_s",
-        reference=Reference("Vaswani2017"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu"),
-    ),
-    transformer_nope={"positions": "nope"},
-    transformer_alibi={"positions": "alibi"},
+KIND = LayerKind(
+    name="transformer",
+    title="Transformer (rotary positions)",
+    settings=AttentionSettings,
+    build=Attention,
+    equation="y = Σ_{s ≤ t} softmax(q_t · k_s / √d) v_s",
+    reference=Reference("Vaswani2017"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu"),
+    variants={"transformer-nope": {"positions": "nope"}, "transformer-alibi": {"positions": "alibi"}},
 )

@@ -10,22 +10,31 @@ What is written does not depend on the gate. With radius 1 the transition is uni
 
 from __future__ import annotations
 
+import cmath
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
-from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.core import NotCompilable, Reference, to_complex, to_float
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.registers import read_registers
+from nerode.models.weight_writer import BlockPlan, GatedPlan, PlaceForm, WeightWriter, at, combine, set_rows
 
 _INNER, _OUTER = 0.9, 0.999
 
@@ -51,7 +60,7 @@ class ComplexDiagonalSettings:
         require_positive(states=self.states)
 
 
-class ComplexDiagonal(Layer):
+class ComplexDiagonal(SequenceLayer):
     """A complex diagonal layer, the plain form of the class that the theorems are about.
 
     AUSSM is a published architecture with such a transition, of radius 1. The beginning is ours: radii
@@ -123,14 +132,84 @@ class ComplexDiagonal(Layer):
         return (h @ as_complex(self.C).T).real.to(x.dtype) + self.D * x
 
 
-register(
-    Kind(
-        name="complex-diagonal",
-        title="complex diagonal, input-dependent",
-        settings=ComplexDiagonalSettings,
-        build=ComplexDiagonal,
-        equation="h = r(x) e^{iθ(x)} ∘ h + B(x)",
-        reference=Reference("Karuvally2025Aussm"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    )
+class ComplexDiagonalWriter(WeightWriter):
+    """Writes diagonal layers, real ones as registers and complex ones as rotations.
+
+    A gate that only the letter decides turns by its angle, a sum over letters of which one is there. A
+    register has a radius of 1 or of its gate, clamped, and turns by half a circle where the gate is negative.
+    Writes are free, so counters are carried too.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of states; radii reach 0 and 1."""
+        states = 1 if block.layer is None else block.layer.width
+        return {"states": states, "radius": "clamp", "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, ComplexDiagonal)
+        if block.layer is None:
+            return
+        assert layer.C is not None
+        assert layer.start is not None
+        if block.layer.complex_state:
+            self._fill_rotations(layer, block)
+        else:
+            self._fill_registers(layer, block)
+        for i, value in enumerate(block.layer.start):
+            number = to_complex(value)
+            layer.start[i, 0], layer.start[i, 1] = number.real, number.imag
+        width = block.layer.width
+        for i, place in enumerate(block.states):
+            # Re(h) = Re(1 · h) and Im(h) = Re(-i · h).
+            layer.C[place, i % width, i // width] = 1 if i < width else -1
+
+    def _fill_registers(self, layer: ComplexDiagonal, block: BlockPlan) -> None:
+        assert layer.radius is not None
+        registers = read_registers(block, self.architecture)
+        for i, register in enumerate(registers):
+            gate = Fraction(to_float(register.gate))
+            moves = PlaceForm({}, 1) if register.moves is None else register.moves
+            set_rows(layer.radius, [combine([(moves, abs(gate) - 1)], 1)], first=i)
+            if gate < 0:
+                set_rows(layer.angle, [moves.scaled(Fraction(cmath.pi))], first=i)
+            set_rows(layer.write, [register.write], first=2 * i)
+
+    def _fill_rotations(self, layer: ComplexDiagonal, block: BlockPlan) -> None:
+        assert block.layer is not None
+        assert layer.radius is not None
+        move = block.layer.move
+        if not isinstance(move, GatedPlan):
+            raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {move.kind}"])
+        for i, (gate, write) in enumerate(zip(move.gates, move.writes, strict=True)):
+            sizes, angles = zip(*(cmath.polar(g) for g in self._by_letter(gate, block)), strict=True)
+            written = self._by_letter(write, block)
+            set_rows(layer.radius, [_over_letters(sizes, block)], first=i)
+            set_rows(layer.angle, [_over_letters(angles, block)], first=i)
+            parts = [[w.real for w in written], [w.imag for w in written]]
+            set_rows(layer.write, [_over_letters(part, block) for part in parts], first=2 * i)
+
+    def _by_letter(self, form: PlaceForm, block: BlockPlan) -> list[complex]:
+        """The value of a form after each letter."""
+        if not form.terms.keys() <= set(block.letters):
+            raise NotCompilable(
+                self.architecture, ["a complex gate depends on more than the letter, which angles cannot sum"]
+            )
+        return [to_complex(form.constant + form.terms.get(place, 0)) for place in block.letters]
+
+
+def _over_letters(values: Sequence[float], block: BlockPlan) -> PlaceForm:
+    parts = zip(block.letters, values, strict=True)
+    return combine([(at(place), Fraction(value)) for place, value in parts])
+
+
+KIND = LayerKind(
+    name="complex-diagonal",
+    title="complex diagonal, input-dependent",
+    settings=ComplexDiagonalSettings,
+    build=ComplexDiagonal,
+    equation="h = r(x) e^{iθ(x)} ∘ h + B(x)",
+    reference=Reference("Karuvally2025Aussm"),
+    surroundings=Surroundings(norm="layer", residual=True),
+    writer=ComplexDiagonalWriter,
 )

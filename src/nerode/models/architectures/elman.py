@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.core import InputError, NotCompilable, Reference
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
-from nerode.models.zoo import Kind, register
+from nerode.models.weight_writer import BlockPlan, CellPlan, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class ElmanSettings:
             raise InputError(f"hidden is {self.hidden}; an Elman network needs 1 unit or more")
 
 
-class Elman(Layer):
+class Elman(SequenceLayer):
     """An Elman layer; its output is its state.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does.
@@ -82,14 +82,36 @@ class Elman(Layer):
         return projected if self.recurrent_bias is None else projected + self.recurrent_bias
 
 
-register(
-    Kind(
-        name="elman-tanh",
-        title="Elman RNN (tanh)",
-        settings=ElmanSettings,
-        build=Elman,
-        equation="h = tanh(W x + U h + b)",
-        reference=Reference("Elman1990"),
-    ),
-    elman_relu={"activation": "relu"},
+class ElmanWriter(WeightWriter):
+    """Writes Elman layers."""
+
+    alone = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of units and the activation."""
+        layer, move = self.layer_of(block), self.layer_of(block).move
+        if not isinstance(move, CellPlan) or move.cell != "elman" or move.activation not in ("tanh", "relu"):
+            raise NotCompilable(self.architecture, [f"layer {layer.name} is not an Elman layer of the zoo"])
+        return {"hidden": layer.width, "activation": move.activation, "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights."""
+        assert isinstance(layer, Elman)
+        assert layer.start is not None
+        (update,) = self.cell_of(block, "elman").gates
+        set_affine(layer.read.weight, layer.read.bias, update.inputs, block.columns)
+        layer.recurrent.copy_(update.recurrent)
+        layer.start.copy_(as_tensor(self.layer_of(block).start))
+
+
+KIND = LayerKind(
+    name="elman-tanh",
+    title="Elman RNN (tanh)",
+    settings=ElmanSettings,
+    build=Elman,
+    equation="h = tanh(W x + U h + b)",
+    reference=Reference("Elman1990"),
+    variants={"elman-relu": {"activation": "relu"}},
+    writer=ElmanWriter,
+    written=("elman-relu",),
 )

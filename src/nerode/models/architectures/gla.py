@@ -6,17 +6,20 @@ y_t = W_o (silu(W_r x_t + b_r) ∘ norm(o_t)), the norm of each head by itself
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import Reference
+from nerode.core import Exact, Reference, to_float
+from nerode.models.base import LayerKind, Surroundings
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_positive, split_heads
-from nerode.models.parts.linear_attention import Attention, LinearAttention
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
+from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier
+from nerode.models.registers import distinct_moves, registers_of, share_of
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +94,7 @@ class Gla(LinearAttention):
         self.output = nn.Linear(values, outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
-    def attend(self, x: Float[Tensor, "*axes inputs"]) -> Attention:
+    def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
         """Returns queries, keys, values and the gates α."""
         logits = self.gate_up(self.gate_down(x))
         alpha = torch.exp(nn.functional.logsigmoid(logits) / self.settings.temperature)
@@ -99,7 +102,7 @@ class Gla(LinearAttention):
         q, k, v, decay = (
             split_heads(y, self.heads) for y in (self.query(x), self.key(x), self.value(x), gate)
         )
-        return Attention(q=q * q.shape[-1] ** -0.5, k=k, v=v, decay=decay)
+        return AttentionInputs(q=q * q.shape[-1] ** -0.5, k=k, v=v, decay=decay)
 
     def give(
         self, x: Float[Tensor, "*axes inputs"], reading: Float[Tensor, "*axes heads values"]
@@ -111,24 +114,65 @@ class Gla(LinearAttention):
         return self.output(y)  # type: ignore[no-any-return]
 
 
-def draw_xavier(module: nn.Module, *, gain: float) -> None:
-    """Draws the weights of all linear maps of a module by Xavier's uniform rule; their biases become zero."""
-    for part in module.modules():
-        if isinstance(part, nn.Linear):
-            nn.init.xavier_uniform_(part.weight, gain=gain)
-            if part.bias is not None:
-                nn.init.zeros_(part.bias)
+_HOLD, _FORGET = 1000.0, -20_000.0
+_SCALE = 64
 
 
-register(
-    Kind(
-        name="gla",
-        title="GLA",
-        settings=GlaSettings,
-        build=Gla,
-        equation="S = diag(α) S + kᵀ v, α = σ(W₂ W₁ x + b)^{1/16}",
-        reference=Reference("Yang2024Gla"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
-    ),
-    gla_signed={"signed": True},
+class GlaWriter(WeightWriter):
+    """Writes diagonal layers: a head with one key and one value per register.
+
+    α = exp(log σ(logit) / τ) is exactly 1 for a logit of 1000 and exactly 0 for one of -20 000. The key is
+    what is written, the value and the query are 1, and the output gate SiLU is the constant 64, which the
+    last map divides out. Writes do not depend on α, so counters are carried too. The norm of the readings is
+    switched off.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns one head for each register and no norm."""
+        registers = registers_of(block, self.architecture, tied=False)
+        n = max(1, len(registers))
+        rank = max(1, len(distinct_moves(registers)))
+        return {"heads": n, "keys": n, "values": n, "gate_rank": rank, "norm": "none", "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Gla)
+        registers = registers_of(block, self.architecture, tied=False)
+        signals = distinct_moves(registers)
+        ones = [PlaceForm({ONE: 1})] * len(registers)
+        set_rows(layer.query, ones)
+        set_rows(layer.value, ones)
+        set_rows(layer.key, [r.write for r in registers])
+        set_rows(layer.gate_down, signals)
+        assert layer.output_gate is not None
+        assert layer.start is not None
+        layer.output_gate.bias.fill_(_SCALE)
+        for i, register in enumerate(registers):
+            logit = self._logit(register.gate, layer.settings.temperature)
+            layer.gate_up.bias[i] = logit if register.moves is None else _HOLD
+            if register.moves is not None:
+                layer.gate_up.weight[i, signals.index(register.moves)] = logit - _HOLD
+            layer.start[i] = to_float(register.start)
+            layer.output.weight[register.place, i] = 1 / _SCALE
+
+    def _logit(self, gate: Exact, temperature: float) -> float:
+        value = share_of(gate, self.architecture)
+        if value == 1:
+            return _HOLD
+        if value == 0:
+            return _FORGET
+        share = temperature * math.log(value)
+        return share - math.log(-math.expm1(share))
+
+
+KIND = LayerKind(
+    name="gla",
+    title="GLA",
+    settings=GlaSettings,
+    build=Gla,
+    equation="S = diag(α) S + kᵀ v, α = σ(W₂ W₁ x + b)^{1/16}",
+    reference=Reference("Yang2024Gla"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
+    variants={"gla-signed": {"signed": True}},
+    writer=GlaWriter,
 )

@@ -13,7 +13,9 @@ Hawk stacks these blocks alone; Griffin has a block of local attention after eve
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import torch
@@ -22,14 +24,20 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, softplus
 
-from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.core import Exact, InputError, Reference, to_float
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 _SHARPNESS = 8.0
 _SLOWEST, _FASTEST = 0.999, 0.9
@@ -68,7 +76,7 @@ class GriffinSettings:
             raise InputError(f"the convolution of Griffin sees {self.convolution} positions; give 0 for none")
 
 
-class BlockLinear(nn.Module):
+class BlockAffine(nn.Module):
     """A linear map with a block-diagonal matrix: each block of features is mapped to itself.
 
     Weights are normal with the variance 1 / (size of a block), biases zero.
@@ -89,7 +97,7 @@ class BlockLinear(nn.Module):
         return mapped.reshape(x.shape) + self.bias
 
 
-class Griffin(Layer):
+class Griffin(SequenceLayer):
     """A recurrent block of Griffin, without the norm, the residual path and the feed-forward part around it.
 
     Λ is drawn so that exp(-8 softplus(Λ)) is uniform between 0.9 and 0.999, as the paper has it (the
@@ -109,8 +117,8 @@ class Griffin(Layer):
         self.linear_y = nn.Linear(inputs, channels) if settings.gate else None
         self.linear_x = nn.Linear(inputs, channels)
         self.convolution = ShortConvolution(channels, settings.convolution) if settings.convolution else None
-        self.recurrence_gate = BlockLinear(channels, blocks)
-        self.input_gate = BlockLinear(channels, blocks)
+        self.recurrence_gate = BlockAffine(channels, blocks)
+        self.input_gate = BlockAffine(channels, blocks)
         self.decay = nn.Parameter(torch.empty(channels))
         self.linear_out = nn.Linear(channels, inputs)
         self.start = nn.Parameter(torch.zeros(channels)) if settings.learned_start else None
@@ -203,16 +211,77 @@ class _BoundedSquareRoot(torch.autograd.Function):
         return gradient / (2 * root).clamp(min=1 / _STEEPEST)
 
 
-register(
-    Kind(
-        name="griffin",
-        title="Griffin (RG-LRU)",
-        settings=GriffinSettings,
-        build=Griffin,
-        equation="h = a ∘ h + √(1-a²) ∘ (i ∘ u)",
-        reference=Reference("De2024"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
-    ),
-    hawk={},
-    griffin_signed={"signed": True},
+_SATURATED = 1000
+_SCALE = 64
+_SHARPNESS = 8
+_DECAY_OF_ZERO = 128.0
+"""exp(-8 · 128) is 0 in every type."""
+
+
+class GriffinWriter(WeightWriter):
+    """Writes diagonal layers: r = σ(±1000) is exactly 1 or 0, and so a holds exactly or fades.
+
+    One channel carries each register and one each signal that says when registers move; the matrix W_a takes
+    the signals to the registers. What is written is tied to the gate by √(1 - a²), which the input divides
+    out; counters are not carried. The convolution passes its input on, at once or one letter late, the input
+    gate is 1, and the branch GeLU is the constant 64, which the last map divides out.
+    """
+
+    delays = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the published settings but for the sizes and a learned start."""
+        registers = registers_of(block, self.architecture)
+        channels = max(1, len(registers) + len(distinct_moves(registers)))
+        return {"channels": channels, "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Griffin)
+        assert layer.start is not None
+        assert layer.convolution is not None
+        assert layer.linear_y is not None
+        registers = registers_of(block, self.architecture)
+        signals, n = distinct_moves(registers), len(registers)
+        signed = layer.settings.signed
+        set_rows(layer.linear_x, [r.write.scaled(_undo(r.gate)) for r in registers])
+        set_rows(layer.linear_x, signals, first=n)
+        set_rows(layer.linear_y, [PlaceForm({ONE: _SCALE})] * n)
+        set_taps(layer.convolution, registers)
+        layer.input_gate.bias.fill_(_SATURATED)
+        layer.recurrence_gate.bias.fill_(-_SATURATED)
+        for i, register in enumerate(registers):
+            if register.moves is None:
+                layer.recurrence_gate.bias[i] = _SATURATED
+            else:
+                layer.recurrence_gate.weight[0, i, n + signals.index(register.moves)] = 2 * _SATURATED
+            layer.decay[i] = self._decay(register.gate, signed=signed)
+            layer.start[i] = to_float(register.start)
+            layer.linear_out.weight[register.place, i] = 1 / _SCALE
+
+    def _decay(self, gate: Exact, *, signed: bool) -> float:
+        """Λ, at which r = 1 gives a gate."""
+        share = share_of(gate, self.architecture, signed=signed)
+        if share == 1:
+            return -float(_SATURATED)
+        return _DECAY_OF_ZERO if share == 0 else math.log(math.expm1(-math.log(share) / _SHARPNESS))
+
+
+def _undo(gate: Exact) -> Exact:
+    """The inverse of the factor √(1 - a²); where that is 0 nothing is written."""
+    value = to_float(gate)
+    return 0 if abs(value) >= 1 else Fraction(1 / math.sqrt(1 - value * value))
+
+
+KIND = LayerKind(
+    name="griffin",
+    title="Griffin (RG-LRU)",
+    settings=GriffinSettings,
+    build=Griffin,
+    equation="h = a ∘ h + √(1-a²) ∘ (i ∘ u)",
+    reference=Reference("De2024"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
+    variants={"hawk": {}, "griffin-signed": {"signed": True}},
+    writer=GriffinWriter,
+    written=("griffin-signed",),
 )

@@ -8,15 +8,17 @@ n = tanh(W x_t + b + U (r ∘ h_{t-1}) + b')     the reset gate before the produ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels import cells, cells_reference
-from nerode.models.zoo import Kind, register
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.kernels import cells
+from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
+from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ class GruSettings:
             raise InputError(f"cap is {self.cap}; a share is above 0 and at most 1")
 
 
-class Gru(Layer):
+class Gru(SequenceLayer):
     """A GRU layer; its output is its state.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order r, z, n.
@@ -77,9 +79,9 @@ class Gru(Layer):
         """Returns h_t as output and state."""
         projected, inner = self._project(x)
         if self.settings.reset_after:
-            h = cells_reference.gru_step(projected, self.recurrent, inner, state["h"], self.settings.cap)
+            h = gru_step(projected, self.recurrent, inner, state["h"], self.settings.cap)
         else:
-            h = cells_reference.reset_first_step(projected, self.recurrent, state["h"], self.settings.cap)
+            h = reset_first_step(projected, self.recurrent, state["h"], self.settings.cap)
         return h, {"h": h}
 
     def forward(
@@ -91,9 +93,9 @@ class Gru(Layer):
         projected, inner = self._project(x)
         cap = self.settings.cap
         if cap < 1 and self.settings.reset_after:
-            h = cells_reference.gru(projected, self.recurrent, inner, start, cap)
+            h = gru_reference(projected, self.recurrent, inner, start, cap)
         elif cap < 1:
-            h = cells_reference.gru_reset_first(projected, self.recurrent, start, cap)
+            h = gru_reset_first_reference(projected, self.recurrent, start, cap)
         elif self.settings.reset_after:
             h = cells.gru(projected, self.recurrent, inner, start)
         else:
@@ -101,7 +103,7 @@ class Gru(Layer):
         return h, {"h": h[:, -1]}
 
     def _project(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """What does not need the state, and the bias that the reset gate multiplies."""
+        """The projection of the inputs, and the bias that the reset gate multiplies."""
         inner = self.recurrent.new_zeros(self.outputs)
         if self.recurrent_bias is None:
             return self.read(x), inner
@@ -111,14 +113,47 @@ class Gru(Layer):
         return self.read(x) + nn.functional.pad(outer, (0, self.outputs)), inner
 
 
-register(
-    Kind(
-        name="gru",
-        title="GRU",
-        settings=GruSettings,
-        build=Gru,
-        equation="h = (1-z) ∘ tanh(…) + z ∘ h",
-        reference=Reference("Cho2014"),
-    ),
-    gru_reset_first={"reset_after": False, "recurrent_bias": False},
+_OPEN = 1000
+"""σ is exactly 1 here."""
+
+
+class GruWriter(WeightWriter):
+    """Writes GRU cells; a reset gate that never changes becomes part of the matrix that it multiplies."""
+
+    alone = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of units, and where the reset gate acts."""
+        reset = self.cell_of(block, "gru").gates[0]
+        return {
+            "hidden": self.layer_of(block).width,
+            "reset_after": reset.is_constant,
+            "recurrent_bias": False,
+            "learned_start": True,
+        }
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights; the layer's z is 1 - z of the network, so its rows change their sign."""
+        assert isinstance(layer, Gru)
+        assert layer.start is not None
+        reset, update, candidate = self.cell_of(block, "gru").gates
+        resetting, around = reset.inputs, candidate.recurrent
+        if layer.settings.reset_after:
+            around = around * as_tensor(form.constant for form in resetting).sigmoid()
+            resetting = [PlaceForm({}, _OPEN)] * layer.outputs
+        rows = [*resetting, *(form.scaled(-1) for form in update.inputs), *candidate.inputs]
+        set_affine(layer.read.weight, layer.read.bias, rows, block.columns)
+        layer.recurrent.copy_(torch.cat([reset.recurrent, -update.recurrent, around]))
+        layer.start.copy_(as_tensor(self.layer_of(block).start))
+
+
+KIND = LayerKind(
+    name="gru",
+    title="GRU",
+    settings=GruSettings,
+    build=Gru,
+    equation="h = (1-z) ∘ tanh(…) + z ∘ h",
+    reference=Reference("Cho2014"),
+    variants={"gru-reset-first": {"reset_after": False, "recurrent_bias": False}},
+    writer=GruWriter,
 )

@@ -20,15 +20,18 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.parts.discretisation import Discretisation, require_steps
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,7 @@ class H3Settings:
         require_positive(shift_states=self.shift_states, head_width=self.head_width)
 
 
-class H3(Layer):
+class H3(SequenceLayer):
     """An H3 layer, without the norms, the residual paths and the feed-forward part around it.
 
     B' begins as the first unit vector, C' uniformly in ±1/√states, D and E from normal distributions, the
@@ -143,7 +146,7 @@ class H3(Layer):
         return DiagonalTransition(state="h", gate=gate.expand(*x.shape[:2], -1, -1, -1, -1))
 
     def _shift_kernel(self) -> Float[Tensor, "inputs shifts"]:
-        """What the shift register makes of an input j positions later, for each j."""
+        """The kernel of the shift register: its answer to an input j positions later, for each j."""
         read, write = widened(self.shift_read), widened(self.shift_write)
         later = pad(read, (0, read.shape[1] - 1)).unfold(1, read.shape[1], 1)
         return (later * write[:, None]).sum(-1)
@@ -163,14 +166,12 @@ class H3(Layer):
         return self.out(read.to(x.dtype))  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="h3",
-        title="H3",
-        settings=H3Settings,
-        build=H3,
-        equation="h = λ ∘ h + B (shift(k) vᵀ), y = q (C h), λ complex, fixed",
-        reference=Reference("Fu2023"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="gelu"),
-    ),
+KIND = LayerKind(
+    name="h3",
+    title="H3",
+    settings=H3Settings,
+    build=H3,
+    equation="h = λ ∘ h + B (shift(k) vᵀ), y = q (C h), λ complex, fixed",
+    reference=Reference("Fu2023"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="gelu"),
 )

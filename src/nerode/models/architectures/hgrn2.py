@@ -6,18 +6,21 @@ o_t = silu(W_q x_t) S_t,  y_t = W_o norm(o_t)
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
-from nerode.models.architectures.gla import draw_xavier
+from nerode.core import Exact, InputError, Reference, to_float
+from nerode.models.base import LayerKind, Norm, Surroundings, make_norm
 from nerode.models.parts.heads import require_positive, split_heads
-from nerode.models.parts.linear_attention import Attention, LinearAttention
-from nerode.models.surroundings import Norm, Surroundings, make_norm
-from nerode.models.zoo import Kind, register
+from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier
+from nerode.models.registers import Register, registers_of, share_of
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,14 +84,14 @@ class Hgrn2(LinearAttention):
         self.output = nn.Linear(values, outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
-    def attend(self, x: Float[Tensor, "*axes inputs"]) -> Attention:
+    def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
         """Returns queries, writes, inputs and the forget gates f."""
         least = self.settings.lower_bound
         forget = least + (1 - least) * torch.sigmoid(self.forget(x))
         decay = 2 * forget - 1 if self.settings.signed else forget
         query = nn.functional.silu(self.query(x))
         q, k, v, decay = (split_heads(y, self.heads) for y in (query, 1 - forget, self.value(x), decay))
-        return Attention(q=q, k=k, v=v, decay=decay)
+        return AttentionInputs(q=q, k=k, v=v, decay=decay)
 
     def give(
         self, x: Float[Tensor, "*axes inputs"], reading: Float[Tensor, "*axes heads values"]
@@ -97,15 +100,61 @@ class Hgrn2(LinearAttention):
         return self.output(self.norm(reading.flatten(-2)))  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="hgrn2",
-        title="HGRN2",
-        settings=Hgrn2Settings,
-        build=Hgrn2,
-        equation="S = diag(f) S + (1 - f)ᵀ i, f = β + (1 - β) σ(W x)",
-        reference=Reference("Qin2024"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
-    ),
-    hgrn2_signed={"signed": True},
+_SATURATED = 1000
+_SCALE = 64
+
+
+class Hgrn2Writer(WeightWriter):
+    """Writes diagonal layers: a head with one forget gate and one column per register.
+
+    σ(±1000) is exactly 1 or 0, so a register holds, and is written, without rounding. What is written is tied
+    to the gate by the factor 1 - f, which the input divides out; counters are not carried. The query SiLU is
+    the constant 64, which the last map divides out, and the norm of the readings is switched off.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns one head for each register and no norm."""
+        n = max(1, len(registers_of(block, self.architecture)))
+        return {"heads": n, "keys": n, "values": n, "norm": "none", "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Hgrn2)
+        assert layer.start is not None
+        registers = registers_of(block, self.architecture)
+        set_rows(layer.query, [PlaceForm({ONE: _SCALE})] * len(registers))
+        set_rows(layer.forget, [self._logits(r) for r in registers])
+        set_rows(layer.value, [r.write.scaled(_undo(r.gate)) for r in registers])
+        for i, register in enumerate(registers):
+            layer.start[i] = to_float(register.start)
+            layer.output.weight[register.place, i] = 1 / _SCALE
+
+    def _logits(self, register: Register) -> PlaceForm:
+        moving = self._logit(register.gate)
+        if register.moves is None:
+            return PlaceForm({}, moving)
+        return combine([(register.moves, moving - _SATURATED)], _SATURATED)
+
+    def _logit(self, gate: Exact) -> Fraction:
+        value = share_of(gate, self.architecture)
+        if value in (0, 1):
+            return Fraction(_SATURATED if value else -_SATURATED)
+        return Fraction(math.log(value / (1 - value)))
+
+
+def _undo(gate: Exact) -> Exact:
+    """The inverse of the factor 1 - f; a register that always holds is never written."""
+    return 0 if gate == 1 else Fraction(1 / (1 - to_float(gate)))
+
+
+KIND = LayerKind(
+    name="hgrn2",
+    title="HGRN2",
+    settings=Hgrn2Settings,
+    build=Hgrn2,
+    equation="S = diag(f) S + (1 - f)ᵀ i, f = β + (1 - β) σ(W x)",
+    reference=Reference("Qin2024"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
+    variants={"hgrn2-signed": {"signed": True}},
+    writer=Hgrn2Writer,
 )

@@ -8,19 +8,31 @@ With letters as one-hot vectors, A(x) is any matrix for each letter, so one laye
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from nerode.core import InputError, Reference
-from nerode.models.parts.dense_layer import DenseLayer
+from nerode.core import InputError, NotCompilable, Reference, to_float
+from nerode.models.base import LayerKind, Surroundings
+from nerode.models.parts.dense import DenseLayer
 from nerode.models.parts.heads import require_positive
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
+from nerode.models.weight_writer import (
+    ONE,
+    BlockPlan,
+    FixedPlan,
+    GatedPlan,
+    MatrixPlan,
+    PlaceForm,
+    WeightWriter,
+    as_tensor,
+    set_matrix,
+    set_rows,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +106,55 @@ class Ids4(DenseLayer):
         return torch.add(self.C(h[..., 0, :, 0]), self.D(x))
 
 
-register(
-    Kind(
-        name="ids4",
-        title="IDS4",
-        settings=Ids4Settings,
-        build=Ids4,
-        equation="h = A(x) h + B x, A(x) = Σ_k x_k A_k",
-        reference=Reference("Merrill2024"),
-        surroundings=Surroundings(norm="layer", position="post", residual=True),
-    )
+class Ids4Writer(WeightWriter):
+    """Writes layers with a matrix for each letter, a fixed matrix, or gates.
+
+    The matrix is linear in the stream, of which one place is always 1.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of states."""
+        return {"states": max(1, len(block.states)), "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Ids4)
+        if block.layer is None:
+            return
+        assert layer.B is not None
+        assert layer.start is not None
+        match block.layer.move:
+            case MatrixPlan() as move:
+                for place, matrix in zip(block.letters, move.matrices, strict=True):
+                    set_matrix(layer.A[place], matrix)
+                for place, write in zip(block.letters, move.writes, strict=True):
+                    layer.B.weight[:, place] = as_tensor(write)
+            case FixedPlan() as move:
+                set_matrix(layer.A[ONE], move.matrix)
+                set_rows(layer.B, move.writes)
+            case GatedPlan() as move if not block.layer.complex_state:
+                _set_gates(layer.A, move.gates)
+                set_rows(layer.B, move.writes)
+            case move:
+                raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {move.kind}"])
+        for i, (place, value) in enumerate(zip(block.states, block.layer.start, strict=True)):
+            layer.start[i] = to_float(value)
+            layer.C.weight[place, i] = 1
+
+
+def _set_gates(target: Tensor, gates: Sequence[PlaceForm]) -> None:
+    """Writes gates into matrices (places, n, n), each on the diagonal of the place that it reads."""
+    for i, form in enumerate(gates):
+        target[:, i, i] = form.row(len(target)).to(target)
+
+
+KIND = LayerKind(
+    name="ids4",
+    title="IDS4",
+    settings=Ids4Settings,
+    build=Ids4,
+    equation="h = A(x) h + B x, A(x) = Σ_k x_k A_k",
+    reference=Reference("Merrill2024"),
+    surroundings=Surroundings(norm="layer", position="post", residual=True),
+    writer=Ids4Writer,
 )

@@ -19,11 +19,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
 
 _HEAD_SIZE = 128
 _SLOWEST_TURN = 10_000.0
@@ -49,7 +47,7 @@ class LocalAttentionSettings:
             raise InputError(f"the rotated share of the features is {self.rotary}; give 0 to 1")
 
 
-class LocalAttention(Layer):
+class LocalAttention(SequenceLayer):
     """A layer of local attention, without the norm, the residual path and the feed-forward part around it.
 
     All matrices are drawn normally with the variance 1 / (number of inputs). The rotated share of one half is
@@ -160,14 +158,12 @@ def _softmax(scores: Tensor) -> Tensor:
     return torch.softmax(widened(scores), dim=-1).to(scores.dtype)
 
 
-register(
-    Kind(
-        name="local-attention",
-        title="Local attention of Griffin",
-        settings=LocalAttentionSettings,
-        build=LocalAttention,
-        equation="y = softmax over the last `window` positions of q·k, times v",
-        reference=Reference("De2024"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
-    )
+KIND = LayerKind(
+    name="local-attention",
+    title="Local attention of Griffin",
+    settings=LocalAttentionSettings,
+    build=LocalAttention,
+    equation="y = softmax over the last `window` positions of q·k, times v",
+    reference=Reference("De2024"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="geglu", expansion=3.0),
 )

@@ -16,13 +16,17 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.parts.state_space import Mixing, Readout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,7 @@ class LruSettings:
             raise InputError(f"the largest angle is {self.largest_angle}; it has to be positive")
 
 
-class Lru(Layer):
+class Lru(SequenceLayer):
     """An LRU layer, without the norm and the residual path around it.
 
     The λ are drawn evenly over the area of the ring; B and C from complex normal distributions with entries
@@ -137,14 +141,12 @@ class Lru(Layer):
         return self.readout(y)  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="lru",
-        title="LRU",
-        settings=LruSettings,
-        build=Lru,
-        equation="h = λ ∘ h + γ ∘ B x, λ complex, fixed",
-        reference=Reference("Orvieto2023"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
+KIND = LayerKind(
+    name="lru",
+    title="LRU",
+    settings=LruSettings,
+    build=Lru,
+    equation="h = λ ∘ h + γ ∘ B x, λ complex, fixed",
+    reference=Reference("Orvieto2023"),
+    surroundings=Surroundings(norm="layer", residual=True),
 )

@@ -14,16 +14,25 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.parts.discretisation import bilinear_matrix, draw_log_steps, require_steps
-from nerode.models.parts.hippo import legendre_matrices
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.precision import widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import (
+    Mixing,
+    Readout,
+    add_weight,
+    bilinear_matrix,
+    draw_log_steps,
+    legendre_matrices,
+    require_steps,
+)
 from nerode.models.parts.time_invariant import dense_system
-from nerode.models.parts.weights import add_weight
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DenseTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +71,7 @@ class LsslSettings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class Lssl(Layer):
+class Lssl(SequenceLayer):
     """An LSSL layer, without the norm and the residual path around it.
 
     With the defaults nothing but C, D and the map at the end is trained, the "fixed" layer of the paper. In
@@ -129,14 +138,12 @@ class Lssl(Layer):
         return self.readout(y.flatten(-2))  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="lssl",
-        title="LSSL",
-        settings=LsslSettings,
-        build=Lssl,
-        equation="h = (I - Δ/2 A)⁻¹ ((I + Δ/2 A) h + Δ B x), A dense, fixed",
-        reference=Reference("Gu2021"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
+KIND = LayerKind(
+    name="lssl",
+    title="LSSL",
+    settings=LsslSettings,
+    build=Lssl,
+    equation="h = (I - Δ/2 A)⁻¹ ((I + Δ/2 A) h + Δ B x), A dense, fixed",
+    reference=Reference("Gu2021"),
+    surroundings=Surroundings(norm="layer", residual=True),
 )

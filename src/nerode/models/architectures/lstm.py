@@ -7,15 +7,17 @@ c_t = f ∘ c_{t-1} + i ∘ g, h_t = o ∘ tanh(c_t).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels import cells, cells_reference
-from nerode.models.zoo import Kind, register
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.kernels import cells
+from nerode.models.kernels.cells import lstm_step
+from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ class LstmSettings:
             raise InputError(f"hidden is {self.hidden}; an LSTM needs 1 unit or more")
 
 
-class Lstm(Layer):
+class Lstm(SequenceLayer):
     """An LSTM layer; its output is h, its state h and c.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order i, f, g, o.
@@ -78,7 +80,7 @@ class Lstm(Layer):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns h_t, and h_t and c_t as the state."""
-        h, c = cells_reference.lstm_step(self._project(x), self.recurrent, state["h"], state["c"])
+        h, c = lstm_step(self._project(x), self.recurrent, state["h"], state["c"])
         return h, {"h": h, "c": c}
 
     def forward(
@@ -95,13 +97,33 @@ class Lstm(Layer):
         return projected if self.recurrent_bias is None else projected + self.recurrent_bias
 
 
-register(
-    Kind(
-        name="lstm",
-        title="LSTM",
-        settings=LstmSettings,
-        build=Lstm,
-        equation="c = f ∘ c + i ∘ g, h = o ∘ tanh(c)",
-        reference=Reference("HochreiterSchmidhuber1997"),
-    )
+class LstmWriter(WeightWriter):
+    """Writes LSTM cells."""
+
+    alone = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of units."""
+        return {"hidden": len(self.cell_of(block, "lstm").gates[0].inputs), "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
+        assert isinstance(layer, Lstm)
+        assert layer.start is not None
+        gates = self.cell_of(block, "lstm").gates
+        for number, gate in enumerate(gates[i] for i in (0, 1, 3, 2)):
+            part = slice(number * layer.outputs, (number + 1) * layer.outputs)
+            set_affine(layer.read.weight[part], layer.read.bias[part], gate.inputs, block.columns)
+            layer.recurrent[part] = gate.recurrent
+        layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(2, -1))
+
+
+KIND = LayerKind(
+    name="lstm",
+    title="LSTM",
+    settings=LstmSettings,
+    build=Lstm,
+    equation="c = f ∘ c + i ∘ g, h = o ∘ tanh(c)",
+    reference=Reference("HochreiterSchmidhuber1997"),
+    writer=LstmWriter,
 )

@@ -15,20 +15,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import silu, softplus
 
-from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels.selective_scan import selective_scan
+from nerode.core import InputError, Reference, to_float
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
+from nerode.models.kernels.scan import selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.parts.step_sizes import StepSizes
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.parts.state_space import StepSizes
+from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +79,7 @@ class MambaSettings:
             raise InputError(f"the convolution of Mamba sees {self.convolution} positions; give 0 for none")
 
 
-class Mamba(Layer):
+class Mamba(SequenceLayer):
     """A Mamba layer, without the norm and the residual path around it.
 
     A is drawn as -1 … -states in each channel, D as 1, dt_proj uniformly from ±1/√rank with a bias that
@@ -155,7 +162,7 @@ class Mamba(Layer):
         return DiagonalTransition(state="h", gate=self._gates(self._select(u)[0]))
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
-        """What enters the recurrence, what gates its outputs, and the window after the sequence."""
+        """The inputs of the recurrence, the gate of its outputs, and the window after the sequence."""
         require_features(self, x)
         u, z = self._branches(x)
         after = {}
@@ -189,15 +196,83 @@ class Mamba(Layer):
         return output
 
 
-register(
-    Kind(
-        name="mamba",
-        title="Mamba",
-        settings=MambaSettings,
-        build=Mamba,
-        equation="h = exp(Δ A) ∘ h + Δ B u",
-        reference=Reference("GuDao2023"),
-        surroundings=Surroundings(norm="rms", residual=True),
-    ),
-    mamba_signed={"signed": True},
+_STEP = 32
+"""Δ where a register moves."""
+
+_SCALE = 64
+"""u of a signal that is 1: a power of two that SiLU keeps, in every type."""
+
+_NEVER = -1000.0
+_RATE_OF_ZERO = 64.0
+"""exp(-32 · 64) is 0 in every type."""
+
+
+class MambaWriter(WeightWriter):
+    """Writes diagonal layers: registers in Mamba, held by a step of size 0 and moved by one of size 32.
+
+    In floats softplus(-1000) = 0, softplus(32) = 32 and SiLU(64) = 64 without rounding. One channel carries
+    each register, one each signal that says when registers move, and one the constant from which B and C are
+    made. Every part of the published layer is there: the convolution passes its input on, at once or one
+    letter late, SiLU acts on 0 and on multiples of 64, D is 0, and the gate SiLU(z) is the constant 64, which
+    the last map divides out.
+    """
+
+    delays = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the published settings but for the sizes and a learned start."""
+        registers = registers_of(block, self.architecture, squashed=True)
+        signals = len(distinct_moves(registers))
+        return {
+            "channels": len(registers) + signals + 1,
+            "states": 1,
+            "rank": max(1, signals),
+            "learned_start": True,
+        }
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Mamba)
+        registers = registers_of(block, self.architecture, squashed=True)
+        signals = distinct_moves(registers)
+        n, rank = len(registers), layer.rank
+        constant = n + len(signals)
+        set_rows(layer.in_proj, [r.write.scaled(_SCALE) for r in registers])
+        set_rows(layer.in_proj, [s.scaled(_SCALE) for s in signals], first=n)
+        set_rows(layer.in_proj, [PlaceForm({ONE: _SCALE})] * (1 + layer.channels), first=constant)
+        assert layer.convolution is not None
+        assert layer.start is not None
+        set_taps(layer.convolution, registers)
+        for number in range(len(signals)):
+            layer.x_proj.weight[number, n + number] = 1 / _SCALE
+        layer.x_proj.weight[rank, constant] = 1 / (_STEP * _SCALE * _SCALE)
+        layer.x_proj.weight[rank + 1, constant] = 1 / _SCALE
+        layer.dt_proj.bias.fill_(_NEVER)
+        for i, register in enumerate(registers):
+            if register.moves is None:
+                layer.dt_proj.bias[i] = _NEVER if register.gate == 1 else _STEP
+            else:
+                layer.dt_proj.weight[i, signals.index(register.moves)] = _STEP - _NEVER
+            share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
+            layer.A_log[i] = math.log(_rate(share))
+            layer.start[i] = to_float(register.start)
+            layer.out_proj.weight[register.place, i] = register.sign / _SCALE
+
+
+def _rate(share: float) -> float:
+    """The rate at which one step leaves a share; any will do for a register that never moves."""
+    return {0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / _STEP
+
+
+KIND = LayerKind(
+    name="mamba",
+    title="Mamba",
+    settings=MambaSettings,
+    build=Mamba,
+    equation="h = exp(Δ A) ∘ h + Δ B u",
+    reference=Reference("GuDao2023"),
+    surroundings=Surroundings(norm="rms", residual=True),
+    variants={"mamba-signed": {"signed": True}},
+    writer=MambaWriter,
+    written=("mamba-signed",),
 )

@@ -2,8 +2,8 @@
 
     z, (u, B, C), r = in_proj x
     u, B, C = SiLU(convolution of (u, B, C))
-    Δ       = softplus(r + dt_bias)                one number a head
-    S_t     = exp(Δ A) S_{t-1} + Bᵀ (Δ u)          A = -exp(A_log), one number a head
+    Δ       = softplus(r + dt_bias)                one number per head
+    S_t     = exp(Δ A) S_{t-1} + Bᵀ (Δ u)          A = -exp(A_log), one number per head
     y       = C S_t + D u
     output  = out_proj norm(y ∘ SiLU(z))
 
@@ -13,22 +13,30 @@ in [0,1]; with `signed` it is 2 exp(Δ A) - 1, in [-1,1].
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu, softplus
 
-from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.core import InputError, Reference, to_float
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.parts.step_sizes import StepSizes
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.parts.state_space import StepSizes
+from nerode.models.registers import registers_of, set_taps, share_of
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 _EPSILON = 1e-5
 _STRONGEST = 16.0
@@ -81,7 +89,7 @@ class Mamba2Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """What the recurrence of a position, or of each position of a sequence, reads."""
+    """The inputs of the recurrence at a position, or at each position of a sequence."""
 
     u: Tensor
     B: Tensor
@@ -90,7 +98,7 @@ class _Read:
     z: Tensor | None
 
 
-class Mamba2(Layer):
+class Mamba2(SequenceLayer):
     """A Mamba-2 layer, without the norm and the residual path around it.
 
     -A is drawn uniformly from 1 to 16, D as 1, and dt_bias so that the step sizes spread evenly on a
@@ -225,15 +233,68 @@ def _number_of_heads(channels: int, head_size: int, groups: int) -> int:
     return heads
 
 
-register(
-    Kind(
-        name="mamba-2",
-        title="Mamba-2",
-        settings=Mamba2Settings,
-        build=Mamba2,
-        equation="S = exp(Δ A) S + Bᵀ (Δ u), one gate a head",
-        reference=Reference("DaoGu2024"),
-        surroundings=Surroundings(norm="rms", residual=True),
-    ),
-    mamba_2_signed={"signed": True},
+_STEP, _NEVER = 32, -1000
+_SCALE = 64
+_RATE_OF_ZERO = 64.0
+_STORED = _STEP * _SCALE * _SCALE
+
+
+class Mamba2Writer(WeightWriter):
+    """Writes diagonal layers: a head with one channel per register.
+
+    As in Mamba, SiLU acts on 0 and on multiples of 64 without rounding. B, C and the gate SiLU(z) are the
+    constant 64, so a register stands in the state times 2¹⁷, beyond the range of float16; the last map
+    divides that out. The convolution passes its input on, at once or one letter late, D is 0, and the norm is
+    switched off.
+    """
+
+    delays = True
+
+    dtypes = ("float64", "float32", "bfloat16")
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns a head for each register, and no norm."""
+        return {
+            "channels": max(1, len(registers_of(block, self.architecture, squashed=True))),
+            "head_size": 1,
+            "states": 1,
+            "norm": False,
+            "learned_start": True,
+        }
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Mamba2)
+        assert layer.convolution is not None
+        assert layer.start is not None
+        registers, n = registers_of(block, self.architecture, squashed=True), layer.channels
+        set_taps(layer.convolution, registers)
+        layer.dt_bias.fill_(_NEVER)
+        constant = PlaceForm({ONE: _SCALE})
+        set_rows(layer.in_proj, [constant] * n)
+        set_rows(layer.in_proj, [r.write.scaled(_SCALE) for r in registers], first=n)
+        set_rows(layer.in_proj, [constant] * 2, first=2 * n)
+        for i, register in enumerate(registers):
+            if register.moves is not None:
+                rise = combine([(register.moves, _STEP - _NEVER)])
+                set_rows(layer.in_proj, [rise], first=2 * n + 2 + i)
+            elif register.gate != 1:
+                layer.dt_bias[i] = _STEP
+            share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
+            layer.A_log[i] = math.log({0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / _STEP)
+            layer.start[i] = _STORED * to_float(register.start)
+            layer.out_proj.weight[register.place, i] = register.sign / (_STORED * _SCALE * _SCALE)
+
+
+KIND = LayerKind(
+    name="mamba-2",
+    title="Mamba-2",
+    settings=Mamba2Settings,
+    build=Mamba2,
+    equation="S = exp(Δ A) S + Bᵀ (Δ u), one gate a head",
+    reference=Reference("DaoGu2024"),
+    surroundings=Surroundings(norm="rms", residual=True),
+    variants={"mamba-2-signed": {"signed": True}},
+    writer=Mamba2Writer,
+    written=("mamba-2-signed",),
 )

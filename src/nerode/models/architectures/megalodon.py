@@ -15,24 +15,152 @@ is added to what it gives. Without a feed-forward part the output is y.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import rms_norm, silu
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.parts.chunk_attention import attend, attend_step
-from nerode.models.parts.complex_moving_average import ComplexMovingAverage
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
+from nerode.models.parts.attention import attend, attend_step
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
-from nerode.models.parts.precision import widened
-from nerode.models.parts.timestep_norm import TimestepNorm
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.state_space import DiscreteSystem
+
+
+class ComplexMovingAverage(nn.Module):
+    """h_t = (1 - α δ) e^{iθ} ∘ h_{t-1} + α x_t, y_t = Re(Σ γ h_t) / √states: several for each channel.
+
+    α, δ in [0,1] for each state, θ_n = n · 2π ω / states with one ω in [0,1] for each channel. α and δ begin
+    near ½, γ is drawn real from a normal distribution, and the ω spread evenly on a logarithmic scale from 1
+    to 1/channels, in random order.
+
+    Implements: [Ma2024]
+
+    Args:
+        channels: number of channels, 2 or more.
+        states: complex states of each.
+    """
+
+    def __init__(self, channels: int, states: int) -> None:
+        super().__init__()
+        self.states = states
+        self.alpha = nn.Parameter(torch.randn(channels, states) * 0.2)
+        self.delta = nn.Parameter(torch.randn(channels, states) * 0.2)
+        places = torch.randperm(channels) + 1.0
+        self.theta = nn.Parameter(torch.logit(torch.exp(-places * math.log(channels) / channels)))
+        gamma = torch.randn(channels, states, 2)
+        gamma[..., 1] = 0
+        self.gamma = nn.Parameter(gamma)
+
+    def discrete(self) -> DiscreteSystem:
+        """Returns the recurrence, in float32 or float64."""
+        alpha, delta = widened(self.alpha).sigmoid(), widened(self.delta).sigmoid()
+        numbers = torch.arange(1, self.states + 1, dtype=alpha.dtype, device=alpha.device)
+        angle = widened(self.theta).sigmoid()[:, None] * (numbers * (2 * math.pi / self.states))
+        size = 1 - alpha * delta
+        gate = torch.complex(size * angle.cos(), size * angle.sin())
+        read = as_complex(self.gamma) * self.states**-0.5
+        return DiscreteSystem(gate=gate, write=alpha.to(gate.dtype), read=read)
+
+    def initial_state(self, batch: int) -> Tensor:
+        """Returns h₀, complex, zero."""
+        return torch.zeros_like(as_complex(self.gamma)).expand(batch, -1, -1)
+
+
+class TimestepNorm(nn.Module):
+    """y_t = w ∘ (x_t - μ_t) / √(σ²_t + ε) + b, with μ_t and σ²_t over a group's features at positions 1 … t.
+
+    A causal norm that is carried on: count, mean and variance are the state. They are in float32 at least.
+
+    Implements: [Ma2024]
+
+    Args:
+        width: number of features.
+        groups: number of groups that they are cut into, of two features or more.
+        eps: ε.
+    """
+
+    def __init__(self, width: int, groups: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        if groups < 1 or width % groups or width // groups < 2:
+            raise InputError(
+                f"{width} features cannot be cut into {groups} groups for a norm over time; "
+                "give a number that divides them into groups of two or more"
+            )
+        self.groups, self.eps = groups, eps
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def initial_state(self, batch: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns count, mean and variance before the first position."""
+        nothing = widened(self.weight.new_zeros(batch, self.groups))
+        return torch.zeros(batch, dtype=torch.int64, device=nothing.device), nothing, nothing
+
+    def step(
+        self,
+        x: Float[Tensor, "batch width"],
+        count: Int[Tensor, " batch"],
+        mean: Float[Tensor, "batch groups"],
+        variance: Float[Tensor, "batch groups"],
+    ) -> tuple[Float[Tensor, "batch width"], Tensor, Tensor, Tensor]:
+        """Returns the features of one position, and count, mean and variance with it."""
+        now, spread = self._moments(x)
+        count = count + 1
+        share = 1 / count[:, None].to(mean.dtype)
+        moved = now - mean
+        after = mean + share * moved
+        # The variances of the past and of this position, and that between the two means.
+        variance = (1 - share) * variance + share * spread + share * (1 - share) * moved.square()
+        return self._normalise(x, after, variance), count, after, variance
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch time width"],
+        count: Int[Tensor, " batch"],
+        mean: Float[Tensor, "batch groups"],
+        variance: Float[Tensor, "batch groups"],
+    ) -> tuple[Float[Tensor, "batch time width"], Tensor, Tensor, Tensor]:
+        """Returns the features of a sequence, and count, mean and variance after it."""
+        now, spread = self._moments(x)
+        past = count[:, None].to(mean.dtype)
+        # Sums of squares are taken around a value near the mean, so that little is lost when they are
+        # subtracted. The result does not depend on that value, so no gradient flows through it.
+        near = torch.where(past > 0, mean, now[:, 0]).detach()
+        numbers = torch.arange(1, x.shape[1] + 1, dtype=mean.dtype, device=x.device)
+        total = (past + numbers)[..., None]
+        first = (now - near[:, None]).cumsum(1) + (past * (mean - near))[:, None]
+        second = (spread + (now - near[:, None]).square()).cumsum(1)
+        second = second + (past * (variance + (mean - near).square()))[:, None]
+        means = near[:, None] + first / total
+        variances = second / total - (first / total).square()
+        return (
+            self._normalise(x, means, variances),
+            count + x.shape[1],
+            means[:, -1],
+            variances[:, -1],
+        )
+
+    def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance of each group at each position by itself."""
+        grouped = torch.unflatten(widened(x), -1, (self.groups, -1))
+        return grouped.mean(-1), grouped.var(-1, unbiased=False)
+
+    def _normalise(self, x: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        grouped = torch.unflatten(widened(x), -1, (self.groups, -1))
+        normed = (grouped - mean[..., None]) * (variance + self.eps).rsqrt()[..., None]
+        return self.weight * normed.flatten(-2).to(x.dtype) + self.bias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +203,7 @@ class MegalodonSettings:
         )
 
 
-class Megalodon(Layer):
+class Megalodon(SequenceLayer):
     """A Megalodon block, without the residual path around it.
 
     The matrices are drawn from normal distributions of variance 1/(3 columns), biases are zero, ω is drawn
@@ -190,14 +318,12 @@ def _state(h: Tensor, moments: list[Tensor], kept: tuple[Tensor, Tensor]) -> Sta
     return {"h": h, "count": count, "mean": mean, "variance": variance, "keys": kept[0], "values": kept[1]}
 
 
-register(
-    Kind(
-        name="megalodon",
-        title="Megalodon (CEMA)",
-        settings=MegalodonSettings,
-        build=Megalodon,
-        equation="h = (1 - αδ) e^{iθ} ∘ h + α x, then attention in chunks",
-        reference=Reference("Ma2024"),
-        surroundings=Surroundings(residual=True),
-    ),
+KIND = LayerKind(
+    name="megalodon",
+    title="Megalodon (CEMA)",
+    settings=MegalodonSettings,
+    build=Megalodon,
+    equation="h = (1 - αδ) e^{iθ} ∘ h + α x, then attention in chunks",
+    reference=Reference("Ma2024"),
+    surroundings=Surroundings(residual=True),
 )

@@ -16,11 +16,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import DiagonalTransition, LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,7 @@ class MinGruSettings:
         require_positive(hidden=self.hidden)
 
 
-class MinGru(Layer):
+class MinGru(SequenceLayer):
     """A minGRU layer; its output is its state.
 
     The published parallel form sums logarithms, for which states must be positive; here a scan in order of
@@ -97,14 +95,12 @@ class MinGru(Layer):
         return 2 * gate - 1 if self.settings.signed else gate, torch.sigmoid(score) * candidate
 
 
-register(
-    Kind(
-        name="mingru",
-        title="minGRU",
-        settings=MinGruSettings,
-        build=MinGru,
-        equation="h = (1-z) ∘ h + z ∘ c, z and c from x alone",
-        reference=Reference("Feng2024"),
-    ),
-    mingru_signed={"signed": True},
+KIND = LayerKind(
+    name="mingru",
+    title="minGRU",
+    settings=MinGruSettings,
+    build=MinGru,
+    equation="h = (1-z) ∘ h + z ∘ c, z and c from x alone",
+    reference=Reference("Feng2024"),
+    variants={"mingru-signed": {"signed": True}},
 )

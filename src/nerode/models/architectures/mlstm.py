@@ -6,32 +6,113 @@ i_t = exp(ĩ_t),  f_t = σ(f̃_t) or exp(f̃_t),  keys divided by the root of th
 form "cell":  q, k, v, ĩ, f̃ are affine in x_t;  y_t = σ(W_o x_t + b_o) ∘ h_t
 form "block": (u, z) = W_up x_t,  c = silu(conv(u)),  q and k from c, v from u by block-diagonal maps,
               ĩ and f̃ affine in (q, k, v);  y_t = W_down ((norm(h_t) + s ∘ c) ∘ silu(z)), norm by heads
+
+i_t has no upper bound, so C and n are kept divided by e^{m_t}, m_t = max(log f_t + m_{t-1}, ĩ_t). In these
+coordinates both gates, e^{log f_t + m_{t-1} - m_t} and e^{ĩ_t - m_t}, are at most 1.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
-from nerode.models.architectures.mlstm_cell import (
-    Gates,
-    initial_memory,
-    mlstm_scan,
-    mlstm_step,
-    mlstm_transition,
+from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
 )
-from nerode.models.base import Layer, State, require_features
+from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
+from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.registers import Register, registers_of, share_of
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MlstmInputs:
+    """Queries, keys, values and gates of positions; the leading axes are (batch) or (batch, time).
+
+    Attributes:
+        q: what is read, (…, heads, keys).
+        k: where it is written, already scaled, (…, heads, keys).
+        v: what is written, (…, heads, values).
+        log_input: ĩ, (…, heads).
+        log_forget: log f, (…, heads).
+    """
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    log_input: Tensor
+    log_forget: Tensor
+
+
+def initial_memory(zeros: Tensor, start: Tensor | None, start_normaliser: Tensor | None) -> State:
+    """Returns the state {C, n, m} before the first position.
+
+    Args:
+        zeros: (batch, heads, keys, values).
+        start: C₀ (heads, keys, values); zero when not given.
+        start_normaliser: n₀ (heads, keys); zero when not given.
+    """
+    state = {"C": zeros, "n": zeros[..., 0], "m": zeros[..., 0, 0]}
+    if start is not None:
+        state["C"] = start.expand_as(zeros)
+    if start_normaliser is not None:
+        state["n"] = start_normaliser.expand_as(state["n"])
+    return state
+
+
+def mlstm_step(
+    g: MlstmInputs, state: State, epsilon: float
+) -> tuple[Float[Tensor, "batch heads values"], State]:
+    """Returns h of one position and the state after it; ε is added to the denominator."""
+    m = torch.maximum(g.log_forget + state["m"], g.log_input)
+    forget, write = torch.exp(g.log_forget + state["m"] - m), torch.exp(g.log_input - m)
+    key = write[..., None] * g.k
+    matrix = forget[..., None, None] * state["C"] + key[..., None] * g.v[..., None, :]
+    normaliser = forget[..., None] * state["n"] + key
+    reading, weight = (g.q[..., None] * matrix).sum(-2), (g.q * normaliser).sum(-1)
+    return reading / _denominator(weight, m, epsilon), {"C": matrix, "n": normaliser, "m": m}
+
+
+def mlstm_scan(
+    g: MlstmInputs, state: State, epsilon: float
+) -> tuple[Float[Tensor, "batch time heads values"], State]:
+    """Returns h of all positions and the state after them; ε is added to the denominator."""
+    before, m = stabilisers(g.log_input, g.log_forget, state["m"])
+    forget, write = torch.exp(g.log_forget + before - m), torch.exp(g.log_input - m)
+    # The normaliser is one more column of the matrix, into which each key writes 1.
+    columns = torch.cat([g.v, torch.ones_like(g.v[..., :1])], dim=-1)
+    start = torch.cat([state["C"], state["n"][..., None]], dim=-1)
+    readings, final = decay_scan(g.q, write[..., None] * g.k, columns, forget, start)
+    h = readings[..., :-1] / _denominator(readings[..., -1], m, epsilon)
+    return h, {"C": final[..., :-1], "n": final[..., -1], "m": m[:, -1]}
+
+
+def mlstm_transition(g: MlstmInputs, state: State) -> DiagonalTransition:
+    """Returns the gate of the stored C, e^{log f_t + m_{t-1} - m_t}, which lies between 0 and 1."""
+    before, m = stabilisers(g.log_input, g.log_forget, state["m"])
+    return DiagonalTransition(state="C", gate=torch.exp(g.log_forget + before - m)[..., None, None])
+
+
+def _denominator(weight: Tensor, m: Tensor, epsilon: float) -> Tensor:
+    """max(|q · n|, 1) + ε in the coordinates divided by e^m, for each value."""
+    # Infinity is right where e^{-m} overflows, but must not reach the gradient of exp, which would be 0 · ∞.
+    highest = math.log(torch.finfo(m.dtype).max) - 0.01
+    least = torch.exp((-m).clamp(max=highest)).masked_fill(-m > highest, math.inf)
+    return (torch.maximum(weight.abs(), least) + epsilon)[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +165,7 @@ class MLstmSettings:
             )
 
 
-class MLstmCell(Layer):
+class MLstmCell(SequenceLayer):
     """The mLSTM without anything around it; its output is h, gated.
 
     Maps are drawn as torch draws linear maps, but those to the gates as in a block.
@@ -133,9 +214,9 @@ class MLstmCell(Layer):
         """Returns the gate of C in its stabilised coordinates."""
         return mlstm_transition(self._gates(x), state or self.initial_state(len(x)))
 
-    def _gates(self, x: Tensor) -> Gates:
+    def _gates(self, x: Tensor) -> MlstmInputs:
         q, k, v = (split_heads(part(x), self.head_shape[0]) for part in (self.query, self.key, self.value))
-        return Gates(
+        return MlstmInputs(
             q=q,
             k=k * k.shape[-1] ** -0.5,
             v=v,
@@ -148,7 +229,7 @@ class MLstmCell(Layer):
         return y if self.output_gate is None else torch.sigmoid(self.output_gate(x)) * y
 
 
-class MLstmBlock(Layer):
+class MLstmBlock(SequenceLayer):
     """The mLSTM block: up-projection, convolution, cell, norm, skip, gate and down-projection.
 
     Initial weights as in the authors' code: the maps up and to q, k, v normal with variance 2 / (5 inputs),
@@ -215,11 +296,11 @@ class MLstmBlock(Layer):
         c, _ = self.convolution(u, state["window"])
         return mlstm_transition(self._gates(u, nn.functional.silu(c)), state)
 
-    def _gates(self, u: Tensor, c: Tensor) -> Gates:
+    def _gates(self, u: Tensor, c: Tensor) -> MlstmInputs:
         q, k, v = self.query(c), self.key(c), self.value(u)
         seen = torch.cat([q, k, v], dim=-1)
         heads, size, _ = self.head_shape
-        return Gates(
+        return MlstmInputs(
             q=split_heads(q, heads),
             k=split_heads(k, heads) * size**-0.5,
             v=split_heads(v, heads),
@@ -231,7 +312,7 @@ class MLstmBlock(Layer):
         return self.down((self.norm(h) + self.skip * c) * nn.functional.silu(z))  # type: ignore[no-any-return]
 
 
-def build_mlstm(inputs: int, settings: MLstmSettings) -> Layer:
+def build_mlstm(inputs: int, settings: MLstmSettings) -> SequenceLayer:
     """Returns an mLSTM layer in the form that the settings ask for."""
     return MLstmBlock(inputs, settings) if settings.form == "block" else MLstmCell(inputs, settings)
 
@@ -251,15 +332,62 @@ def _log_forget(logit: Tensor, settings: MLstmSettings) -> Tensor:
     return nn.functional.logsigmoid(logit) if settings.forget == "sigmoid" else logit
 
 
-register(
-    Kind(
-        name="mlstm",
-        title="mLSTM",
-        settings=MLstmSettings,
-        build=build_mlstm,
-        equation="C = f C + i kᵀ v, n = f n + i k, h = q C / max(|q · n|, 1)",
-        reference=Reference("Beck2024"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
-    mlstm_cell={"form": "cell"},
+_SATURATED = 1000
+_KEY = Fraction(1, 1024)
+
+
+class MLstmWriter(WeightWriter):
+    """Writes diagonal layers, in the form without the published block: a head for each place.
+
+    The forget gate is exactly 1 for a logit of 1000; the input gate is exp(0) where a register moves and
+    exp(-1000) = 0 where it holds, so that the stabiliser stays at 0 and the normaliser below 1, where it
+    divides nothing. For that, keys are 2⁻¹⁰ and values carry the factor 2¹⁰. The output gate is 1, and ε is
+    0.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns a head for each place of the stream."""
+        return {"form": "cell", "heads": width, "epsilon": 0.0, "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, MLstmCell)
+        assert layer.start is not None
+        assert layer.output_gate is not None
+        layer.output_gate.bias.fill_(_SATURATED)
+        layer.forget_gate.bias.fill_(_SATURATED)
+        layer.input_gate.bias.fill_(-_SATURATED)
+        for register in registers_of(block, self.architecture):
+            head = register.place
+            set_rows(layer.query, [PlaceForm({ONE: 1})], first=head)
+            set_rows(layer.key, [PlaceForm({ONE: _KEY})], first=head)
+            set_rows(layer.value, [register.write.scaled(1 / _KEY)], first=head)
+            if register.moves is not None or register.gate != 1:
+                self._set_gates(layer, register)
+            layer.start[head] = to_float(register.start)
+
+    def _set_gates(self, layer: MLstmCell, register: Register) -> None:
+        head, forget = register.place, self._logit(register.gate)
+        moves = PlaceForm({}, 1) if register.moves is None else register.moves
+        set_rows(layer.forget_gate, [combine([(moves, forget - _SATURATED)])], first=head)
+        set_rows(layer.input_gate, [combine([(moves, _SATURATED)])], first=head)
+
+    def _logit(self, gate: Exact) -> Fraction:
+        """The logit of a forget gate; a gate of 1 that writes would let the normaliser grow."""
+        value = share_of(gate, self.architecture)
+        if value == 1:
+            raise NotCompilable(self.architecture, [f"a gate that writes is {gate}; here it lies below 1"])
+        return Fraction(-_SATURATED) if value == 0 else Fraction(math.log(value / (1 - value)))
+
+
+KIND = LayerKind(
+    name="mlstm",
+    title="mLSTM",
+    settings=MLstmSettings,
+    build=build_mlstm,
+    equation="C = f C + i kᵀ v, n = f n + i k, h = q C / max(|q · n|, 1)",
+    reference=Reference("Beck2024"),
+    surroundings=Surroundings(norm="layer", residual=True),
+    variants={"mlstm-cell": {"form": "cell"}},
+    writer=MLstmWriter,
 )

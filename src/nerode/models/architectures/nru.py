@@ -17,11 +17,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels import nru_reference
-from nerode.models.kernels.nru import nru
-from nerode.models.kernels.nru_reference import Heads
-from nerode.models.zoo import Kind, register
+from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.kernels.nru import Heads, nru, nru_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +54,7 @@ class NruSettings:
             )
 
 
-class Nru(Layer):
+class Nru(SequenceLayer):
     """An NRU layer; its output is h, its state h and the memory.
 
     Every linear map is drawn as torch draws its own, uniformly from ±1/√(number of its inputs), as in the
@@ -97,7 +94,7 @@ class Nru(Layer):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns h_t, and h_t and m_t as the state."""
-        h, memory = nru_reference.nru_step(
+        h, memory = nru_step(
             self.read(x),
             *(self.recurrent, self.head_weight, self.head_bias),
             *(state["h"], state["memory"]),
@@ -120,14 +117,12 @@ class Nru(Layer):
         return h, {"h": h[:, -1], "memory": memory[:, -1]}
 
 
-register(
-    Kind(
-        name="nru",
-        title="NRU",
-        settings=NruSettings,
-        build=Nru,
-        equation="h = relu(W x + U h + V m), m = m + write - erase",
-        reference=Reference("Chandar2019"),
-    ),
-    nru_one_head={"heads": 1, "rectified": True},
+KIND = LayerKind(
+    name="nru",
+    title="NRU",
+    settings=NruSettings,
+    build=Nru,
+    equation="h = relu(W x + U h + V m), m = m + write - erase",
+    reference=Reference("Chandar2019"),
+    variants={"nru-one-head": {"heads": 1, "rectified": True}},
 )

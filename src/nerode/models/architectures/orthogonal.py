@@ -19,10 +19,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.parts.dense_layer import DenseLayer
+from nerode.models.base import LayerKind
+from nerode.models.parts.dense import DenseLayer
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import widened
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,14 +131,12 @@ def rotation(
     return powers
 
 
-register(
-    Kind(
-        name="orthogonal",
-        title="Orthogonal blocks, input-dependent",
-        settings=OrthogonalSettings,
-        build=Orthogonal,
-        equation="H = R(x) H, R(x) in SO(n)",
-        reference=Reference("Merrill2024"),
-    ),
-    orthogonal_cayley={"form": "cayley"},
+KIND = LayerKind(
+    name="orthogonal",
+    title="Orthogonal blocks, input-dependent",
+    settings=OrthogonalSettings,
+    build=Orthogonal,
+    equation="H = R(x) H, R(x) in SO(n)",
+    reference=Reference("Merrill2024"),
+    variants={"orthogonal-cayley": {"form": "cayley"}},
 )

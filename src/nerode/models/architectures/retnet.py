@@ -16,13 +16,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_divisible, require_positive, split_heads
-from nerode.models.parts.relative_positions import turn_pairs
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DenseTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,7 @@ class RetNetSettings:
         require_positive(heads=self.heads, keys=self.keys, values=self.values, outputs=self.outputs)
 
 
-class RetNet(Layer):
+class RetNet(SequenceLayer):
     """A layer of multi-scale retention.
 
     Weights are drawn by Xavier's rule, with gain 2^-2.5 but for the last map, as the authors' code does. Keys
@@ -146,14 +150,12 @@ class RetNet(Layer):
         return self._decay(like)[:, None, None, None] * turn.to(like.dtype)
 
 
-register(
-    Kind(
-        name="retnet",
-        title="RetNet",
-        settings=RetNetSettings,
-        build=RetNet,
-        equation="S = γ R(-θ) S + kᵀ v, γ = 1 - 2^{-5-h} in head h",
-        reference=Reference("SunRetNet2023"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="gelu", expansion=2.0),
-    ),
+KIND = LayerKind(
+    name="retnet",
+    title="RetNet",
+    settings=RetNetSettings,
+    build=RetNet,
+    equation="S = γ R(-θ) S + kᵀ v, γ = 1 - 2^{-5-h} in head h",
+    reference=Reference("SunRetNet2023"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="gelu", expansion=2.0),
 )

@@ -1,10 +1,14 @@
-"""RWKV-4: weighted means of values whose weights decay at a fixed rate in each channel.
+"""RWKV-4: time mixing by weighted means whose weights decay at a fixed rate, and channel mixing.
 
+Time mixing:
 o_t = (Σ_{s<t} e^{-(t-1-s) w + k_s} v_s + e^{u + k_t} v_t) / (the same with 1 for v)
 y_t = W_o (σ(r_t) ∘ o_t)
 
 r, k and v are linear in mixtures μ ∘ x_t + (1 - μ) ∘ x_{t-1}, each with its own μ. Numerator and denominator
 are kept divided by e^{m_t}, m_t = max(m_{t-1} - w, k_t), for e^k has no upper bound.
+
+Channel mixing, of RWKV-6 as well, is a feed-forward part that sees the position before, too:
+y_t = σ(W_r x^r_t) ∘ W_v relu(W_k x^k_t)², where x^r and x^k are such mixtures
 """
 
 from __future__ import annotations
@@ -16,14 +20,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.architectures.mlstm_cell import stabilisers
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
+from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +52,7 @@ class Rwkv4Settings:
         require_positive(width=self.width, outputs=self.outputs)
 
 
-class Rwkv4(Layer):
+class Rwkv4(SequenceLayer):
     """The time mixing of RWKV-4; `rwkv-channel-mix` is its feed-forward part.
 
     Decay, bonus and mixtures start as in the authors' code. Their maps to r and k and their last map start at
@@ -134,14 +142,79 @@ class Rwkv4(Layer):
         return (past * top + now * v) / (past * bottom + now)
 
 
-register(
-    Kind(
-        name="rwkv-4",
-        title="RWKV-4",
-        settings=Rwkv4Settings,
-        build=Rwkv4,
-        equation="a = e^{-w} a + e^k v, b = e^{-w} b + e^k, o = (a + e^{u+k} v) / (b + e^{u+k})",
-        reference=Reference("Peng2023Rwkv4"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RwkvChannelMixSettings:
+    """Settings of the channel mixing of RWKV.
+
+    Attributes:
+        expansion: hidden units as a multiple of the inputs: 4 in RWKV-4, 3.5 in RWKV-6.
+        depth: where the layer lies, which the initial weights depend on.
+    """
+
+    expansion: float = 4.0
+    depth: Depth = field(default_factory=Depth)
+
+    def __post_init__(self) -> None:
+        require_positive(expansion=self.expansion)
+
+
+class RwkvChannelMix(SequenceLayer):
+    """The channel mixing of RWKV, as a layer of its own; its state is the position before.
+
+    Mixtures start as in the authors' code. Their maps by W_r and W_v start at zero, which the residual path
+    makes up for; here all maps are drawn as torch does, so that a layer works without one.
+
+    Implements: [Peng2023Rwkv4]
+    """
+
+    def __init__(self, inputs: int, settings: RwkvChannelMixSettings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        hidden = max(1, round(settings.expansion * inputs))
+        mix = (ramp(inputs) ** settings.depth.falling).to(torch.get_default_dtype())
+        self.mix = nn.Parameter(torch.stack([mix, mix]))
+        self.receptance = nn.Linear(inputs, inputs, bias=False)
+        self.key = nn.Linear(inputs, hidden, bias=False)
+        self.value = nn.Linear(hidden, inputs, bias=False)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns features of zero before the first position."""
+        return {"last": self.zeros(batch, self.inputs)}
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position, and x after it."""
+        return self._mix(x, state["last"]), {"last": x}
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence, and the last x after it."""
+        require_features(self, x)
+        last = (state or self.initial_state(len(x)))["last"]
+        return self._mix(x, before(x, last)), {"last": x[:, -1]}
+
+    def _mix(self, x: Tensor, last: Tensor) -> Tensor:
+        for_receptance, for_key = (last + (x - last) * mix for mix in self.mix)
+        hidden = self.key(for_key).relu().square()
+        return torch.mul(torch.sigmoid(self.receptance(for_receptance)), self.value(hidden))
+
+
+TIME_MIX = LayerKind(
+    name="rwkv-4",
+    title="RWKV-4",
+    settings=Rwkv4Settings,
+    build=Rwkv4,
+    equation="a = e^{-w} a + e^k v, b = e^{-w} b + e^k, o = (a + e^{u+k} v) / (b + e^{u+k})",
+    reference=Reference("Peng2023Rwkv4"),
+    surroundings=Surroundings(norm="layer", residual=True),
+)
+
+CHANNEL_MIX = LayerKind(
+    name="rwkv-channel-mix",
+    title="RWKV channel mixing",
+    settings=RwkvChannelMixSettings,
+    build=RwkvChannelMix,
+    equation="y = σ(W_r x') ∘ W_v relu(W_k x'')², x' and x'' mixtures of x and the x before it",
+    reference=Reference("Peng2023Rwkv4"),
+    surroundings=Surroundings(norm="layer", residual=True),
 )

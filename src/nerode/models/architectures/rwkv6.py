@@ -16,14 +16,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.parts.linear_attention import Attention
+from nerode.models.parts.linear_attention import AttentionInputs
 from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
 
 MIXTURES = ("decay", "key", "value", "receptance", "gate")
 """What is read from a mixture of its own, in the order of the rows of `mix`."""
@@ -63,7 +67,7 @@ class Rwkv6Settings:
         )
 
 
-class Rwkv6(Layer):
+class Rwkv6(SequenceLayer):
     """The time mixing of RWKV-6; `rwkv-channel-mix` is its feed-forward part.
 
     Initial weights as in the authors' code but for the last map. They start it at zero, which the residual
@@ -133,8 +137,8 @@ class Rwkv6(Layer):
         a, _ = self._attend(x, before(x, state["last"]))
         return DiagonalTransition(state="S", gate=a.decay[..., None])
 
-    def _attend(self, x: Tensor, last: Tensor) -> tuple[Attention, Tensor]:
-        """What positions with these features, after these, read and write, and their output gate."""
+    def _attend(self, x: Tensor, last: Tensor) -> tuple[AttentionInputs, Tensor]:
+        """Queries, keys, values and decays of positions with these features, and their output gate."""
         change = last - x
         down = torch.einsum("...i,inr->...nr", x + change * self.mix_base, self.mix_down)
         mix = self.mix + torch.einsum("...nr,nri->...ni", torch.tanh(down), self.mix_up)
@@ -149,7 +153,7 @@ class Rwkv6(Layer):
             2 * keep - 1 if self.settings.signed else keep,
         )
         q, k, v, decay = (split_heads(y, self.settings.heads) for y in found)
-        return Attention(q=q, k=k, v=v, decay=decay), self.gate(for_gate)
+        return AttentionInputs(q=q, k=k, v=v, decay=decay), self.gate(for_gate)
 
     def _give(self, reading: Tensor, gate: Tensor) -> Tensor:
         return self.output(nn.functional.silu(gate) * self.norm(reading))  # type: ignore[no-any-return]
@@ -173,15 +177,13 @@ class Rwkv6(Layer):
             nn.init.orthogonal_(layer.weight, gain=0.1 * gain if layer in (self.key, self.gate) else gain)
 
 
-register(
-    Kind(
-        name="rwkv-6",
-        title="RWKV-6",
-        settings=Rwkv6Settings,
-        build=Rwkv6,
-        equation="S = diag(w) S + kᵀ v, w = exp(-exp(d)), d read from x and the x before it",
-        reference=Reference("Peng2024Rwkv6"),
-        surroundings=Surroundings(norm="layer", residual=True),
-    ),
-    rwkv_6_signed={"signed": True},
+KIND = LayerKind(
+    name="rwkv-6",
+    title="RWKV-6",
+    settings=Rwkv6Settings,
+    build=Rwkv6,
+    equation="S = diag(w) S + kᵀ v, w = exp(-exp(d)), d read from x and the x before it",
+    reference=Reference("Peng2024Rwkv6"),
+    surroundings=Surroundings(norm="layer", residual=True),
+    variants={"rwkv-6-signed": {"signed": True}},
 )

@@ -19,12 +19,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels.erase_scan import erase_scan
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
+from nerode.models.kernels.matrix_scan import erase_scan
 from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DenseTransition
-from nerode.models.zoo import Kind, register
 
 FASTEST = math.exp(-0.5)
 """The rate of the fastest decay: w lies between exp(-0.607) = 0.545 and 1."""
@@ -93,8 +97,8 @@ class LowRank(nn.Module):
         return self.up(self.activation(self.down(x)))  # type: ignore[no-any-return]
 
 
-class Signals(NamedTuple):
-    """What the scan reads, each (…, heads, width of a head), in the order of its arguments."""
+class Rwkv7Inputs(NamedTuple):
+    """The arguments of the scan in order, each (…, heads, width of a head)."""
 
     r: Tensor
     k: Tensor
@@ -104,7 +108,7 @@ class Signals(NamedTuple):
     erase: Tensor
 
 
-class Rwkv7(Layer):
+class Rwkv7(SequenceLayer):
     """An RWKV-7 layer (time mixing), with the weights drawn as in the authors' training code.
 
     Left out: the values of the first layer, which later layers mix into theirs, because a layer reads nothing
@@ -199,13 +203,13 @@ class Rwkv7(Layer):
         taken = signals.erase[..., None] * signals.lookup[..., None, :]
         return DenseTransition(state="S", matrix=torch.diag_embed(signals.w) - taken, columns=True)
 
-    def _sequence(self, x: Tensor, state: State) -> tuple[Signals, Tensor | None]:
+    def _sequence(self, x: Tensor, state: State) -> tuple[Rwkv7Inputs, Tensor | None]:
         require_features(self, x)
         before = None if self.mix is None else torch.cat([state["before"][:, None], x[:, :-1]], dim=1)
         return self._signals(x, before)
 
-    def _signals(self, x: Tensor, before: Tensor | None) -> tuple[Signals, Tensor | None]:
-        """What the state is told, and the gate of the output."""
+    def _signals(self, x: Tensor, before: Tensor | None) -> tuple[Rwkv7Inputs, Tensor | None]:
+        """The arguments of the scan, and the gate of the output."""
         x_r, x_w, x_k, x_v, x_a, x_g = [x] * 6
         if self.mix is not None and before is not None:
             mixed = x[..., None, :] + (before - x)[..., None, :] * self.mix
@@ -220,9 +224,9 @@ class Rwkv7(Layer):
         k = k * (1 + (rate - 1) * self.replacement)
         gate = None if self.gate is None else self.gate(x_g)
         r, k, v, w = (split_heads(s, self.heads) for s in (r, k, v, w))
-        return Signals(r, k, v, w, lookup, erase), gate
+        return Rwkv7Inputs(r, k, v, w, lookup, erase), gate
 
-    def _read(self, readings: Tensor, signals: Signals, gate: Tensor | None) -> Tensor:
+    def _read(self, readings: Tensor, signals: Rwkv7Inputs, gate: Tensor | None) -> Tensor:
         y = self.norm(readings)
         if self.bonus is not None:
             present = (signals.r * self.bonus * signals.k).sum(-1, keepdim=True)
@@ -235,14 +239,12 @@ def published_rank(size: float, inputs: int) -> int:
     return min(inputs, max(32, 32 * round(size / 32)))
 
 
-register(
-    Kind(
-        name="rwkv-7",
-        title="RWKV-7",
-        settings=Rwkv7Settings,
-        build=Rwkv7,
-        equation="S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k",
-        reference=Reference("Peng2025Rwkv7"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu", expansion=4.0),
-    ),
+KIND = LayerKind(
+    name="rwkv-7",
+    title="RWKV-7",
+    settings=Rwkv7Settings,
+    build=Rwkv7,
+    equation="S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k",
+    reference=Reference("Peng2025Rwkv7"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu", expansion=4.0),
 )

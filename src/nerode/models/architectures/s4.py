@@ -24,16 +24,24 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.parts.diagonal_ssm import require_even
-from nerode.models.parts.discretisation import draw_log_steps, require_steps
-from nerode.models.parts.hippo import legendre_normal_form
+from nerode.models.base import (
+    DenseTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
+from nerode.models.parts.state_space import (
+    Mixing,
+    Readout,
+    draw_log_steps,
+    legendre_normal_form,
+    require_even,
+    require_steps,
+)
 from nerode.models.parts.time_invariant import dense_system
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DenseTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +71,7 @@ class S4Settings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class S4(Layer):
+class S4(SequenceLayer):
     """An S4 layer, without the norm and the residual path around it.
 
     λ, P and B begin as those of HiPPO-LegS, the step sizes are drawn evenly on a logarithmic scale, C from a
@@ -145,7 +153,7 @@ def _joined(row: Tensor, h: Tensor) -> Tensor:
 
 
 def _as_row(row: Complex[Tensor, "inputs half"]) -> Float[Tensor, "inputs states"]:
-    """What the real and imaginary parts of h are multiplied by in `_joined`."""
+    """The factors of the real and imaginary parts of h in `_joined`."""
     return torch.view_as_real(2 * row.conj().resolve_conj()).flatten(1)
 
 
@@ -159,14 +167,12 @@ def _matrix(gate: Tensor, low: Tensor, high: Tensor) -> Float[Tensor, "inputs st
     return blocks.reshape(falls.shape) - falls
 
 
-register(
-    Kind(
-        name="s4",
-        title="S4",
-        settings=S4Settings,
-        build=S4,
-        equation="h = (2/Δ - A)⁻¹ ((2/Δ + A) h + 2 B x), A = diag(λ) - P P*, fixed",
-        reference=Reference("GuGoelRe2022"),
-        surroundings=Surroundings(norm="layer", position="post", residual=True),
-    ),
+KIND = LayerKind(
+    name="s4",
+    title="S4",
+    settings=S4Settings,
+    build=S4,
+    equation="h = (2/Δ - A)⁻¹ ((2/Δ + A) h + 2 B x), A = diag(λ) - P P*, fixed",
+    reference=Reference("GuGoelRe2022"),
+    surroundings=Surroundings(norm="layer", position="post", residual=True),
 )

@@ -7,21 +7,35 @@ output = (W g + b) ∘ sigmoid(V g + c),  g = GELU(y)
 
 from __future__ import annotations
 
+import cmath
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.parts.diagonal_ssm import DiagonalSsm, Rates, require_even
-from nerode.models.parts.discretisation import Discretisation, require_steps
+from nerode.core import NotCompilable, Reference, to_complex
+from nerode.models.base import (
+    DiagonalTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
 from nerode.models.parts.precision import as_complex, widened
-from nerode.models.parts.readout import Mixing, Readout
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import DiagonalTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.parts.state_space import (
+    DiagonalSsm,
+    Discretisation,
+    Mixing,
+    Rates,
+    Readout,
+    require_even,
+    require_steps,
+)
+from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, WeightWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +71,7 @@ class S4dSettings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class S4d(Layer):
+class S4d(SequenceLayer):
     """An S4D layer, without the norm and the residual path around it; D is drawn from a normal distribution.
 
     With the defaults it has 132 d + 2 d² weights for d features, as the models of [MemoryGeneralization].
@@ -115,16 +129,87 @@ class S4d(Layer):
         return self.readout(y)  # type: ignore[no-any-return]
 
 
-register(
-    Kind(
-        name="s4d",
-        title="S4D",
-        settings=S4dSettings,
-        build=S4d,
-        equation="h = e^{Δλ} ∘ h + (e^{Δλ} - 1)/λ ∘ B x, λ complex, fixed",
-        reference=Reference("GuGuptaGoelRe2022"),
-        surroundings=Surroundings(norm="layer", position="post", residual=True),
-    ),
-    s4d_inv={"rates": "inv"},
-    s4d_legs={"rates": "legs"},
+_STILL = -1000.0
+_FADED = 1000.0
+"""exp(-1000) is 0: the rate of a gate that forgets everything."""
+
+
+class S4dWriter(WeightWriter):
+    """Writes diagonal layers with fixed gates: every channel is a system of its own with one input.
+
+    A state h = g h + w becomes a channel for each place of the stream that a part of w stands at, once to
+    show the real part of h and once, if it is complex, the imaginary part; the linear map after them adds
+    them up. With steps of size 1 the rate is ln g. A modulus of exactly 1 comes from a decay of exp(-1000) =
+    0. D is 0, and GELU is left out.
+    """
+
+    sources = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns one complex state per channel and a linear map after them."""
+        return {
+            "states": 2,
+            "activation": False,
+            "mixing": "linear",
+            "learned_write": True,
+            "learned_start": True,
+        }
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, S4d)
+        assert layer.start is not None
+        if block.layer is None:
+            return
+        gates = [self._gate(block, i) for i in range(block.layer.width)]
+        for number, place in enumerate(block.states):
+            i = number % block.layer.width
+            read = 0.5 if number < block.layer.width else -0.5j
+            # The channel of the place itself has no input; it carries on what was there at the start.
+            self._set_channel(layer, place, place, gates[i], 0j, read)
+            _set(layer.start[place, 0], to_complex(block.layer.start[i]))
+            for source, factor in block.sources[number]:
+                self._set_channel(layer, source, place, gates[i], factor, read)
+
+    def _set_channel(
+        self, layer: S4d, channel: int, shown: int, gate: complex, write: complex, read: complex
+    ) -> None:
+        """Sets one channel; its step has the size 1."""
+        assert isinstance(layer.readout.mixing, nn.Linear)
+        ssm, size = layer.ssm, abs(gate)
+        decay = _STILL if size == 1 else math.log(_FADED if size == 0 else -math.log(size))
+        ssm.log_decay[channel] = decay
+        ssm.frequency[channel] = angle = cmath.phase(gate)
+        rate = complex(-math.exp(decay), angle)
+        # What the system multiplies B by, (e^λ - 1)/λ, is divided out.
+        _set(ssm.B[channel, 0], write if rate == 0 else write * rate / (cmath.exp(rate) - 1))
+        _set(ssm.C[channel, 0], read)
+        layer.readout.mixing.weight[shown, channel] = 1
+
+    def _gate(self, block: BlockPlan, i: int) -> complex:
+        assert block.layer is not None
+        move = block.layer.move
+        if isinstance(move, FixedPlan) and all(j == i for j, _ in move.matrix[i]):
+            return complex(sum(to_complex(c) for _, c in move.matrix[i]))
+        if isinstance(move, GatedPlan) and not move.steps[i]:
+            return to_complex(move.gates[i].constant)
+        raise NotCompilable(
+            self.architecture, [f"layer {block.layer.name} is not diagonal with gates that are fixed"]
+        )
+
+
+def _set(pair: Tensor, value: complex) -> None:
+    pair[0], pair[1] = value.real, value.imag
+
+
+KIND = LayerKind(
+    name="s4d",
+    title="S4D",
+    settings=S4dSettings,
+    build=S4d,
+    equation="h = e^{Δλ} ∘ h + (e^{Δλ} - 1)/λ ∘ B x, λ complex, fixed",
+    reference=Reference("GuGuptaGoelRe2022"),
+    surroundings=Surroundings(norm="layer", position="post", residual=True),
+    variants={"s4d-inv": {"rates": "inv"}, "s4d-legs": {"rates": "legs"}},
+    writer=S4dWriter,
 )

@@ -10,19 +10,17 @@ h as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels.slstm import slstm
-from nerode.models.kernels.slstm_reference import slstm_step
+from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
-from nerode.models.zoo import Kind, register
+from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +69,7 @@ class SlstmSettings:
             raise InputError("the norm of a head with one unit is always 0; use fewer heads or no group norm")
 
 
-class Slstm(Layer):
+class Slstm(SequenceLayer):
     """An sLSTM layer; its output is h (normalised, with `group_norm`), its state h, c, n, m.
 
     W is normal with standard deviation √(2 / (5 inputs)), R is 0, the biases are 0 but for that of f, which
@@ -151,7 +149,7 @@ class Slstm(Layer):
         return self._normalise(h), after
 
     def _project(self, x: Tensor, mixed: Tensor) -> Tensor:
-        """What the gates read without the state: i and f from the convolution, z and o from the input."""
+        """The projections to the gates: i and f from the convolution, z and o from the input."""
         if x is mixed:
             return self._read(x, self.read) + self.bias.flatten()
         both = [self._read(mixed, self.read[:2]), self._read(x, self.read[2:])]
@@ -175,15 +173,35 @@ def forget_biases(size: int, place: float) -> Float[Tensor, " size"]:
     return 5 - 12 * along ** (0.3 + 1.3 * place)
 
 
-register(
-    Kind(
-        name="slstm",
-        title="sLSTM",
-        settings=SlstmSettings,
-        build=Slstm,
-        equation="c = f c + i z, n = f n + i, h = o ∘ c/n, gates read h",
-        reference=Reference("Beck2024"),
-        surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
-    ),
-    slstm_block={"headwise": True, "convolution": 4, "group_norm": True},
+class SlstmWriter(WeightWriter):
+    """Writes sLSTM cells, in one head."""
+
+    alone = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of units."""
+        hidden = len(self.cell_of(block, "slstm").gates[0].inputs)
+        return {"hidden": hidden, "heads": 1, "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
+        assert isinstance(layer, Slstm)
+        assert layer.start is not None
+        gates, n = self.cell_of(block, "slstm").gates, layer.outputs
+        for number, gate in enumerate(gates[i] for i in (0, 1, 3, 2)):
+            set_affine(layer.read[number], layer.bias[number], gate.inputs, block.columns)
+            layer.recurrent[0, number * n : (number + 1) * n] = gate.recurrent
+        layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(3, -1))
+
+
+KIND = LayerKind(
+    name="slstm",
+    title="sLSTM",
+    settings=SlstmSettings,
+    build=Slstm,
+    equation="c = f c + i z, n = f n + i, h = o ∘ c/n, gates read h",
+    reference=Reference("Beck2024"),
+    surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
+    variants={"slstm-block": {"headwise": True, "convolution": 4, "group_norm": True}},
+    writer=SlstmWriter,
 )

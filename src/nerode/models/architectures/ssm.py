@@ -6,19 +6,28 @@ what is past fades.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
-from nerode.models.parts.dense_states import dense_states
+from nerode.core import InputError, NotCompilable, Reference, to_float
+from nerode.models.base import DenseTransition, LayerKind, SequenceLayer, State, require_features
+from nerode.models.parts.dense import dense_states
 from nerode.models.parts.precision import widened
-from nerode.models.transitions import DenseTransition
-from nerode.models.zoo import Kind, register
+from nerode.models.weight_writer import (
+    ONE,
+    BlockPlan,
+    FixedPlan,
+    LayerPlan,
+    PlaceForm,
+    WeightWriter,
+    as_tensor,
+    set_matrix,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +67,7 @@ class SsmSettings:
             raise InputError("without a readout the outputs are the states; leave `outputs` out")
 
 
-class Ssm(Layer):
+class Ssm(SequenceLayer):
     """A state space layer; all weights are drawn uniformly from ±1/√states, b included.
 
     The paper leaves the initialisation open.
@@ -115,7 +124,7 @@ class Ssm(Layer):
                 return self.A
 
     def _allowed(self) -> Bool[Tensor, "states states"]:
-        """Where a nilpotent A may differ from zero: from a block to those after it."""
+        """The mask of the entries of a nilpotent A that may differ from zero: from a block to later ones."""
         states = len(self.A)
         blocks = min(self.settings.window or states, states)
         block = torch.arange(states, device=self.A.device) * blocks // states
@@ -127,15 +136,80 @@ class Ssm(Layer):
         return (h if self.bias is None else (h + self.bias).relu()) @ self.C.T
 
 
-register(
-    Kind(
-        name="ssm",
-        title="SSM of the n-gram paper",
-        settings=SsmSettings,
-        build=Ssm,
-        equation="h = A h + B x, y = C relu(h + b)",
-        reference=Reference("Nandakumar2024"),
-    ),
-    ssm_nilpotent={"matrix": "nilpotent"},
-    ssm_decayed={"matrix": "decayed"},
+class SsmWriter(WeightWriter):
+    """Writes layers with a fixed matrix.
+
+    A network whose readout is relu(h + b), one unit per state, and whose decoder is linear in the units is
+    the paper's model as it stands: embedding, h = A h + B x, y = C relu(h + b). Other networks with fixed
+    matrices are carried on a residual stream, layer after layer.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of states; the readout is linear, units follow in the feed-forward part."""
+        return {"states": max(1, len(block.states)), "readout": "linear", "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Ssm)
+        if block.layer is None:
+            return
+        assert layer.C is not None
+        move = self._fill_matrix(layer, block.layer)
+        for i, form in enumerate(move.writes):
+            layer.B[i] = form.row(layer.inputs).to(layer.B)
+        for i, place in enumerate(block.states):
+            layer.C[place, i] = 1
+
+    def reads_out(self, block: BlockPlan, reads: Sequence[PlaceForm]) -> bool:
+        """Returns whether the readout is that of the paper: one unit per state, and nothing else is read."""
+        units = dict(block.units)
+        read = [next(iter(form.terms)) if len(form.terms) == 1 else ONE for form in units.values()]
+        one_each = len(set(read)) == len(read) and set(read) <= set(block.states)
+        plain = one_each and all(c == 1 for form in units.values() for c in form.terms.values())
+        # The decoder reads units and nothing else, without a hidden layer of its own and without a bias.
+        return plain and all(set(form.terms) <= set(units) and form.constant == 0 for form in reads)
+
+    def readout_settings(self, block: BlockPlan, outputs: int) -> dict[str, Any]:
+        """Returns the sizes of the paper's layer."""
+        assert block.layer is not None
+        return {"states": block.layer.width, "outputs": outputs, "learned_start": True}
+
+    def fill_readout(self, layer: nn.Module, block: BlockPlan, scores: Tensor) -> None:
+        """Sets the weights of the paper's layer."""
+        assert isinstance(layer, Ssm)
+        assert block.layer is not None
+        assert layer.C is not None
+        assert layer.bias is not None
+        move = self._fill_matrix(layer, block.layer)
+        for i, form in enumerate(move.writes):
+            # The embedding fills every place but the one that holds 1.
+            row = form.row(1 + max((ONE, *block.columns)))
+            layer.B[i] = row[list(block.columns)].to(layer.B)
+        for unit, (_, form) in enumerate(block.units):
+            state = block.states.index(next(iter(form.terms)))
+            layer.bias[state] = to_float(form.constant)
+            layer.C[:, state] = scores[:, unit]
+
+    def _fill_matrix(self, layer: Ssm, plan: LayerPlan) -> FixedPlan:
+        """Sets the matrix and the start; raises NotCompilable unless the matrix is fixed and real."""
+        move = plan.move
+        if not isinstance(move, FixedPlan) or plan.complex_state:
+            raise NotCompilable(
+                self.architecture, [f"layer {plan.name} is not a real recurrence with a fixed matrix"]
+            )
+        assert layer.start is not None
+        set_matrix(layer.A, move.matrix)
+        layer.start.copy_(as_tensor(plan.start))
+        return move
+
+
+KIND = LayerKind(
+    name="ssm",
+    title="SSM of the n-gram paper",
+    settings=SsmSettings,
+    build=Ssm,
+    equation="h = A h + B x, y = C relu(h + b)",
+    reference=Reference("Nandakumar2024"),
+    variants={"ssm-nilpotent": {"matrix": "nilpotent"}, "ssm-decayed": {"matrix": "decayed"}},
+    writer=SsmWriter,
 )

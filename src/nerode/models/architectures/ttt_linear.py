@@ -19,13 +19,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import (
+    HouseholderTransition,
+    LayerKind,
+    SequenceLayer,
+    State,
+    Surroundings,
+    require_features,
+)
+from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.heads import require_divisible, require_positive, split_heads
-from nerode.models.parts.relative_positions import turn_pairs
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import HouseholderTransition
-from nerode.models.zoo import Kind, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +63,8 @@ class TttSettings:
             raise InputError(f"convolution is {self.convolution}; it has to be 0 (none) or more positions")
 
 
-class Signals(NamedTuple):
-    """What the inner models read: (batch, heads, time, …), queries and keys with a last entry 1."""
+class TttInputs(NamedTuple):
+    """The inputs of the inner models: (batch, heads, time, …), queries and keys with a last entry 1."""
 
     q: Tensor
     k: Tensor
@@ -68,7 +72,7 @@ class Signals(NamedTuple):
     rate: Tensor
 
 
-class TttLinear(Layer):
+class TttLinear(SequenceLayer):
     """A TTT-Linear layer.
 
     Maps are drawn from N(0, 0.8/n), n their inputs: the published deviation of 0.02 at a width of 2,048. The
@@ -161,7 +165,7 @@ class TttLinear(Layer):
         lengths = parts_of_mini_batches(first, x.shape[1], self.mini_batch)
         readings = []
         for part in zip(*(torch.split_with_sizes(s, lengths, dim=2) for s in signals), strict=True):
-            reading, W, gradient = self._mini_batch_part(Signals(*part), W, gradient, first)
+            reading, W, gradient = self._mini_batch_part(TttInputs(*part), W, gradient, first)
             readings.append(reading)
             first = (first + reading.shape[2]) % self.mini_batch
         after["W"] = W
@@ -185,7 +189,7 @@ class TttLinear(Layer):
         return HouseholderTransition(state="W", vectors=vectors, betas=betas)
 
     def _mini_batch_part(
-        self, part: Signals, W: Tensor, gradient: Tensor, place: int
+        self, part: TttInputs, W: Tensor, gradient: Tensor, place: int
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The readings of tokens within one mini-batch from a place on, and W and the sum after them."""
         q, k, target, rate = part
@@ -214,13 +218,13 @@ class TttLinear(Layer):
             k = self.key(x)
         return q, k, self.value(x), after
 
-    def _signals(self, x: Tensor, projected: tuple[Tensor, ...], places: Tensor) -> Signals:
+    def _signals(self, x: Tensor, projected: tuple[Tensor, ...], places: Tensor) -> TttInputs:
         q, k, v = (split_heads(s, self.heads).transpose(1, 2) for s in projected)
         if self.settings.rotary:
             q, k = turned(q, places), turned(k, places)
         rate = self.settings.base_rate / self.width * self.rate(x).sigmoid()
         one = torch.ones_like(q[..., :1])
-        return Signals(
+        return TttInputs(
             torch.cat([q, one], dim=-1),
             torch.cat([k, one], dim=-1),
             v - k,
@@ -271,14 +275,12 @@ def turned(x: Float[Tensor, "batch heads time width"], places: Tensor) -> Tensor
     return turn_pairs(x, angles if places.ndim == 1 else angles[:, None])
 
 
-register(
-    Kind(
-        name="ttt-linear",
-        title="TTT-Linear",
-        settings=TttSettings,
-        build=TttLinear,
-        equation="W = W - η ∇ ½|f(k; W) - v|², f(x) = x + norm(x W)",
-        reference=Reference("SunTtt2024"),
-        surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
-    ),
+KIND = LayerKind(
+    name="ttt-linear",
+    title="TTT-Linear",
+    settings=TttSettings,
+    build=TttLinear,
+    equation="W = W - η ∇ ½|f(k; W) - v|², f(x) = x + norm(x W)",
+    reference=Reference("SunTtt2024"),
+    surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
 )

@@ -1,15 +1,11 @@
 """Audits: a layer of another library beside ours, with the same weights, forward and backward."""
 
-from nerode.models.audit.audit import LENGTHS, Audit, audit_layer, audit_peer
-from nerode.models.audit.comparison import TOLERANCES, Comparison, compare
-from nerode.models.audit.detours import keep_float64
-from nerode.models.audit.gap import Gap, PositionGap
-from nerode.models.audit.matching import Match, give_weights, match_weights
-from nerode.models.audit.peer import PEERS, Pair, Peer, all_peers
+from nerode.models.audit.audit import LENGTHS, Audit, all_peers, audit_layer, audit_peer, keep_float64
+from nerode.models.audit.comparison import TOLERANCES, Comparison, Gap, PositionGap, compare
+from nerode.models.audit.peer import Match, Pair, Peer, give_weights, match_weights
 
 __all__ = [
     "LENGTHS",
-    "PEERS",
     "TOLERANCES",
     "Audit",
     "Comparison",

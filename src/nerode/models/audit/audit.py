@@ -1,23 +1,27 @@
-"""Audits: a peer at several lengths, or a layer of one's own."""
+"""Audits: a peer of the table at several lengths, or a layer of one's own.
+
+Several libraries turn parts of a computation into float32, whatever the type of the weights. That is wise for
+16-bit floats, but loses half the digits of float64. Without these detours one sees whether anything else
+differs.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError
+from nerode.core import InputError, Registry
 from nerode.models.audit.comparison import Comparison, compare
-from nerode.models.audit.detours import keep_float64
-from nerode.models.audit.matching import Match, give_weights, match_weights
-from nerode.models.audit.peer import Peer
+from nerode.models.audit.peer import Match, Peer, give_weights, match_weights
+from nerode.models.audit.peers import gpu, mambapy, torch_cells, transformers, xlstm
 
 LENGTHS = (1, 2, 3, 7, 64, 257)
 """Lengths at which layers go wrong: one position, shorter than a window, around a chunk."""
@@ -27,9 +31,25 @@ BATCH = 3
 Verdict = Literal["same", "float32 inside", "differs", "fails"]
 
 
+def _collect() -> Registry[Peer]:
+    table: Registry[Peer] = Registry("peer", hint="`nerode audit --list` lists them.")
+    for library in (gpu, mambapy, torch_cells, transformers, xlstm):
+        for peer in library.PEERS:
+            table.add(peer.name, peer)
+    return table
+
+
+_PEERS = _collect()
+
+
+def all_peers() -> Registry[Peer]:
+    """Returns the table of peers, by name."""
+    return _PEERS
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What was found about a peer.
+    """The result of the audit of a peer.
 
     Attributes:
         peer: the peer.
@@ -142,7 +162,7 @@ def _compare_at(
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What a library warns of (slow paths, odd settings) concerns those who train with it."""
+    """Silences warnings of libraries (slow paths, odd settings), which concern those who train."""
     before = logging.root.manager.disable
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -151,3 +171,38 @@ def _quiet() -> Iterator[None]:
             yield
         finally:
             logging.disable(before)
+
+
+@contextlib.contextmanager
+def keep_float64() -> Iterator[None]:
+    """Makes every request for float32 one for float64, in this process, until the block ends.
+
+    This covers `.float()`, `.to(torch.float32)`, `.type(torch.float32)`, new tensors of the default type, and
+    the names `torch.float32` and `torch.float` where they are looked up inside the block.
+    """
+    narrow, wide = torch.float32, torch.float64
+    methods = {name: getattr(Tensor, name) for name in ("float", "to", "type")}
+    default = torch.get_default_dtype()
+
+    def widened(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
+            arguments = tuple(wide if given is narrow else given for given in arguments)
+            options = {name: wide if given is narrow else given for name, given in options.items()}
+            return method(tensor, *arguments, **options)
+
+        return call
+
+    try:
+        _set(torch, float32=wide, float=wide)
+        _set(Tensor, float=Tensor.double, to=widened(methods["to"]), type=widened(methods["type"]))
+        torch.set_default_dtype(wide)
+        yield
+    finally:
+        _set(torch, float32=narrow, float=narrow)
+        _set(Tensor, **methods)
+        torch.set_default_dtype(default)
+
+
+def _set(owner: object, **values: object) -> None:
+    for name, value in values.items():
+        setattr(owner, name, value)

@@ -14,7 +14,7 @@ from nerode.core import InputError, real_part
 from nerode.languages import Legal
 from nerode.models.compiled.affine_map import AffineMap
 from nerode.models.compiled.numbers import Converter
-from nerode.network import decoders as exact
+from nerode.network import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
 
 
 class CompiledDecoder(nn.Module, ABC):
@@ -40,7 +40,7 @@ class CompiledDecoder(nn.Module, ABC):
 class Scores(CompiledDecoder):
     """Affine scores of the stream and some units; legal above 1/2."""
 
-    def __init__(self, record: exact.ScoreDecoder, numbers: Converter) -> None:
+    def __init__(self, record: ScoreDecoder, numbers: Converter) -> None:
         super().__init__()
         self.units = AffineMap.of(record.units, numbers, place="decoder, units")
         self.scores = AffineMap.of(record.scores, numbers, place="decoder, scores")
@@ -56,7 +56,7 @@ class Scores(CompiledDecoder):
 class Points(CompiledDecoder):
     """The answer of the nearest point, as scores 0 and 1."""
 
-    def __init__(self, record: exact.PointDecoder, numbers: Converter, *, letters: int) -> None:
+    def __init__(self, record: PointDecoder, numbers: Converter, *, letters: int) -> None:
         super().__init__()
         # The stream is real, so only the real parts of the points take part in the product.
         rows = [[(j, real_part(e)) for j, e in enumerate(p)] for p in record.points]
@@ -74,7 +74,7 @@ class Points(CompiledDecoder):
 class Logits(CompiledDecoder):
     """Logits of a distribution."""
 
-    def __init__(self, record: exact.LogitDecoder, numbers: Converter) -> None:
+    def __init__(self, record: LogitDecoder, numbers: Converter) -> None:
         super().__init__()
         self.normaliser = record.normaliser
         make = _logarithm_map if record.normaliser == "softmax" else _number_map
@@ -113,14 +113,14 @@ def _noise(scores: Tensor) -> float:
     return math.sqrt(torch.finfo(scores.dtype).eps)
 
 
-def make_decoder(record: exact.Decoder, numbers: Converter, *, letters: int) -> CompiledDecoder:
+def make_decoder(record: Decoder, numbers: Converter, *, letters: int) -> CompiledDecoder:
     """Returns the module of a decoder."""
     match record:
-        case exact.ScoreDecoder():
+        case ScoreDecoder():
             return Scores(record, numbers)
-        case exact.PointDecoder():
+        case PointDecoder():
             return Points(record, numbers, letters=letters)
-        case exact.LogitDecoder():
+        case LogitDecoder():
             return Logits(record, numbers)
 
 
@@ -142,13 +142,13 @@ def sparsemax(scores: Float[Tensor, "*batch outputs"]) -> Float[Tensor, "*batch 
     return (scores - threshold).relu()
 
 
-def _number_map(record: exact.LogitDecoder, numbers: Converter, place: str) -> AffineMap:
+def _number_map(record: LogitDecoder, numbers: Converter, place: str) -> AffineMap:
     """The map whose coefficients are numbers, each the scale of the only pair of its weight."""
     rows = [tuple((j, w[0][0]) for j, w in row if w and w[0][0] != 0) for row in record.rows]
     return AffineMap(len(record.reads), rows, None, numbers, place=place)
 
 
-def _logarithm_map(record: exact.LogitDecoder, numbers: Converter, place: str) -> AffineMap:
+def _logarithm_map(record: LogitDecoder, numbers: Converter, place: str) -> AffineMap:
     """The map whose coefficients are sums of logarithms."""
     ones = [tuple((j, 1) for j, _ in row) for row in record.rows]
     scores = AffineMap(len(record.reads), ones, None, Converter(numbers.dtype), place=place)

@@ -17,10 +17,10 @@ from safetensors.torch import save
 from nerode.core import FormatError, InputError, write_atomically
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
-from nerode.models.folder import CONFIG_FILE
-from nerode.models.weights_file import (
-    DTYPES,
+from nerode.models.folder import (
+    CONFIG_FILE,
     MAX_WEIGHTS_BYTES,
+    TORCH_DTYPES,
     WEIGHTS_FILE,
     fill_weights,
     read_bytes,
@@ -67,7 +67,7 @@ def load_compiled(folder: Path) -> CompiledModel:
     if notes.get("weights") != _hash(tensors):
         raise FormatError("was altered: its weights do not have the hash that it names", path=path)
     try:
-        model = CompiledModel(network, Converter(DTYPES[notes["dtype"]]))
+        model = CompiledModel(network, Converter(TORCH_DTYPES[notes["dtype"]]))
     except InputError as error:
         raise FormatError(str(error), path=path) from None
     _check_tables(model, tensors, path)
@@ -91,7 +91,7 @@ def read_network(path: Path) -> Network:
 def _read_weights(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
     content = read_bytes(path, MAX_WEIGHTS_BYTES)
     tensors, notes = read_tensors(content, path), read_notes(content)
-    if notes.get("format") != FORMAT or notes.get("dtype") not in DTYPES:
+    if notes.get("format") != FORMAT or notes.get("dtype") not in TORCH_DTYPES:
         raise FormatError(
             "does not hold the weights of a compiled network", path=path, hint="`save_compiled` writes them"
         )

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models.base import State, Trace, count_numbers, require_state
-from nerode.models.compiled.affine_map import frozen
 from nerode.models.compiled.decoder import legal_table, make_decoder
 from nerode.models.compiled.layer import CompiledLayer
 from nerode.models.compiled.numbers import Converter, RoundedWeight
-from nerode.network import Network
+from nerode.models.compiled.torch_numbers import TorchNumbers
+from nerode.network import Network, NetworkStep
 
 
 class CompiledModel(nn.Module):
@@ -28,19 +28,14 @@ class CompiledModel(nn.Module):
     def __init__(self, network: Network, numbers: Converter) -> None:
         super().__init__()
         self.network = network
-        directions = network.embedding.directions
-        vectors = numbers.matrix(network.embedding.vectors, len(directions), "embedding")
-        self.embedding = frozen(vectors)
         self.layers = nn.ModuleList(CompiledLayer(layer, numbers) for layer in network.layers)
+        steps = [layer.exact_step for layer in self._layers]
+        self._state_names = [f"{number}.h" for number in range(len(self.layers))]
+        self.exact_step = NetworkStep(network, TorchNumbers(self, numbers, ""), steps)
+        self.embedding: nn.Parameter
         self.decoder = make_decoder(network.decoder, numbers, letters=len(network.alphabet))
         self.register_buffer("empty", legal_table([network.decoder.empty], len(network.alphabet))[0])
         self.empty: Bool[Tensor, " outputs"]
-        place = {name: i for i, name in enumerate(directions)}
-        for number, layer in enumerate(network.layers):
-            self._remember_places(f"reads_{number}", [place[name] for name in layer.reads])
-            for name in layer.outputs:
-                place[name] = len(place)
-        self._remember_places("reads_decoder", [place[name] for name in network.decoder.reads])
 
     @property
     def dtype(self) -> torch.dtype:
@@ -60,12 +55,8 @@ class CompiledModel(nn.Module):
         """Returns the scores after one letter and the state after it; the given state is not changed."""
         x = self._letters(x, ndim=1)
         require_state(state, self._state_names, len(x))
-        stream, after = self.embedding[x], {}
-        for number, layer in enumerate(self._layers):
-            reads = stream[:, self._places(number)]
-            outputs, after[f"{number}.h"] = layer.step(reads, x, state[f"{number}.h"])
-            stream = torch.cat([stream, outputs], dim=-1)
-        return self._decode(stream), after
+        after, stream = self.exact_step.step([state[name] for name in self._state_names], x)
+        return self._decode(stream), dict(zip(self._state_names, after, strict=True))
 
     def forward(
         self, x: Int[Tensor, "batch time"], state: State | None = None
@@ -101,27 +92,19 @@ class CompiledModel(nn.Module):
         x = self._letters(x, ndim=2)
         state = self.initial_state(len(x)) if state is None else state
         require_state(state, self._state_names, len(x))
-        stream, states = self.embedding[x], {}
-        for number, layer in enumerate(self._layers):
-            reads = stream[..., self._places(number)]
-            outputs, states[f"{number}.h"] = layer(reads, x, state[f"{number}.h"])
-            stream = torch.cat([stream, outputs], dim=-1)
-        return self._decode(stream), states
+        start, states = state, {}
+
+        def scan(number: int, reads: Tensor) -> Tensor:
+            name = f"{number}.h"
+            outputs: Tensor
+            states[name], outputs = self.layers[number](reads, x, start[name])
+            return outputs
+
+        return self._decode(self.exact_step.stream(x, scan)), states
 
     def _decode(self, stream: Tensor) -> Tensor:
-        scores: Tensor = self.decoder(stream[..., self._places("decoder")])
+        scores: Tensor = self.decoder(self.exact_step.decoded(stream))
         return scores
-
-    def _remember_places(self, name: str, places: list[int]) -> None:
-        self.register_buffer(name, torch.tensor(places, dtype=torch.int64), persistent=False)
-
-    def _places(self, reader: int | str) -> Tensor:
-        places: Tensor = getattr(self, f"reads_{reader}")
-        return places
-
-    @property
-    def _state_names(self) -> list[str]:
-        return [f"{number}.h" for number in range(len(self.layers))]
 
     def _letters(self, x: Tensor, *, ndim: int) -> Tensor:
         """The letters as indices (torch takes bytes for a mask), or InputError if x does not hold letters."""

@@ -10,11 +10,8 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from nerode.core import Exact, InputError, imaginary_part, real_part, to_float, write_exact
+from nerode.core import DTYPES, Exact, InputError, imaginary_part, real_part, to_float, write_exact
 from nerode.network import LogSum
-
-DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-"""The types that a compiled model can have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +38,8 @@ class Converter:
     """
 
     def __init__(self, dtype: torch.dtype) -> None:
-        if dtype not in DTYPES:
-            allowed = ", ".join(str(d).removeprefix("torch.") for d in DTYPES)
+        if str(dtype).removeprefix("torch.") not in DTYPES:
+            allowed = ", ".join(DTYPES)
             raise InputError(f"a compiled model cannot have the type {dtype}; allowed are {allowed}")
         self.dtype = dtype
         self.rounded: list[RoundedWeight] = []

@@ -14,13 +14,23 @@ from typing import Any, Literal
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from nerode.core import UnknownName
-from nerode.models.kernels import cells_reference
-from nerode.models.kernels.cell_functions import Elman, Gru, GruResetFirst, Lstm
-from nerode.models.kernels.members import as_members, one_by_one
-from nerode.models.kernels.tensor_checks import require_like, require_sequence
-from nerode.models.native.calls import apply, runs_natively
+from nerode.models.kernels.arguments import (
+    MemberFunction,
+    as_members,
+    dense_or_none,
+    empty_gates,
+    empty_states,
+    one_by_one,
+    or_none,
+    require_like,
+    require_sequence,
+    shifted,
+    weight_gradient,
+)
+from nerode.models.native.calls import apply, call, dense, runs_natively
 
 
 def elman(
@@ -47,8 +57,8 @@ def elman(
     start = _checked_start(inputs, weight, initial, gates=1)
     tensors = (inputs, weight, start)
     if not runs_natively(*tensors):
-        return _plainly(partial(cells_reference.elman, activation=activation), *tensors)[0]
-    return _natively(Elman, tensors, activation == "relu")[0]
+        return _plainly(partial(elman_reference, activation=activation), *tensors)[0]
+    return _natively(_Elman, tensors, activation == "relu")[0]
 
 
 def gru(
@@ -76,8 +86,8 @@ def gru(
     inner = inputs.new_zeros(shape) if bias is None else bias
     tensors = (inputs, weight, inner, start)
     if not runs_natively(*tensors):
-        return _plainly(cells_reference.gru, *tensors)[0]
-    return _natively(Gru, tensors, torch.is_grad_enabled())[0]
+        return _plainly(gru_reference, *tensors)[0]
+    return _natively(_Gru, tensors, torch.is_grad_enabled())[0]
 
 
 def gru_reset_first(
@@ -100,8 +110,8 @@ def gru_reset_first(
     start = _checked_start(inputs, weight, initial, gates=3)
     tensors = (inputs, weight, start)
     if not runs_natively(*tensors):
-        return _plainly(cells_reference.gru_reset_first, *tensors)[0]
-    return _natively(GruResetFirst, tensors, torch.is_grad_enabled())[0]
+        return _plainly(gru_reset_first_reference, *tensors)[0]
+    return _natively(_GruResetFirst, tensors, torch.is_grad_enabled())[0]
 
 
 def lstm(
@@ -128,9 +138,9 @@ def lstm(
     start_cell = torch.zeros_like(start) if given_cell is None else given_cell
     tensors = (inputs, weight, start, start_cell)
     if not runs_natively(*tensors):
-        states, cells = _plainly(cells_reference.lstm, *tensors)
+        states, cells = _plainly(lstm_reference, *tensors)
     else:
-        states, cells, _ = _natively(Lstm, tensors, torch.is_grad_enabled())
+        states, cells, _ = _natively(_Lstm, tensors, torch.is_grad_enabled())
     return states, cells
 
 
@@ -161,3 +171,226 @@ def _natively(
     result = apply(function, *as_members(tensors, single=single), option)
     outputs = result if isinstance(result, tuple) else (result,)
     return tuple(output[0] for output in outputs) if single else outputs
+
+
+class _Elman(MemberFunction):
+    """The states from inputs, weight, initial state, and whether the activation is relu."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> Tensor:
+        """Returns the states."""
+        *given, relu = arguments
+        inputs, weight, initial = (dense(tensor) for tensor in given)
+        states = torch.empty_like(inputs)
+        call("elman_forward", inputs, weight, initial, states, *states.shape, int(relu))
+        return states
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keeps what the backward pass needs."""
+        _, weight, initial, ctx.relu = inputs
+        ctx.save_for_backward(weight, initial, output)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dstates: Tensor) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of the tensors that were given."""
+        weight, initial, states = (dense(tensor) for tensor in ctx.saved_tensors)
+        dinputs, dinitial = torch.empty_like(states), torch.empty_like(initial)
+        call(
+            "elman_backward",
+            *(weight, states, dense(dstates), dinputs, dinitial),
+            *(*states.shape, int(ctx.relu)),
+        )
+        return dinputs, weight_gradient(dinputs, shifted(initial, states)), dinitial, None
+
+
+class _Gru(MemberFunction):
+    """States and saved gates from inputs, weight, bias, initial state, and whether gates are to be saved."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> tuple[Tensor, Tensor]:
+        """Returns the states, and the gates, which have no gradient."""
+        *given, keep = arguments
+        inputs, weight, bias, initial = (dense(tensor) for tensor in given)
+        states = empty_states(inputs, weight)
+        saved = empty_gates(states, 4, keep=keep)
+        call("gru_forward", inputs, weight, bias, initial, states, or_none(saved), *states.shape)
+        return states, saved
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keeps what the backward pass needs."""
+        _, weight, _, initial, _ = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(weight, initial, *output)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dstates: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of the tensors that were given."""
+        weight, initial, states, saved = (dense(tensor) for tensor in ctx.saved_tensors)
+        hidden = states.shape[-1]
+        dinputs = states.new_empty(*states.shape[:3], 3 * hidden)
+        dsums, dinitial = torch.empty_like(dinputs), torch.empty_like(initial)
+        call(
+            "gru_backward",
+            *(weight, initial, states, saved, dense(dstates)),
+            *(dinputs, dsums, dinitial),
+            *states.shape,
+        )
+        dbias = dsums[..., 2 * hidden :].sum(dim=(1, 2))
+        return dinputs, weight_gradient(dsums, shifted(initial, states)), dbias, dinitial, None
+
+
+class _GruResetFirst(MemberFunction):
+    """States and saved gates from inputs, weight, initial state, and whether gates are to be saved."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> tuple[Tensor, Tensor]:
+        """Returns the states, and the gates, which have no gradient."""
+        *given, keep = arguments
+        inputs, weight, initial = (dense(tensor) for tensor in given)
+        states = empty_states(inputs, weight)
+        saved = empty_gates(states, 3, keep=keep)
+        call("gru_reset_first_forward", inputs, weight, initial, states, or_none(saved), *states.shape)
+        return states, saved
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keeps what the backward pass needs."""
+        _, weight, initial, _ = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(weight, initial, *output)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dstates: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of the tensors that were given."""
+        weight, initial, states, saved = (dense(tensor) for tensor in ctx.saved_tensors)
+        hidden = states.shape[-1]
+        dinputs = states.new_empty(*states.shape[:3], 3 * hidden)
+        dinitial = torch.empty_like(initial)
+        call(
+            "gru_reset_first_backward",
+            *(weight, initial, states, saved, dense(dstates)),
+            *(dinputs, dinitial),
+            *states.shape,
+        )
+        before = shifted(initial, states)
+        of_gates = weight_gradient(dinputs[..., : 2 * hidden], before)
+        of_candidate = weight_gradient(dinputs[..., 2 * hidden :], saved[..., :hidden] * before)
+        return dinputs, torch.cat([of_gates, of_candidate], dim=1), dinitial, None
+
+
+class _Lstm(MemberFunction):
+    """States, cells, saved gates from inputs, weight, initial state and cell, and whether to save gates."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns the states, the cells, and the gates, which have no gradient."""
+        *given, keep = arguments
+        inputs, weight, initial, initial_cell = (dense(tensor) for tensor in given)
+        states = empty_states(inputs, weight)
+        cells = torch.empty_like(states)
+        saved = empty_gates(states, 4, keep=keep)
+        call(
+            "lstm_forward",
+            *(inputs, weight, initial, initial_cell),
+            *(states, cells, or_none(saved)),
+            *states.shape,
+        )
+        return states, cells, saved
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keeps what the backward pass needs."""
+        _, weight, initial, initial_cell, _ = inputs
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(output[2])
+        ctx.save_for_backward(weight, initial, initial_cell, *output)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dstates: Any, dcells: Any, _: Any) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of the tensors that were given."""
+        weight, initial, initial_cell, states, cells, saved = (dense(t) for t in ctx.saved_tensors)
+        dinputs = states.new_empty(*states.shape[:3], 4 * states.shape[-1])
+        dinitial, dinitial_cell = torch.empty_like(initial), torch.empty_like(initial_cell)
+        call(
+            "lstm_backward",
+            *(weight, initial_cell, cells, saved, dense_or_none(dstates), dense_or_none(dcells)),
+            *(dinputs, dinitial, dinitial_cell),
+            *states.shape,
+        )
+        dweight = weight_gradient(dinputs, shifted(initial, states))
+        return dinputs, dweight, dinitial, dinitial_cell, None
+
+
+def elman_reference(inputs: Tensor, weight: Tensor, initial: Tensor, activation: str) -> Tensor:
+    """Returns the states h_t = f(x_t + W h_{t-1}), f = tanh or relu."""
+    apply = torch.tanh if activation == "tanh" else torch.relu
+    state = initial
+    states = []
+    for x in inputs.unbind(dim=1):
+        state = apply(x + state @ weight.T)
+        states.append(state)
+    return torch.stack(states, dim=1)
+
+
+def gru_step(inputs: Tensor, weight: Tensor, bias: Tensor, state: Tensor, cap: float = 1.0) -> Tensor:
+    """Returns h = (1 − z) n + z h, n = tanh(x_n + r (W_n h + b)), with r and z/cap sigmoids of x + W h."""
+    x_reset, x_update, x_new = inputs.chunk(3, dim=-1)
+    h_reset, h_update, h_new = (state @ weight.T).chunk(3, dim=-1)
+    reset, update = torch.sigmoid(x_reset + h_reset), torch.sigmoid(x_update + h_update)
+    new = torch.tanh(x_new + reset * (h_new + bias))
+    return new + (update if cap == 1 else cap * update) * (state - new)
+
+
+def gru_reference(inputs: Tensor, weight: Tensor, bias: Tensor, initial: Tensor, cap: float = 1.0) -> Tensor:
+    """Returns the states of a GRU whose reset gate acts after the product."""
+    state = initial
+    states = []
+    for x in inputs.unbind(dim=1):
+        state = gru_step(x, weight, bias, state, cap)
+        states.append(state)
+    return torch.stack(states, dim=1)
+
+
+def reset_first_step(inputs: Tensor, weight: Tensor, state: Tensor, cap: float = 1.0) -> Tensor:
+    """Returns h = (1 − z) n + z h, n = tanh(x_n + W_n (r h)), with r and z/cap sigmoids of x + W h."""
+    x_reset, x_update, x_new = inputs.chunk(3, dim=-1)
+    w_reset, w_update, w_new = weight.chunk(3)
+    reset, update = torch.sigmoid(x_reset + state @ w_reset.T), torch.sigmoid(x_update + state @ w_update.T)
+    new = torch.tanh(x_new + (reset * state) @ w_new.T)
+    return new + (update if cap == 1 else cap * update) * (state - new)
+
+
+def gru_reset_first_reference(inputs: Tensor, weight: Tensor, initial: Tensor, cap: float = 1.0) -> Tensor:
+    """Returns the states of a GRU whose reset gate acts before the product."""
+    state = initial
+    states = []
+    for x in inputs.unbind(dim=1):
+        state = reset_first_step(x, weight, state, cap)
+        states.append(state)
+    return torch.stack(states, dim=1)
+
+
+def lstm_step(inputs: Tensor, weight: Tensor, state: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns h = o tanh(c) and c = f c + i g."""
+    i, f, g, o = (inputs + state @ weight.T).chunk(4, dim=-1)
+    cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(cell), cell
+
+
+def lstm_reference(
+    inputs: Tensor, weight: Tensor, initial: Tensor, initial_cell: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the states h_t and the cells c_t."""
+    state, cell = initial, initial_cell
+    states, cells = [], []
+    for x in inputs.unbind(dim=1):
+        state, cell = lstm_step(x, weight, state, cell)
+        states.append(state)
+        cells.append(cell)
+    return torch.stack(states, dim=1), torch.stack(cells, dim=1)

@@ -1,4 +1,9 @@
-"""Recurrences with a matrix state: decay by a number or a vector (RetNet, Mamba-2, mLSTM, GLA, HGRN2)."""
+"""Scans over matrix states, fast on the CPU, each with its plain loop as the reference.
+
+decay_scan: decay by a number or a vector, for RetNet, Mamba-2, mLSTM, GLA and HGRN2.
+delta_scan: the delta rule, for DeltaNet, its gated form and DeltaProduct.
+erase_scan: a decay for each row and a key of its own for what is taken away, for RWKV-7.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
-from nerode.models.kernels import matrix_scan_reference
-from nerode.models.kernels.tensor_checks import require_like, require_sequence
+from nerode.models.kernels.arguments import require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 
@@ -32,7 +36,7 @@ def decay_scan(
         q: what is read.
         k: where it is written.
         v: what is written.
-        decay: one number a head, (batch, time, heads), or one for each row of S, (batch, time, heads, keys).
+        decay: one number per head, (batch, time, heads), or one per row of S, (batch, time, heads, keys).
         initial: S_0; zero when not given.
 
     Raises:
@@ -53,13 +57,13 @@ def decay_scan(
     require_like("initial", initial, (batch, heads, keys, v.shape[3]), q)
     start = q.new_zeros(batch, heads, keys, v.shape[3]) if initial is None else initial
     if not runs_natively(q, k, v, decay, start):
-        return matrix_scan_reference.decay_scan(q, k, v, decay, start)
+        return decay_scan_reference(q, k, v, decay, start)
     result: tuple[Tensor, Tensor] = apply(_DecayScan, q, k, v, decay, start, torch.is_grad_enabled())
     return result
 
 
 def steps_between_borders(time: int, state_bytes: int) -> int:
-    """How many states the backward pass recomputes at once: few enough for the second cache.
+    """The number of states that the backward pass recomputes at once, few enough for the second cache.
 
     Large states would then keep a border at nearly every step; a share of √T bounds that memory.
     """
@@ -105,3 +109,230 @@ class _DecayScan(torch.autograd.Function):
             *ctx.sizes,
         )
         return (*gradients, dinitial, None)
+
+
+def decay_scan_reference(
+    q: Tensor, k: Tensor, v: Tensor, decay: Tensor, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state, where S_t = decay_t ∘ S_{t-1} + k_t^T v_t.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, heads, keys).
+        v: (batch, time, heads, values).
+        decay: (batch, time, heads) for one number per head, (batch, time, heads, keys) for one per row of S.
+        initial: (batch, heads, keys, values).
+    """
+    rows = decay[..., None, None] if decay.ndim == 3 else decay[..., None]
+    state = initial
+    readings = []
+    for q_t, k_t, v_t, row in zip(*(x.unbind(dim=1) for x in (q, k, v, rows)), strict=True):
+        state = row * state + k_t[..., None] * v_t[:, :, None, :]
+        readings.append((q_t[..., None] * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state
+
+
+def delta_scan(
+    q: Float[Tensor, "batch time heads keys"],
+    k: Float[Tensor, "batch time writes heads keys"],
+    v: Float[Tensor, "batch time writes heads values"],
+    beta: Float[Tensor, "batch time writes heads"],
+    decay: Float[Tensor, "batch time heads"] | None = None,
+    initial: Float[Tensor, "batch heads keys values"] | None = None,
+) -> tuple[Float[Tensor, "batch time heads values"], Float[Tensor, "batch heads keys values"]]:
+    """Returns the readings o_t = q_t S_t and the last state of the delta rule.
+
+    Each token scales the state by its decay, then makes `writes` updates S ← (I − β k k^T) S + β k v^T, so
+    that the transition of a token is a product of that many generalised Householder matrices. Keys are used
+    as given: normalising them belongs to the caller.
+
+    Args:
+        q: what is read after the writes of a token.
+        k: the keys, the axis `writes` in the order of the updates.
+        v: the values.
+        beta: the strengths; in [0, 2] for keys of length 1.
+        decay: 1 when not given.
+        initial: S_0; zero when not given.
+
+    Raises:
+        InputError: if shapes, types or devices do not agree, or an axis is empty.
+
+    Implements: [YangDeltaNet2024], [YangGatedDeltaNet2025]
+    """
+    require_sequence("q", q, "batch time heads keys")
+    require_sequence("k", k, "batch time writes heads keys")
+    require_sequence("v", v, "batch time writes heads values")
+    batch, time, heads, keys = q.shape
+    writes, values = k.shape[2], v.shape[4]
+    require_like("k", k, (batch, time, writes, heads, keys), q)
+    require_like("v", v, (batch, time, writes, heads, values), q)
+    require_like("beta", beta, (batch, time, writes, heads), q)
+    require_like("decay", decay, (batch, time, heads), q)
+    require_like("initial", initial, (batch, heads, keys, values), q)
+    start = q.new_zeros(batch, heads, keys, values) if initial is None else initial
+    if not runs_natively(q, k, v, beta, decay, start):
+        return delta_scan_reference(q, k, v, beta, decay, start)
+    result: tuple[Tensor, Tensor] = apply(_DeltaScan, q, k, v, beta, decay, start, torch.is_grad_enabled())
+    return result
+
+
+class _DeltaScan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
+        *given, decay, initial, keep = arguments
+        q, k, v, beta, initial = (dense(tensor) for tensor in (*given, initial))
+        decay = None if decay is None else dense(decay)
+        readings, final = q.new_empty(*q.shape[:3], v.shape[4]), torch.empty_like(initial)
+        batch, time, heads, keys = q.shape
+        writes, values = k.shape[2], v.shape[4]
+        chunk = steps_between_borders(time, writes * keys * values * q.itemsize)
+        borders = q.new_empty(batch, heads, -(-time // chunk), keys, values) if keep else None
+        ctx.sizes = (batch, time, writes, heads, keys, values, chunk)
+        call("delta_forward", q, k, v, beta, decay, initial, readings, final, borders, *ctx.sizes)
+        ctx.save_for_backward(q, k, v, beta, decay, borders)
+        return readings, final
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dreadings: Tensor, dfinal: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, beta, decay, borders = ctx.saved_tensors
+        gradients = [
+            None if tensor is None else torch.empty_like(tensor) for tensor in (q, k, v, beta, decay)
+        ]
+        # A copy always: the kernel turns it into the gradient of the initial state.
+        dinitial = dense(dfinal).clone()
+        call(
+            "delta_backward",
+            *(q, k, v, beta, decay, borders, dense(dreadings)),
+            *(*gradients, dinitial),
+            *ctx.sizes,
+        )
+        return (*gradients, dinitial, None)
+
+
+def delta_scan_reference(
+    q: Tensor, k: Tensor, v: Tensor, beta: Tensor, decay: Tensor | None, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state of the delta rule.
+
+    Each token scales the state by its decay, then makes n writes S ← (I − β k k^T) S + β k v^T.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, n, heads, keys).
+        v: (batch, time, n, heads, values).
+        beta: (batch, time, n, heads).
+        decay: (batch, time, heads), or None for 1.
+        initial: (batch, heads, keys, values).
+    """
+    decays = [None] * q.shape[1] if decay is None else decay[..., None, None].unbind(dim=1)
+    state = initial
+    readings = []
+    for q_t, k_t, v_t, beta_t, decay_t in zip(
+        *(x.unbind(dim=1) for x in (q, k, v, beta)), decays, strict=True
+    ):
+        state = state if decay_t is None else decay_t * state
+        for key, value, strength in zip(*(x.unbind(dim=1) for x in (k_t, v_t, beta_t)), strict=True):
+            found = (key[..., None] * state).sum(dim=-2)
+            correction = strength[..., None] * (value - found)
+            state = state + key[..., None] * correction[:, :, None, :]
+        readings.append((q_t[..., None] * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state
+
+
+def erase_scan(
+    q: Float[Tensor, "batch time heads keys"],
+    k: Float[Tensor, "batch time heads keys"],
+    v: Float[Tensor, "batch time heads values"],
+    decay: Float[Tensor, "batch time heads keys"],
+    lookup: Float[Tensor, "batch time heads keys"],
+    erase: Float[Tensor, "batch time heads keys"],
+    initial: Float[Tensor, "batch heads keys values"] | None = None,
+) -> tuple[Float[Tensor, "batch time heads values"], Float[Tensor, "batch heads keys values"]]:
+    """Returns the readings o_t = q_t S_t and the last state, S_t = decay ∘ S − erase (lookup^T S) + k v^T.
+
+    What `lookup` finds in the state before the token is taken away along `erase`. With a decay of 1,
+    lookup = k and erase = β k, this is the delta rule with the value β v.
+
+    Args:
+        q: what is read.
+        k: where it is written.
+        v: what is written.
+        decay: one number for each row of S.
+        lookup: what is looked up in the state.
+        erase: where, and how much of it, is taken away.
+        initial: S_0; zero when not given.
+
+    Raises:
+        InputError: if shapes, types or devices do not agree, or an axis is empty.
+
+    Implements: [Peng2025Rwkv7]
+    """
+    require_sequence("q", q, "batch time heads keys")
+    require_sequence("v", v, "batch time heads values")
+    batch, time, heads, keys = q.shape
+    for name, tensor in (("k", k), ("decay", decay), ("lookup", lookup), ("erase", erase)):
+        require_like(name, tensor, q.shape, q)
+    require_like("v", v, (batch, time, heads, v.shape[3]), q)
+    require_like("initial", initial, (batch, heads, keys, v.shape[3]), q)
+    start = q.new_zeros(batch, heads, keys, v.shape[3]) if initial is None else initial
+    tensors = (q, k, v, decay, lookup, erase, start)
+    if not runs_natively(*tensors):
+        return erase_scan_reference(*tensors)
+    result: tuple[Tensor, Tensor] = apply(_EraseScan, *tensors, torch.is_grad_enabled())
+    return result
+
+
+class _EraseScan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
+        *given, keep = arguments
+        *sequences, initial = (dense(tensor) for tensor in given)
+        q, v = sequences[0], sequences[2]
+        readings, final = torch.empty_like(v), torch.empty_like(initial)
+        batch, time, heads, keys = q.shape
+        chunk = steps_between_borders(time, keys * v.shape[3] * q.itemsize)
+        borders = q.new_empty(batch, heads, -(-time // chunk), *final.shape[2:]) if keep else None
+        ctx.sizes = (*q.shape, v.shape[3], chunk)
+        call("erase_forward", *sequences, initial, readings, final, borders, *ctx.sizes)
+        ctx.save_for_backward(*sequences, borders)
+        return readings, final
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dreadings: Tensor, dfinal: Tensor) -> tuple[Tensor | None, ...]:
+        *sequences, borders = ctx.saved_tensors
+        gradients = [torch.empty_like(tensor) for tensor in sequences]
+        # A copy always: the kernel turns it into the gradient of the initial state.
+        dinitial = dense(dfinal).clone()
+        call(
+            "erase_backward",
+            *(*sequences, borders, dense(dreadings)),
+            *(*gradients, dinitial),
+            *ctx.sizes,
+        )
+        return (*gradients, dinitial, None)
+
+
+def erase_scan_reference(
+    q: Tensor, k: Tensor, v: Tensor, decay: Tensor, lookup: Tensor, erase: Tensor, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state, S_t = decay ∘ S − erase (lookup^T S) + k v^T.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, heads, keys).
+        v: (batch, time, heads, values).
+        decay: (batch, time, heads, keys).
+        lookup: (batch, time, heads, keys).
+        erase: (batch, time, heads, keys).
+        initial: (batch, heads, keys, values).
+    """
+    columns = [x[..., None].unbind(dim=1) for x in (q, k, decay, lookup, erase)]
+    state = initial
+    readings = []
+    for q_t, k_t, decay_t, lookup_t, erase_t, v_t in zip(*columns, v.unbind(dim=1), strict=True):
+        found = (lookup_t * state).sum(dim=-2, keepdim=True)
+        state = decay_t * state - erase_t * found + k_t * v_t[:, :, None, :]
+        readings.append((q_t * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state

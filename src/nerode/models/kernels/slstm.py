@@ -13,12 +13,21 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nerode.models.kernels import slstm_reference
-from nerode.models.kernels.cell_functions import dense_or_none, empty_gates, or_none
-from nerode.models.kernels.members import MemberFunction, as_members, one_by_one, shifted
-from nerode.models.kernels.slstm_reference import Cell
-from nerode.models.kernels.tensor_checks import require_like, require_sequence
+from nerode.models.kernels.arguments import (
+    MemberFunction,
+    as_members,
+    dense_or_none,
+    empty_gates,
+    one_by_one,
+    or_none,
+    require_like,
+    require_sequence,
+    shifted,
+)
 from nerode.models.native.calls import apply, call, dense, runs_natively
+
+Cell = tuple[Tensor, Tensor, Tensor, Tensor]
+"""h, c, n and m, each (batch, hidden)."""
 
 
 def slstm(
@@ -58,7 +67,7 @@ def slstm(
 
 def _plain(inputs: Tensor, weight: Tensor, *initial: Tensor, exponential_forget: bool) -> Cell:
     h, c, n, m = initial
-    return slstm_reference.slstm(inputs, weight, (h, c, n, m), exponential_forget=exponential_forget)
+    return slstm_reference(inputs, weight, (h, c, n, m), exponential_forget=exponential_forget)
 
 
 def _check(inputs: Tensor, weight: Tensor, initial: Cell) -> None:
@@ -119,3 +128,38 @@ class _Slstm(MemberFunction):
             dim=1,
         )
         return dinputs, dweight, *dinitial, None, None
+
+
+def slstm_step(inputs: Tensor, weight: Tensor, state: Cell, *, exponential_forget: bool) -> Cell:
+    """Returns the state after one position.
+
+    Args:
+        inputs: what the gates i, f, z, o read, without the state: (batch, 4 * hidden).
+        weight: what each head adds, (heads, 4 * hidden / heads, hidden / heads), gates in the same order.
+        state: the state before it.
+        exponential_forget: whether the forget gate is exp(f) instead of sigmoid(f).
+    """
+    h, c, n, m = state
+    heads, _, size = weight.shape
+    own = torch.einsum("bhd,hod->bho", h.reshape(-1, heads, size), weight)
+    # From (head, gate, place) to (gate, head, place).
+    own = own.reshape(-1, heads, 4, size).transpose(1, 2).flatten(1)
+    i, f, z, o = (inputs + own).chunk(4, dim=-1)
+    kept = m + (f if exponential_forget else torch.nn.functional.logsigmoid(f))
+    # Nothing is kept where nothing has been written: then m is free, and i keeps n away from 0.
+    after = torch.where(n == 0, i, torch.maximum(i, kept))
+    write, keep = torch.exp(i - after), torch.exp((kept - after).clamp(max=0))
+    c = keep * c + write * torch.tanh(z)
+    n = keep * n + write
+    return torch.sigmoid(o) * c / n, c, n, after
+
+
+def slstm_reference(inputs: Tensor, weight: Tensor, initial: Cell, *, exponential_forget: bool) -> Cell:
+    """Returns h, c, n and m after each position, (batch, time, hidden) each."""
+    state = initial
+    states = []
+    for x in inputs.unbind(dim=1):
+        state = slstm_step(x, weight, state, exponential_forget=exponential_forget)
+        states.append(state)
+    h, c, n, m = (torch.stack(values, dim=1) for values in zip(*states, strict=True))
+    return h, c, n, m

@@ -33,7 +33,7 @@ def dense(tensor: Tensor) -> Tensor:
 
 
 def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
-    """What a differentiable function gives on these arguments."""
+    """Returns the value of a differentiable function on these arguments."""
     return function.apply(*arguments)  # type: ignore[no-untyped-call]
 
 

@@ -11,8 +11,8 @@ from onnx import ModelProto, TensorProto, helper
 
 from nerode.core import InputError, imaginary_part, real_part, to_float, write_atomically
 from nerode.models.onnx.graph import ELEMENTS, Floats, GraphWriter
-from nerode.models.onnx.recurrences import write_map, write_step
-from nerode.network import Affine, Layer, LogitDecoder, Network, PointDecoder, ScoreDecoder
+from nerode.models.onnx.onnx_numbers import OnnxNumbers
+from nerode.network import Layer, LogitDecoder, Network, NetworkStep, PointDecoder, ScoreDecoder
 
 IR_VERSION = 10
 OPSET = 18
@@ -107,37 +107,22 @@ def _finish(graph: onnx.GraphProto, network: Network) -> ModelProto:
 
 def _write_body(graph: GraphWriter, network: Network, states: list[str]) -> tuple[str, list[str]]:
     """Adds one position of the whole network."""
-    vectors = [[to_float(e) for e in vector] for vector in network.embedding.vectors]
-    stream = graph.node("Gather", graph.array(np.array(vectors)), "letter", axis=0)
-    place = {name: i for i, name in enumerate(network.embedding.directions)}
-    after = []
-    for layer, h in zip(network.layers, states, strict=True):
-        reads = graph.pick(stream, [place[name] for name in layer.reads])
-        new = write_step(graph, layer, _with_units(graph, layer.units, reads), h, "letter")
-        # The body of a Scan may not give out a value twice, nor one that it was given.
-        new = graph.node("Identity", new)
-        seen = graph.join([reads, new, h] if layer.exposes_previous else [reads, new])
-        outputs = write_map(graph, layer.readout, _with_units(graph, layer.readout_units, seen), False)
-        stream = graph.join([stream, outputs])
-        for name in layer.outputs:
-            place[name] = len(place)
-        after.append(new)
-    reads = graph.pick(stream, [place[name] for name in network.decoder.reads])
-    return _write_scores(graph, network, reads), after
+    numbers = OnnxNumbers(graph)
+    step = NetworkStep(network, numbers)
+    after, stream = step.step(states, "letter")
+    # The body of a Scan may not give out a value twice, nor one that it was given.
+    return _write_scores(numbers, graph, network, step.decoded(stream)), [
+        graph.node("Identity", state) for state in after
+    ]
 
 
-def _with_units(graph: GraphWriter, units: Affine, reads: str) -> str:
-    if not units.num_outputs:
-        return reads
-    return graph.join([reads, graph.node("Relu", write_map(graph, units, reads, False))])
-
-
-def _write_scores(graph: GraphWriter, network: Network, reads: str) -> str:
+def _write_scores(numbers: OnnxNumbers, graph: GraphWriter, network: Network, reads: str) -> str:
     decoder = network.decoder
     letters = len(network.alphabet)
     match decoder:
         case ScoreDecoder():
-            return write_map(graph, decoder.scores, _with_units(graph, decoder.units, reads), False)
+            seen = numbers.with_units(decoder.units, "units")(reads)
+            return numbers.map(decoder.scores, "scores")(seen)
         case PointDecoder():
             points = np.array([[to_float(real_part(e)) for e in p] for p in decoder.points])
             nearest = graph.node("ArgMax", graph.affine(reads, points, np.zeros(1)), axis=-1, keepdims=0)

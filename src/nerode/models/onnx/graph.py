@@ -73,9 +73,11 @@ class GraphWriter:
         """Adds some entries of rows."""
         return self.node("Gather", x, self.integers(places), axis=-1)
 
-    def piece(self, x: str, first: int, last: int) -> str:
-        """Adds the entries from first to last - 1 of rows."""
-        return self.pick(x, range(first, last))
+    def split(self, x: str, count: int) -> list[str]:
+        """Adds parts of equal length of rows."""
+        outputs = [f"{self.name}_{len(self.nodes)}_{i}" for i in range(count)]
+        self.nodes.append(helper.make_node("Split", [x], outputs, axis=-1, num_outputs=count))
+        return outputs
 
     def build(self, inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]) -> GraphProto:
         """Returns the graph."""

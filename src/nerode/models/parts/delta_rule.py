@@ -11,6 +11,7 @@ format. Everything around the rule can be switched off, for networks whose weigh
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -19,13 +20,33 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import Layer, State, require_features
-from nerode.models.kernels.delta_scan import delta_scan
-from nerode.models.parts.decay_gate import DecayGate
+from nerode.models.base import HouseholderTransition, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.matrix_scan import delta_scan
 from nerode.models.parts.precision import widened
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.surroundings import Surroundings
-from nerode.models.transitions import HouseholderTransition
+
+
+class DecayGate(nn.Module):
+    """α = exp(-e^a softplus(W x + b)), one a and one b for each head.
+
+    e^a is drawn uniformly from [1, 16], softplus(b) log-uniformly from [0.001, 0.1], as in Mamba-2. (Gated
+    DeltaNet's own code draws e^a from [0, 16], where a has no lower bound.)
+
+    Implements: [DaoGu2024]
+    """
+
+    def __init__(self, inputs: int, heads: int) -> None:
+        super().__init__()
+        self.read = nn.Linear(inputs, heads, bias=False)
+        self.log_rate = nn.Parameter(torch.empty(heads).uniform_(1, 16).log())
+        step = torch.exp(torch.empty(heads).uniform_(math.log(0.001), math.log(0.1)))
+        self.bias = nn.Parameter(step + torch.log(-torch.expm1(-step)))
+
+    def forward(self, x: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch heads"]:
+        """Returns α of each position."""
+        step = nn.functional.softplus(self.read(x) + self.bias)
+        return torch.exp(-self.log_rate.exp() * step)
+
 
 SHORTEST_KEY = 1e-3
 """Keys shorter than this fade: the published 1e-6 under the root."""
@@ -88,8 +109,8 @@ class DeltaSettings:
         return inputs // self.heads
 
 
-class Signals(NamedTuple):
-    """What a token tells the state; an axis of time may stand before the axes named here."""
+class DeltaInputs(NamedTuple):
+    """Keys, values, strengths and decay of a token; an axis of time may stand before the axes named here."""
 
     q: Float[Tensor, "*batch heads keys"]
     k: Float[Tensor, "*batch factors heads keys"]
@@ -98,8 +119,8 @@ class Signals(NamedTuple):
     decay: Float[Tensor, "*batch heads"] | None
 
 
-class DeltaRule(Layer):
-    """A layer with the delta rule; `factors` keys a token, and a decay of the state if asked for.
+class DeltaRule(SequenceLayer):
+    """A layer with the delta rule; `factors` keys per token, and a decay of the state if asked for.
 
     Weights are drawn from N(0, 0.8/n), n the number of inputs of the map: that is the published deviation of
     0.02 at the published width of 2,048, and gives features of the same size at any other. Convolutions are
@@ -179,7 +200,7 @@ class DeltaRule(Layer):
         decay = None if signals.decay is None else signals.decay[..., None]
         return HouseholderTransition(state="S", vectors=k, betas=beta, decay=decay)
 
-    def _sequence(self, x: Tensor, state: State) -> tuple[Signals, State]:
+    def _sequence(self, x: Tensor, state: State) -> tuple[DeltaInputs, State]:
         """The signals of a sequence, and the part of the state after it that is not S."""
         require_features(self, x)
         mixed, after = self._project(x), {}
@@ -190,7 +211,7 @@ class DeltaRule(Layer):
     def _project(self, x: Tensor) -> Tensor:
         return torch.cat([self.query(x), self.key(x), self.value(x)], dim=-1)
 
-    def _signals(self, x: Tensor, mixed: Tensor) -> Signals:
+    def _signals(self, x: Tensor, mixed: Tensor) -> DeltaInputs:
         if self.settings.activation == "silu":
             mixed = nn.functional.silu(mixed)
         q, k, v = torch.split_with_sizes(mixed, self.sizes, dim=-1)
@@ -204,7 +225,7 @@ class DeltaRule(Layer):
             q = nn.functional.normalize(q, dim=-1, eps=SHORTEST_KEY)
         if self.settings.key_norm == "l2":
             k, v, beta = without_lengths(k, v, beta)
-        return Signals(self.scale * q, k, v, beta, None if self.decay is None else self.decay(x))
+        return DeltaInputs(self.scale * q, k, v, beta, None if self.decay is None else self.decay(x))
 
     def _read(self, x: Tensor, readings: Tensor) -> Tensor:
         y = self.norm(readings).flatten(-2)

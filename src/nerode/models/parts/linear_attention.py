@@ -12,15 +12,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.models.base import Layer, State, require_features
+from nerode.models.base import DiagonalTransition, SequenceLayer, State, require_features
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.heads import require_divisible
-from nerode.models.transitions import DiagonalTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attention:
-    """What each position asks for and writes; the leading axes are those of the features it comes from.
+class AttentionInputs:
+    """Queries, keys, values and decays of positions; the leading axes are those of their features.
 
     Attributes:
         q: what is read, (…, heads, keys).
@@ -35,7 +34,7 @@ class Attention:
     decay: Tensor
 
 
-class LinearAttention(Layer):
+class LinearAttention(SequenceLayer):
     """A layer with a decaying matrix state; subclasses say what is read and written.
 
     Args:
@@ -60,7 +59,7 @@ class LinearAttention(Layer):
         self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned_start else None
 
     @abstractmethod
-    def attend(self, x: Float[Tensor, "*axes inputs"]) -> Attention:
+    def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
         """Returns what positions with these features read and write."""
 
     @abstractmethod
@@ -97,3 +96,12 @@ class LinearAttention(Layer):
     ) -> DiagonalTransition:
         """Returns the decay of each row of S."""
         return DiagonalTransition(state="S", gate=self.attend(x).decay[..., None])
+
+
+def draw_xavier(module: nn.Module, *, gain: float) -> None:
+    """Draws the weights of all linear maps of a module by Xavier's uniform rule; their biases become zero."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.xavier_uniform_(part.weight, gain=gain)
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)

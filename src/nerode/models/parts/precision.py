@@ -21,3 +21,20 @@ def as_complex(pairs: Float[Tensor, "... 2"]) -> Complex[Tensor, " ..."]:
     a model is converted to a real type.
     """
     return torch.view_as_complex(widened(pairs).contiguous())
+
+
+def stabilisers(
+    log_input: Float[Tensor, "batch time ..."],
+    log_forget: Float[Tensor, "batch time ..."],
+    start: Float[Tensor, "batch ..."],
+) -> tuple[Float[Tensor, "batch time ..."], Float[Tensor, "batch time ..."]]:
+    """Returns m before and after each position, m_t = max(log f_t + m_{t-1}, ĩ_t).
+
+    m_t less the sum of all log f up to t is a running maximum. The sums grow with the sequence, so they are
+    taken in float64.
+    """
+    total = torch.cumsum(log_forget.double(), dim=1)
+    candidates = torch.cat([start[:, None].double(), log_input.double() - total], dim=1)
+    highest = torch.cummax(candidates, dim=1).values[:, 1:]
+    m = (total + highest).to(log_input.dtype)
+    return torch.cat([start[:, None], m[:, :-1]], dim=1), m

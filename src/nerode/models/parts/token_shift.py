@@ -17,7 +17,7 @@ from nerode.core import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth:
-    """Where a layer lies in its model.
+    """The place of a layer in its model.
 
     Attributes:
         layer: its number, from 0.

@@ -8,11 +8,12 @@ feed-forward part of 128 units for the transformer, 32 places of memory for the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from nerode.core import Reference
-from nerode.models.configurations import CONFIGURATIONS, Configuration
-from nerode.models.surroundings import Surroundings
+from nerode.models.base import Surroundings
+from nerode.models.model import PublishedModel
 from nerode.models.zoo import LayerConfig
 
 NORMED = Surroundings(norm="layer", residual=True)
@@ -29,14 +30,12 @@ MEMBERS = {
 }
 
 
-def _add(
+def _row(
     task: str, model: str, settings: dict[str, Any], *, suffix: str = "", depth: int = 1, **rest: Any
-) -> None:
+) -> PublishedModel:
     name = f"memory-{task}-{model}{suffix}"
     layers = (LayerConfig(name=MEMBERS[model], settings=settings),) * depth
-    CONFIGURATIONS.add(
-        name, Configuration(name=name, source=Reference("MemoryGeneralization"), layers=layers, **rest)
-    )
+    return PublishedModel(name=name, source=Reference("MemoryGeneralization"), layers=layers, **rest)
 
 
 def _cell(model: str, hidden: int, memory: int) -> dict[str, Any]:
@@ -53,26 +52,26 @@ def _decoder(width: int, hidden: int) -> Surroundings:
     )
 
 
-def _add_tracking() -> None:
+def _tracking() -> Iterator[PublishedModel]:
     note = "state tracking, table 6; the text says about 3 million parameters a layer"
     task: dict[str, Any] = {"letters": 60, "outputs": 60}
     for model, hidden in (("rnn", 768), ("lstm", 768), ("gru", 768), ("nru", 1024)):
-        _add("tracking", model, _cell(model, hidden, memory=256), note=note, width=256, **task)
+        yield _row("tracking", model, _cell(model, hidden, memory=256), note=note, width=256, **task)
     note += "; what it does not say is as in the program of Merrill et al."
-    _add(
+    yield _row(
         *("tracking", "transformer", {"heads": 8}),
         note=note,
         width=512,
         surroundings=_decoder(512, 2048),
         **task,
     )
-    _add("tracking", "s4d", {}, note=note, width=1174, surroundings=NORMED_AFTER, **task)
-    _add("tracking", "mamba", {}, note=note, width=512, surroundings=NORMED, **task)
+    yield _row("tracking", "s4d", {}, note=note, width=1174, surroundings=NORMED_AFTER, **task)
+    yield _row("tracking", "mamba", {}, note=note, width=512, surroundings=NORMED, **task)
     settings = {"states": 128, "activation": "gelu", "draw": "published"}
-    _add("tracking", "ids4", settings, note=note, width=256, surroundings=NORMED_AFTER, **task)
+    yield _row("tracking", "ids4", settings, note=note, width=256, surroundings=NORMED_AFTER, **task)
 
 
-def _add_copying() -> None:
+def _copying() -> Iterator[PublishedModel]:
     note = "copying and denoising, table 7: 10 tokens and padding, embedded in 10 numbers"
     of_states = (
         "; only as the number of states does the size fit the counts of the others, and the limit of 256 "
@@ -82,15 +81,19 @@ def _add_copying() -> None:
         rest: dict[str, Any] = {"suffix": f"-{depth}", "depth": depth, "letters": 11, "outputs": 10}
         for model, sizes in {"rnn": (216, 200), "lstm": (112, 96), "gru": (128, 112)}.items():
             settings = _cell(model, sizes[depth - 1], memory=0)
-            _add("copying", model, settings, note=note, width=10, **rest)
+            yield _row("copying", model, settings, note=note, width=10, **rest)
         settings = _cell("nru", 128, memory=64)
-        _add("copying", "nru", settings, note=note + "; 64 places of memory inferred", width=10, **rest)
+        yield _row("copying", "nru", settings, note=note + "; 64 places of memory inferred", width=10, **rest)
         for model, sizes in {"mamba": (256, 256), "s4d": (2400, 3000)}.items():
             settings = {"states": sizes[depth - 1]}
-            _add("copying", model, settings, note=note + of_states, width=10, surroundings=NORMED, **rest)
+            yield _row(
+                "copying", model, settings, note=note + of_states, width=10, surroundings=NORMED, **rest
+            )
         inferred = note + "; heads and the 256 units of the feed-forward part are inferred"
         around = _decoder(64, 256)
-        _add("copying", "transformer", {"heads": 4}, note=inferred, width=64, surroundings=around, **rest)
+        yield _row(
+            "copying", "transformer", {"heads": 4}, note=inferred, width=64, surroundings=around, **rest
+        )
 
 
 COUNTS = {
@@ -105,12 +108,12 @@ COUNTS = {
 """Table 8, for the hidden sizes 8 and 64."""
 
 
-def _add_counting() -> None:
+def _counting() -> Iterator[PublishedModel]:
     note = "counting, table 8; sizes inferred from its counts"
     nru_note = note + "; it counts 66 more, as a second bias of the heads would be"
     for number, size in enumerate((8, 64)):
         for model in ("rnn", "lstm", "gru"):
-            _add(
+            yield _row(
                 *("counting", model, _cell(model, size, memory=0)),
                 suffix=f"-{size}",
                 note=note,
@@ -126,7 +129,7 @@ def _add_counting() -> None:
             ("transformer", {"heads": 1}, _decoder(size, 128), note + "; no positions, heads inferred"),
         )
         for model, settings, around, said in rows:
-            _add(
+            yield _row(
                 *("counting", model, settings),
                 suffix=f"-{size}",
                 note=said,
@@ -138,6 +141,4 @@ def _add_counting() -> None:
             )
 
 
-_add_tracking()
-_add_copying()
-_add_counting()
+MODELS = (*_tracking(), *_copying(), *_counting())

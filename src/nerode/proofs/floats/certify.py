@@ -1,4 +1,4 @@
-"""Is a module right at every length, in the float format that it runs in?
+"""Certificates for modules in the float format that they run in.
 
 The search goes in batches; what it finds is then replayed by `recheck`, one word at a time where that takes
 not too long. Where batches round differently from single words, single words are what counts.
@@ -14,24 +14,15 @@ import numpy as np
 import torch
 
 from nerode.core import Budget, BudgetExceeded, UnknownName
+from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES, Certificate, Failure, Refutation, language_claim
 from nerode.languages import Language, Legal, language_hash
 from nerode.models.compiled import load_model
 from nerode.network import Network, network_hash
-from nerode.proofs.certificate import (
-    DTYPES,
-    PREDICT,
-    VALID_PREFIXES,
-    Certificate,
-    Refutation,
-    Unproved,
-    language_claim,
-)
-from nerode.proofs.checker_problem import Failure
-from nerode.proofs.floats.arithmetic import describe_arithmetic, fingerprint
-from nerode.proofs.floats.bits import from_rows, layout_of, to_rows
 from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
+from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
 from nerode.proofs.floats.recheck import METHOD, limits, recheck
-from nerode.proofs.floats.runner import Decode, Runner, StepModule, make_runner
+from nerode.proofs.floats.runner import Decode, Runner, StepModule, from_rows, layout_of, make_runner, to_rows
+from nerode.proofs.proving import Unproved
 
 Json = Any
 
@@ -47,7 +38,7 @@ REPLAY_SHARE = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class FloatVerdict:
-    """What was found about a module in one dtype.
+    """The findings about a module in one dtype.
 
     Attributes:
         runner: the module and how it is read.
@@ -161,7 +152,7 @@ def _confirm(
 def _confirm_apart(
     runner: Runner, language: Language, found: Exploration, network: str | None, budget: Budget
 ) -> tuple[Exploration, Certificate | Failure | BudgetExceeded]:
-    """Where single words differ from batches: what is shown of single words, or else of batches alone.
+    """Certify batch size 1 where batching changes the bits; fall back to batches alone.
 
     Single words are slow; batches alone are proved only if they close and single words do not in the time.
     """

@@ -3,21 +3,35 @@
 A module's step is a function on finitely many bit patterns. If the joint states (bits, configuration of the
 language) that words reach are all found, and the answer is right at each, then the module is right at every
 length, whatever its roundings do. If the search has to stop, it is right at least up to the last length whose
-words have all been read.
+words have all been read. `settle` follows a single input that is repeated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.kernel import RECOGNISE, VALID_PREFIXES, Refutation
 from nerode.languages import Language, Word
-from nerode.proofs.certificate import RECOGNISE, VALID_PREFIXES, Refutation
-from nerode.proofs.floats.bits import Layout, Rows, from_rows, layout_of, nan_rows, to_rows
-from nerode.proofs.floats.configurations import Configurations, Numbers
-from nerode.proofs.floats.runner import Answers, Runner, State, as_answers, as_legal
+from nerode.proofs.answers import refutation
+from nerode.proofs.floats.runner import (
+    Answers,
+    Configurations,
+    Layout,
+    Numbers,
+    Rows,
+    Runner,
+    State,
+    as_answers,
+    as_legal,
+    from_rows,
+    layout_of,
+    nan_rows,
+    to_rows,
+)
 
 BATCH, LARGE_BATCH = 64, 1_024
 """States that are stepped at once; the larger number where a level has that many."""
@@ -200,13 +214,7 @@ class _Search:
         return tuple(reversed(word))
 
     def _refute(self, word: Word, expected: Answers, got: Answers) -> Refutation:
-        names = self.language.alphabet
-        return Refutation(
-            word=tuple(names.symbols[a] for a in word),
-            at=len(word),
-            expected=tuple(as_legal(expected).names(names)),
-            got=tuple(as_legal(got).names(names)),
-        )
+        return refutation(self.language.alphabet, word, as_legal(expected), as_legal(got))
 
     def _result(self, states: int, *, expanded: int, length: int | str) -> Exploration:
         """The first states; only the expanded ones have moves."""
@@ -221,3 +229,59 @@ class _Search:
             refutation=self.refutation,
             reason=self.reason,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """The states repeat: after `steps` repetitions they go around in `period`; 1 is a fixed point."""
+
+    steps: int
+    period: int
+
+
+def settle(
+    advance: Callable[[State], State], start: State, *, most: int = 100_000, budget: Budget | None = None
+) -> Settled | None:
+    """Returns after how many repetitions the state comes back to itself, None if not within `most`.
+
+    It needs the memory of two states, by Brent's way of finding cycles: the state is compared with one that
+    was kept, and a new one is kept at each power of two.
+
+    Implements: [Brent1980]
+
+    Args:
+        advance: what one repetition of the input does to a state; for a layer that reads features,
+            `lambda state: layer.step(x, state)[1]`.
+        start: the state before; any batch size, all of whose words have to repeat together.
+        most: repetitions after which the search ends.
+        budget: limits the time.
+
+    Raises:
+        InputError: if the state holds a NaN, or grows.
+        BudgetExceeded: if the time is up.
+    """
+    budget = budget or Budget()
+    kept, state, steps, power, period = _bits(start), advance(start), 1, 1, 1
+    while _bits(state) != kept:
+        if steps >= most:
+            return None
+        if power == period:
+            kept, power, period = _bits(state), 2 * power, 0
+        state, steps, period = advance(state), steps + 1, period + 1
+        budget.check_time(repetitions=steps)
+    ahead = start
+    for _ in range(period):
+        ahead = advance(ahead)
+    behind, tail = start, 0
+    while _bits(ahead) != _bits(behind):
+        ahead, behind, tail = advance(ahead), advance(behind), tail + 1
+        budget.check_time(repetitions=steps + tail)
+    return Settled(steps=tail, period=period)
+
+
+def _bits(state: State) -> tuple[bytes, ...]:
+    batch = len(next(iter(state.values()))) if state else 1
+    if nan_rows(state, batch).any():
+        raise InputError("the state holds a NaN; it does not settle anywhere")
+    rows = to_rows(state, batch)
+    return (str(rows.shape).encode(), rows.tobytes())

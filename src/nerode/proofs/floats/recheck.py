@@ -27,11 +27,10 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import Budget, InputError
+from nerode.kernel import VALID_PREFIXES, Certificate, Claim, Failure, first_not_implied, language_claim
 from nerode.languages import Language, Legal, language_hash
-from nerode.proofs.certificate import VALID_PREFIXES, Certificate, Claim, language_claim
-from nerode.proofs.checker_problem import Failure, agrees, refuse_unless_implied, refute
-from nerode.proofs.floats.arithmetic import fingerprint
-from nerode.proofs.floats.recheck_listing import Listed, read_listing
+from nerode.proofs.answers import agrees, wrong_answer
+from nerode.proofs.floats.listing import Listed, fingerprint, read_listing
 
 METHOD = "bit-closure"
 
@@ -49,7 +48,7 @@ _FORMATS = {
 
 
 class Stepping(Protocol):
-    """What is replayed."""
+    """The interface of a module that is replayed."""
 
     def initial_state(self, batch: int) -> dict[str, Tensor]:
         """Returns the state before the first letter."""
@@ -100,7 +99,7 @@ def recheck(
             failure = _walk(module, language, listed)
     except InputError as error:
         return Failure(what=str(error), entry=f"evidence.{METHOD}")
-    return failure or refuse_unless_implied(certificate.claims, [_shown(listed)])
+    return failure or first_not_implied(certificate.claims, [_shown(listed)])
 
 
 def _fits(module: Stepping, listed: Listed) -> Failure | None:
@@ -143,7 +142,9 @@ def _check_empty(language: Language, listed: Listed, empty: Legal | None) -> Fai
         return Failure(
             what="the module says nothing about the empty prefix", entry=f"evidence.{METHOD}.empty"
         )
-    return None if agrees(listed.task, expected, empty) else refute(language.alphabet, (), expected, empty)
+    return (
+        None if agrees(listed.task, expected, empty) else wrong_answer(language.alphabet, (), expected, empty)
+    )
 
 
 Transition = tuple[int, int, int, Legal]
@@ -221,7 +222,7 @@ def _replay_some(
     for (i, letter, target, expected), flags, bits in zip(filled, answers, _bits(after, batch), strict=True):
         got = _legal(tuple(flags))
         if not agrees(listed.task, expected, got):
-            return refute(language.alphabet, (*_word(listed, i), letter), expected, got)
+            return wrong_answer(language.alphabet, (*_word(listed, i), letter), expected, got)
         if bits != listed.states[target]:
             name = language.alphabet.symbols[letter]
             what = (
@@ -252,9 +253,9 @@ def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | Non
                 for row, bits in enumerate(_bits(state, batch)):
                     if bits != listed.states[numbers[row]]:
                         name = language.alphabet.symbols[letters[row]]
-                        came = before[row]
-                        what = f"a run comes by {name!r} from the state {came} to other bits than a replay"
-                        return Failure(what=what, entry=f"evidence.{METHOD}.moves[{came}]")
+                        source = before[row]
+                        what = f"a run comes by {name!r} from the state {source} to other bits than a replay"
+                        return Failure(what=what, entry=f"evidence.{METHOD}.moves[{source}]")
     return None
 
 
@@ -288,20 +289,20 @@ def _bits(state: dict[str, Tensor], batch: int) -> list[bytes]:
 
 
 def _holds_nan(state: dict[str, Tensor]) -> bool:
-    """Whether a number of a state is not one: of a NaN several bit patterns may stand for the same."""
+    """Whether the state has a NaN; NaNs have several bit patterns, so bits could not be compared."""
     return any(bool(tensor.isnan().any()) for tensor in state.values())
 
 
 def _word(listed: Listed, state: int) -> tuple[int, ...]:
     """A shortest word that leads to a state, by the listed moves."""
-    came: dict[int, tuple[int, int]] = {}
+    predecessor: dict[int, tuple[int, int]] = {}
     for i, row in enumerate(listed.moves):
         for letter, target in enumerate(row):
             if target > 0:
-                came.setdefault(target, (i, letter))
+                predecessor.setdefault(target, (i, letter))
     word = []
     while state:
-        state, letter = came[state]
+        state, letter = predecessor[state]
         word.append(letter)
     return tuple(reversed(word))
 

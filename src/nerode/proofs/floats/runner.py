@@ -1,8 +1,14 @@
-"""A module and how its scores are read: what every proof and measurement in floats is given."""
+"""A module with its scores decoded, its states as rows of bytes, and the language's configurations by number.
+
+States are compared by their bits, so 0.0 and -0.0 are two states: a module may tell them apart (by a
+quotient, `copysign` or `atan2`), and taking them for one would prove too much. A NaN is refused wherever it
+occurs; infinities are numbers like others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
+from nerode.kernel import DTYPES
 from nerode.languages import Alphabet, Language, Legal
-from nerode.proofs.certificate import DTYPES
 
 State = dict[str, Tensor]
 Answers = npt.NDArray[np.bool_]
@@ -25,7 +31,7 @@ _REAL = {torch.complex128: torch.float64, torch.complex64: torch.float32}
 
 
 class StepModule(Protocol):
-    """What a module has to offer: its start, and one letter after the other."""
+    """The interface of a module: its start, and one letter after the other."""
 
     def initial_state(self, batch: int) -> State:
         """Returns the state before the first letter; the first axis of every tensor is the batch."""
@@ -160,3 +166,148 @@ def _dtype_of(module: StepModule) -> str:
             f"floats is for one of {', '.join(DTYPES)}"
         )
     return names[0]
+
+
+Rows = npt.NDArray[np.uint8]
+"""One row of bytes for each state."""
+
+TYPES: Mapping[str, torch.dtype] = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float64,
+        torch.float32,
+        torch.bfloat16,
+        torch.float16,
+        torch.complex128,
+        torch.complex64,
+        torch.int64,
+        torch.int32,
+        torch.bool,
+    )
+}
+"""The types that a state may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One tensor of a state, without its batch axis."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that it takes for one word."""
+        return math.prod(self.shape) * TYPES[self.dtype].itemsize
+
+
+Layout = tuple[Part, ...]
+"""The tensors of a state, sorted by name."""
+
+
+def layout_of(state: Mapping[str, Tensor]) -> Layout:
+    """Returns the layout of a state.
+
+    Raises:
+        InputError: if a tensor has a type whose bits are not compared.
+    """
+    parts = []
+    for name in sorted(state):
+        tensor = state[name]
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        if dtype not in TYPES:
+            raise InputError(f"the state {name!r} has the type {dtype}; allowed are {', '.join(TYPES)}")
+        parts.append(Part(name, tuple(tensor.shape[1:]), dtype))
+    return tuple(parts)
+
+
+def to_rows(state: Mapping[str, Tensor], batch: int) -> Rows:
+    """Returns the bits of a state (batch first), one row for each word of the batch."""
+    rows = []
+    for name in sorted(state):
+        flat = state[name].detach().cpu().resolve_conj().resolve_neg().contiguous()
+        flat = flat.reshape(batch, math.prod(flat.shape[1:]))
+        if flat.shape[1]:
+            rows.append(flat.view(torch.uint8).numpy())
+    return np.concatenate(rows, axis=1) if rows else np.zeros((batch, 0), dtype=np.uint8)
+
+
+def from_rows(rows: Rows, layout: Layout, *, device: torch.device | None = None) -> dict[str, Tensor]:
+    """Returns the state whose bits the rows are."""
+    state = {}
+    first = 0
+    for part in layout:
+        block = np.ascontiguousarray(rows[:, first : first + part.bytes])
+        first += part.bytes
+        if part.bytes:
+            tensor = torch.from_numpy(block).view(TYPES[part.dtype]).reshape(len(rows), *part.shape)
+        else:
+            tensor = torch.zeros(len(rows), *part.shape, dtype=TYPES[part.dtype])
+        state[part.name] = tensor if device is None else tensor.to(device)
+    return state
+
+
+def nan_rows(state: Mapping[str, Tensor], batch: int) -> npt.NDArray[np.bool_]:
+    """Returns for each word of the batch whether its state holds a NaN."""
+    found = np.zeros(batch, dtype=np.bool_)
+    for tensor in state.values():
+        if tensor.is_floating_point() or tensor.is_complex():
+            found |= tensor.isnan().reshape(batch, -1).any(dim=1).cpu().numpy()
+    return found
+
+
+Numbers = npt.NDArray[np.int64]
+
+_UNKNOWN = -1
+
+
+class Configurations:
+    """Numbers the configurations of a language in the order in which they are met; the first is the start."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self._letters = len(language.alphabet)
+        self._order: list[Hashable] = []
+        self._number: dict[Hashable, int] = {}
+        self._moves = np.full((16, self._letters), _UNKNOWN, dtype=np.int64)
+        self._answers = np.zeros((16, self._letters + 1), dtype=np.bool_)
+        self._add(language.initial())
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def advance(self, numbers: Numbers, letters: Numbers) -> Numbers:
+        """Returns the configurations after one letter each."""
+        targets = self._moves[numbers, letters]
+        for i in np.flatnonzero(targets == _UNKNOWN).tolist():
+            targets[i] = self.after(int(numbers[i]), int(letters[i]))
+        return targets
+
+    def after(self, number: int, letter: int) -> int:
+        """Returns the configuration after one letter."""
+        target = int(self._moves[number, letter])
+        if target == _UNKNOWN:
+            # Adding may put a larger table in the place of the old one.
+            target = self._add(self.language.advance(self._order[number], letter))
+            self._moves[number, letter] = target
+        return target
+
+    def answers(self, numbers: Numbers) -> Answers:
+        """Returns what may follow in each configuration."""
+        found: Answers = self._answers[numbers]
+        return found
+
+    def _add(self, configuration: Hashable) -> int:
+        known = self._number.get(configuration)
+        if known is not None:
+            return known
+        number = self._number[configuration] = len(self._order)
+        self._order.append(configuration)
+        if number == len(self._moves):
+            self._moves = np.concatenate([self._moves, np.full_like(self._moves, _UNKNOWN)])
+            self._answers = np.concatenate([self._answers, np.zeros_like(self._answers)])
+        legal = self.language.legal(configuration)
+        self._answers[number, list(legal.symbols)] = True
+        self._answers[number, -1] = legal.end
+        return number

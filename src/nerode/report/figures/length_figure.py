@@ -1,8 +1,12 @@
-"""Accuracy against length: every seed thin, the median thick, published values, and what theory says."""
+"""The figure of length generalisation: runs, published values, and verdicts of theory."""
 
 from __future__ import annotations
 
-from nerode.report.figures.length_curves import LengthCurves, Status
+from dataclasses import dataclass
+from statistics import median
+
+from nerode.core import InputError
+from nerode.records import VerdictSummary
 from nerode.report.figures.marks import (
     SHOWN,
     colour_channel,
@@ -16,10 +20,10 @@ from nerode.report.figures.marks import (
     spans_decades,
     tooltip,
 )
-from nerode.report.training_runs import share
-from nerode.report.vega import Figure, FigureTable, Json, figure
+from nerode.report.figures.vega import Figure, FigureTable, Json, figure
+from nerode.report.terminal.runs import share
 
-THEORY_MARKS: dict[Status, str] = {"yes": "✓", "no": "✗", "open": "?"}
+THEORY_MARKS: dict[str, str] = {"yes": "✓", "no": "✗", "open": "?"}
 _STRIP = 9
 """Height of the band of one series, in pixels."""
 
@@ -125,7 +129,7 @@ def _rows(curves: LengthCurves) -> list[Json]:
                 "x2": end,
                 "status": series.theory.status,
                 "reason": series.theory.reason,
-                "source": series.theory.source,
+                "source": series.theory.reference,
             }
         )
     for item in curves.published:
@@ -247,3 +251,108 @@ def _words(curves: LengthCurves) -> str:
                 f"{series.label}: {share(first[1])} at length {first[0]:,}, {share(last[1])} at {last[0]:,}"
             )
     return f"Accuracy against length ({curves.measure}), medians. " + "; ".join(parts) + "."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedCurve:
+    """One run: its seed, and the accuracy at each tested length."""
+
+    seed: int
+    points: tuple[tuple[int, float], ...]
+
+    def __post_init__(self) -> None:
+        lengths = [length for length, _ in self.points]
+        if lengths != sorted(set(lengths)):
+            raise InputError(f"the lengths {lengths} of seed {self.seed} are not in order, each once")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthSeries:
+    """All runs of one architecture."""
+
+    label: str
+    runs: tuple[SeedCurve, ...]
+    theory: VerdictSummary | None = None
+
+    def medians(self) -> list[tuple[int, float, float, float, int]]:
+        """Returns length, median, least, largest and number of seeds."""
+        found: dict[int, list[float]] = {}
+        for run in self.runs:
+            for length, value in run.points:
+                found.setdefault(length, []).append(value)
+        return [(n, median(v), min(v), max(v), len(v)) for n, v in sorted(found.items())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A published value.
+
+    Attributes:
+        label: the architecture, as the series calls it if it is the same.
+        x: the length; None if it holds for all lengths of the figure.
+        y: the value.
+        source: where it was published.
+    """
+
+    label: str
+    x: float | None
+    y: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthCurves:
+    """The content of a figure of length generalisation.
+
+    Attributes:
+        title: above the figure.
+        measure: what the accuracy is a share of.
+        series: the architectures.
+        trained: shortest and longest length of training; None if unknown.
+        published: reference values.
+        caption: below the figure.
+    """
+
+    title: str
+    measure: str
+    series: tuple[LengthSeries, ...]
+    trained: tuple[int, int] | None = None
+    published: tuple[Published, ...] = ()
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        labels = [series.label for series in self.series]
+        if len(set(labels)) != len(labels):
+            raise InputError(f"two series have the same label: {labels}; give each its own")
+
+    @property
+    def lengths(self) -> list[int]:
+        """All tested lengths."""
+        return sorted({x for s in self.series for run in s.runs for x, _ in run.points})
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The ends of the axis of lengths: all tested and all published ones are on it."""
+        found = [*self.lengths, *(item.x for item in self.published if item.x is not None)]
+        if not found:
+            return 1.0, 2.0
+        first, last = float(min(found)), float(max(found))
+        return (first, last) if first < last else (max(first - 1, 0.5), last + 1)
+
+    @property
+    def beyond(self) -> tuple[float, float]:
+        """The lengths beyond training, as far as the axis goes; the whole axis if there are none on it."""
+        first, last = self.span
+        longest = self.trained[1] if self.trained else first
+        return (float(longest), last) if first < longest < last else (first, last)
+
+    @property
+    def floor(self) -> float:
+        """The beginning of the axis of accuracies: 0, unless all of them are far above it."""
+        return min([0.0 if min(self.values, default=0.0) < 0.45 else 0.4, *self.values])
+
+    @property
+    def values(self) -> list[float]:
+        """All accuracies, published ones too."""
+        measured = [y for s in self.series for run in s.runs for _, y in run.points]
+        return measured + [item.y for item in self.published]

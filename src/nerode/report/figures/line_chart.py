@@ -18,7 +18,7 @@ from nerode.report.figures.marks import (
     rounded,
     tooltip,
 )
-from nerode.report.vega import Figure, FigureTable, Json, figure
+from nerode.report.figures.vega import Figure, FigureTable, Json, figure
 
 _MOST_POINTS = 400
 """Points of one line that are drawn: more than there are pixels to tell them apart."""
@@ -30,7 +30,7 @@ _MOST_POINTERS = 3000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ChartLine:
     """One curve.
 
     Attributes:
@@ -56,7 +56,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineChart:
-    """What a figure of curves shows.
+    """The content of a figure of curves.
 
     Attributes:
         title: above the figure.
@@ -74,7 +74,7 @@ class LineChart:
     title: str
     x_title: str
     y_title: str
-    lines: tuple[Line, ...]
+    lines: tuple[ChartLine, ...]
     marks: tuple[Mark, ...] = ()
     log_x: bool = False
     log_y: bool = False
@@ -92,7 +92,7 @@ class LineChart:
         """The names of the series, in order."""
         return list(dict.fromkeys(line.series for line in self.lines))
 
-    def shown(self, line: Line) -> list[tuple[float, float | None]]:
+    def shown(self, line: ChartLine) -> list[tuple[float, float | None]]:
         """Returns the points of a line that the axes can hold, not too many; None breaks the line."""
         points = [
             (x, y if y is not None and math.isfinite(y) and (y > 0 or not self.log_y) else None)

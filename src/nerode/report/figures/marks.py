@@ -1,4 +1,4 @@
-"""What the specifications of figures share: colours, tooltips, axes, and numbers that JSON can hold."""
+"""Parts of figure specifications: colours, tooltips, axes, and numbers that JSON can hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from nerode.report.vega import NUM_COLOURS, Json, LegendEntry
+from nerode.report.figures.vega import NUM_COLOURS, Json, LegendEntry
 
 OFF: Json = {"name": "off", "value": []}
 """The series that the legend has hidden."""

@@ -15,7 +15,7 @@ from nerode.report.figures.marks import (
     rounded,
     tooltip,
 )
-from nerode.report.vega import NUM_COLOURS, Figure, FigureTable, Json, LegendEntry, figure
+from nerode.report.figures.vega import NUM_COLOURS, Figure, FigureTable, Json, LegendEntry, figure
 
 _MOST_LABELS = 3 * NUM_COLOURS
 """Labels that a legend can hold; colours beyond them say nothing."""

@@ -1,4 +1,4 @@
-"""Words of a language by length, many at once: what the tasks of formal languages share."""
+"""Tasks about formal languages; each file has the rows of its tasks."""
 
 from nerode.tasks.formal.language_task import LanguageSettings
 

@@ -1,4 +1,7 @@
-"""What the tasks of formal languages share: settings, splits of small languages, words kept for training."""
+"""The base of all tasks about a formal language: settings, splits, length bins, words kept for training.
+
+A language with very few words is listed, and split by the place of a word in the list.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,126 @@ import numpy.typing as npt
 import torch
 
 from nerode.core import InputError, stream
-from nerode.languages import Language, resolve_language
+from nerode.languages import Language, Word, resolve_language
 from nerode.languages.bestiary import BESTIARY
-from nerode.tasks.formal.bins import LengthBin, length_bins
-from nerode.tasks.formal.few_words import FewWords, list_words
 from nerode.tasks.formal.source import WordSource, word_source
-from nerode.tasks.lengths import require_range
-from nerode.tasks.task import Batch, Memory, Split, Task
-from nerode.tasks.walk import Integers
+from nerode.tasks.task import Batch, Integers, Memory, Split, Task, require_range
+
+MOST_WORDS = 500
+"""Words, in the range of training, up to which they are listed."""
+
+_HELD_OUT: dict[int, Split] = {2: "validation", 4: "test"}
+"""Of every five words, which are not for training."""
+
+
+def list_words(language: Language, shortest: int, longest: int, most: int = MOST_WORDS) -> list[Word] | None:
+    """Returns all words from one length to another, by length and letters; None if there are too many.
+
+    Too many are more than `most` words, or more than `most` prefixes of one length.
+    """
+    prefixes: dict[Word, Any] = {(): language.initial()}
+    found: list[Word] = []
+    for length in range(longest + 1):
+        legal = {word: language.legal(state) for word, state in prefixes.items()}
+        if length >= shortest:
+            found += sorted(word for word in prefixes if legal[word].end)
+        # The last prefixes need not be continued.
+        prefixes = {
+            (*word, symbol): language.advance(state, symbol)
+            for word, state in prefixes.items()
+            for symbol in (legal[word].symbols if length < longest else ())
+        }
+        if len(prefixes) > most or len(found) > most:
+            return None
+    return found
+
+
+class FewWords:
+    """Listed words and the split of each: of every five, three are trained on.
+
+    A hash would leave splits of a dozen words empty. The place in the list is as good: it depends on the
+    word alone, given the language and the range of training. With one word a length, as in 1*, a length
+    belongs to one split only; validation and tests are then at lengths between those of training.
+    """
+
+    def __init__(self, words: Iterable[Word]) -> None:
+        self._splits: dict[Word, Split] = {
+            word: _HELD_OUT.get(place % 5, "train") for place, word in enumerate(words)
+        }
+        lists: dict[tuple[Split, int], list[Word]] = {}
+        for word, split in self._splits.items():
+            lists.setdefault((split, len(word)), []).append(word)
+        self._words = {key: np.array(words, dtype=np.int64) for key, words in lists.items()}
+
+    def split_of(self, word: Word) -> Split | None:
+        """Returns the split of a word, None if it is not listed."""
+        return self._splits.get(word)
+
+    def words(self, split: Split, length: int) -> Integers | None:
+        """Returns the words of a split that have a length, None if there is none."""
+        return self._words.get((split, length))
+
+
+_TRIES = 50
+"""Lengths of a bin that are tried before it counts as empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthBin:
+    """The lengths from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.low <= self.high:
+            raise InputError(f"lengths from {self.low} to {self.high} are not a range from 1 on")
+
+    @property
+    def name(self) -> str:
+        """The bin as papers write it, like "51-100"."""
+        return f"{self.low}-{self.high}"
+
+
+def length_bins(shortest: int, longest: int, *, longer: tuple[int, ...] = (1, 2, 9)) -> tuple[LengthBin, ...]:
+    """Returns the bin of training and longer ones of `longest` lengths each.
+
+    Args:
+        shortest: shortest length of training.
+        longest: longest length of training.
+        longer: which of the longer bins, the first being 1: with 50, 1 is 51-100 and 9 is 451-500.
+    """
+    after = [LengthBin(low=k * longest + 1, high=(k + 1) * longest) for k in longer]
+    return (LengthBin(low=shortest, high=longest), *after)
+
+
+def draw_bin(
+    task: Task, split: Split, lengths: LengthBin, count: int, rng: np.random.Generator
+) -> list[Batch]:
+    """Returns `count` sequences with lengths drawn uniformly from those of a bin that have any.
+
+    Each batch has one length.
+
+    Raises:
+        InputError: if the split has no sequence in this bin.
+    """
+    wanted: dict[int, int] = {}
+    empty: set[int] = set()
+    while sum(wanted.values()) < count:
+        length = int(rng.integers(lengths.low, lengths.high + 1))
+        if length in empty:
+            if not wanted and len(empty) >= min(_TRIES, lengths.high - lengths.low + 1):
+                raise InputError(f"{task.name} has no sequence of length {lengths.name} in the {split} split")
+            continue
+        if length not in wanted:
+            try:
+                task.draw(split, length, 1, rng)
+            except InputError:
+                empty.add(length)
+                continue
+        wanted[length] = wanted.get(length, 0) + 1
+    return [task.draw(split, length, number, rng) for length, number in sorted(wanted.items())]
+
 
 _BLOCK = 128
 """Words that are drawn together."""
@@ -202,4 +317,4 @@ def all_positions(words: Integers) -> torch.Tensor:
 def presets(prefix: str, *, without: Iterable[str] = ()) -> dict[str, Mapping[str, Any]]:
     """Returns a preset for each language of the bestiary: its name after a prefix."""
     left_out = set(without)
-    return {f"{prefix}_{name}": {"language": name} for name in BESTIARY if name not in left_out}
+    return {f"{prefix}-{name}": {"language": name} for name in BESTIARY if name not in left_out}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nerode.algebra import GroupFactor, GroupStructure
 from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
@@ -15,7 +16,6 @@ from nerode.verdict.classes import (
     scalar_gate,
 )
 from nerode.verdict.facts import Facts, LanguageCondition, group_language, regular, with_group
-from nerode.verdict.group_sizes import is_dihedral, reflection_room
 from nerode.verdict.records import Provenance, Sense, Size, Status
 from nerode.verdict.theorems.base import Theorem, theorem
 
@@ -34,8 +34,36 @@ swaps_only = LanguageCondition(
 cyclic_group = with_group("a cyclic group language", lambda group: group.cyclic)
 rotation_group = with_group(
     "a finite group of rotations of space",
-    lambda group: group.cyclic or is_dihedral(group.name) or group.name in ("Z2xZ2", "A4", "S4", "A5"),
+    lambda group: group.cyclic or group.is_dihedral or group.name in ("Z2xZ2", "A4", "S4", "A5"),
 )
+
+
+def reflection_room(group: GroupStructure) -> tuple[int, int] | None:
+    """Returns dimensions in which a group acts, and reflections that each element is a product of at most.
+
+    Cyclic and dihedral groups turn and mirror the plane, S_n and A_n permute n points, a direct product acts
+    on the sum of what its factors act on. None where a factor is none of these.
+
+    Implements: [Grazzi2025, Theorem 3]
+    """
+    rooms = [_factor_room(factor) for factor in group.direct_factors]
+    known = [room for room in rooms if room is not None]
+    if not known or len(known) < len(rooms):
+        return None
+    return sum(d for d, _ in known), sum(r for _, r in known)
+
+
+def _factor_room(factor: GroupFactor) -> tuple[int, int] | None:
+    n = factor.number
+    if factor.family == "Z" and n <= 2:
+        return n - 1, n - 1
+    if factor.family == "Z" or factor.is_dihedral:
+        return 2, 2
+    # A permutation with c cycles is a product of n - c swaps; an even one of an even number of them.
+    swaps = n - 1
+    if factor.family == "S":
+        return n, swaps
+    return (n, swaps - swaps % 2) if factor.family == "A" else None
 
 
 def _swap_size(facts: Facts, architecture: Architecture) -> Size:
@@ -47,7 +75,7 @@ def _reflection_size(facts: Facts, architecture: Architecture) -> Size:
     """The letters as permutations of the states, or a better known representation of their group."""
     on_states = _swap_size(facts, architecture)
     group = facts.group_of_language
-    room = None if group is None else reflection_room(group.structure.name)
+    room = None if group is None else reflection_room(group.structure)
     if room is None or (room[1], room[0]) >= (on_states.factors or 0, on_states.width or 0):
         return on_states
     return Size(layers=1, width=room[0], factors=room[1])

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from nerode.compiler.construction import Options
+from nerode.compiler.construction import NgramOptions, Options
 from nerode.compiler.pipeline import compile_language
 from nerode.core import Exact
 from nerode.languages import Alphabet, Legal
@@ -20,7 +20,7 @@ from nerode.languages.ngrams import (
     ngram_language,
     seed_ngram_language,
 )
-from nerode.network import Elman, LogitDecoder, Network, TimeInvariant
+from nerode.network import Fixed, LogitDecoder, Network, Squashed
 from nerode.network.interpreter import Interpreter
 
 Rows = list[dict[int, Fraction]]
@@ -43,7 +43,7 @@ def from_text(order: int, *sentences: str) -> NgramLanguage:
 
 def compiled(language: NgramLanguage, to: str = "ssm", **options: object) -> Network:
     """The n-gram network for a target; never one of another construction."""
-    chosen = Options(construction=ROWS[to], **options)  # type: ignore[arg-type]
+    chosen = Options(construction=ROWS[to], ngrams=NgramOptions(**options))  # type: ignore[arg-type]
     return compile_language(language, to, chosen)
 
 
@@ -83,11 +83,11 @@ def worst_on(
 def recurrence_rows(network: Network) -> tuple[Rows, Rows]:
     """A and B of a network with one linear or Elman layer."""
     (layer,) = network.layers
-    if isinstance(layer.recurrence, TimeInvariant):
+    if isinstance(layer.recurrence, Fixed):
         return [rationals(row) for row in layer.recurrence.matrix], [
             rationals(row) for row in layer.recurrence.write.rows
         ]
-    assert isinstance(layer.recurrence, Elman)
+    assert isinstance(layer.recurrence, Squashed)
     first = len(layer.reads)
     rows = [rationals(row) for row in layer.recurrence.update.rows]
     matrix = [{j - first: v for j, v in row.items() if j >= first} for row in rows]

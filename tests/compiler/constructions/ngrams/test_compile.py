@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.compiler.construction import CONSTRUCTIONS, Options
-from nerode.compiler.constructions import TABLE
+from nerode.compiler.construction import NgramOptions
 from nerode.compiler.pipeline import compile_language
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
 from nerode.network.interpreter import Interpreter
@@ -169,20 +169,19 @@ def test_the_pipeline_chooses_it_for_n_gram_models() -> None:
     for to, name in (("ssm", "n-gram-ssm"), ("elman-relu", "n-gram-rnn")):
         assert compile_language(seed(), to).origin.construction == name
         assert CONSTRUCTIONS[name].theorem in THEOREMS
-    assert TABLE is CONSTRUCTIONS
 
 
 @pytest.mark.parametrize("width", [0, -3])
 def test_an_embedding_of_no_width(width: int) -> None:
     with pytest.raises(InputError, match="width"):
-        Options(embedding_width=width)
+        NgramOptions(embedding_width=width)
 
 
 def test_words_without_choices() -> None:
     with pytest.raises(InputError, match="normaliser"):
-        Options(normaliser="argmax")
+        NgramOptions(normaliser="argmax")
     with pytest.raises(InputError, match="variant"):
-        Options(variant="best")
+        NgramOptions(variant="best")
 
 
 def test_back_off_models_are_refused(tmp_path) -> None:

@@ -3,19 +3,13 @@
 Everything rests on detectors, neurons that single out one context; the next-word distribution can then be
 written into their output weights. docs/theory/ngrams.md has the argument.
 
-    lattice.py      integer points of one norm
-    embedding.py    words as such points, far apart
-    targets.py      the distribution of each context as scores that a softmax turns into it up to eps
-    layout.py       words, detectors and delay neurons, whatever recurrence carries them
-    sphere.py       the layout for an embedding of width two or more: products with the context's words
-    line.py         the layout for width one: ramps
-    sharing.py      delay neurons that stand for contexts, so that |P| neurons are enough
-    structural.py   the SSM with a delay line; its transition matrix is nilpotent by its shape
-    conditioned.py  the SSM whose neurons are all detectors; on the contexts its hidden matrix is the identity
-    recurrent.py    the delay line and the detectors as an Elman network with ReLU units
-    compile.py      which of them a request gets
+    word_points.py  words as integer points of one norm, far apart
+    layouts.py      words, detectors and delay neurons, on a sphere or on a line
+    targets.py      the scores of each context, and how delay neurons share them with detectors
+    networks.py     the SSM with a delay line, the SSM of detectors alone, and the Elman network
+    compile.py      the rows of the table, and the choice among these networks
 """
 
-from nerode.compiler.constructions.ngrams.compile import compile_ngram_rnn, compile_ngram_ssm
+from nerode.compiler.constructions.ngrams.compile import NGRAM_RNN, NGRAM_SSM
 
-__all__ = ["compile_ngram_rnn", "compile_ngram_ssm"]
+__all__ = ["NGRAM_RNN", "NGRAM_SSM"]

@@ -11,14 +11,13 @@ import math
 from collections.abc import Iterator
 from typing import Protocol
 
-from nerode.compiler.construction import Construction, Request, construction
-from nerode.compiler.constructions.ngrams import recurrent, ssm
-from nerode.compiler.constructions.ngrams.conditioned import conditioned_network
-from nerode.compiler.constructions.ngrams.layout import Layout
-from nerode.compiler.constructions.ngrams.line import line_layout
-from nerode.compiler.constructions.ngrams.recurrent import recurrent_network
-from nerode.compiler.constructions.ngrams.sphere import choose_axes, sphere_layout
-from nerode.compiler.constructions.ngrams.structural import structural_network
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.constructions.ngrams.layouts import Layout, choose_axes, line_layout, sphere_layout
+from nerode.compiler.constructions.ngrams.networks import (
+    conditioned_network,
+    recurrent_network,
+    structural_network,
+)
 from nerode.compiler.constructions.ngrams.targets import Targets, make_targets
 from nerode.core import NotCompilable
 from nerode.languages.ngrams import NgramLanguage, NgramModel
@@ -34,7 +33,7 @@ ngram_family = of_family({"n-gram"}, "an n-gram model")
 def compile_ngram_ssm(request: Request) -> Network:
     """Returns the one-layer SSM of an n-gram model, by the variant that the options ask for."""
     targets, width = _targets(request), _width(request)
-    conditioned = request.options.variant == "conditioned"
+    conditioned = request.options.ngrams.variant == "conditioned"
     if conditioned or targets.unknown is not None:
         for sphere in _spheres(request, targets, width, ages=targets.length):
             network = conditioned_network(request, targets, sphere, width=width, sparse=not conditioned)
@@ -62,13 +61,13 @@ def compile_ngram_rnn(request: Request) -> Network:
     return _beside(recurrent_network, request, targets, width)
 
 
-class _Builder(Protocol):
+class _BuildNetwork(Protocol):
     def __call__(
         self, request: Request, targets: Targets, layout: Layout, *, width: int, shared: bool
     ) -> Network | None: ...
 
 
-def _beside(build: _Builder, request: Request, targets: Targets, width: int) -> Network:
+def _beside(build: _BuildNetwork, request: Request, targets: Targets, width: int) -> Network:
     """Returns the network whose delay line has neurons of its own."""
     layout = _sphere(request, targets, width) if width > 1 else None
     if layout is None and targets.unknown is not None:
@@ -102,7 +101,7 @@ def _targets(request: Request) -> Targets:
             request.target.name,
             ["the model has back-off weights in floating point; only exact models have exact networks"],
         )
-    return make_targets(language, language.model, request.options, target=request.target.name)
+    return make_targets(language, language.model, request.options.ngrams, target=request.target.name)
 
 
 def _num_words(request: Request) -> int:
@@ -112,27 +111,23 @@ def _num_words(request: Request) -> int:
 def _width(request: Request) -> int:
     num_words = _num_words(request)
     default = 2 if num_words <= _FEW_WORDS else 2 + math.ceil(math.log2(num_words))
-    return request.options.embedding_width or default
+    return request.options.ngrams.embedding_width or default
 
 
-construction(
-    Construction(
-        name=ssm.NAME,
-        title="one neuron for each context",
-        theorem="n-gram-one-layer",
-        language=ngram_family,
-        architecture=linear & dense & time_invariant,
-        build=compile_ngram_ssm,
-    )
+NGRAM_SSM = Construction(
+    name="n-gram-ssm",
+    title="one neuron for each context",
+    theorem="n-gram-one-layer",
+    language=ngram_family,
+    architecture=linear & dense & time_invariant,
+    build=compile_ngram_ssm,
 )
 
-construction(
-    Construction(
-        name=recurrent.NAME,
-        title="one ReLU unit for each context",
-        theorem="regular-by-nonlinear-units",
-        language=ngram_family,
-        architecture=nonlinear & relu_state,
-        build=compile_ngram_rnn,
-    )
+NGRAM_RNN = Construction(
+    name="n-gram-rnn",
+    title="one ReLU unit for each context",
+    theorem="regular-by-nonlinear-units",
+    language=ngram_family,
+    architecture=nonlinear & relu_state,
+    build=compile_ngram_rnn,
 )

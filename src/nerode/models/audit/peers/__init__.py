@@ -1,5 +1,1 @@
-"""One file for each library whose layers can be audited."""
-
-from nerode.models.audit.peers import gpu, mambapy, torch_cells, transformers, xlstm
-
-__all__ = ["gpu", "mambapy", "torch_cells", "transformers", "xlstm"]
+"""Layers of other libraries, one file per library; each has the rows `PEERS`."""

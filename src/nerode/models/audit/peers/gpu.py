@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid, normalize
 
-from nerode.models.audit.peer import PEERS, Builder, Pair, Peer
-from nerode.models.audit.peers.mamba_weights import STATES, WIDTH, pair_mamba
-from nerode.models.kernels import matrix_scan_reference
+from nerode.models.audit.peer import Pair, PairBuilder, Peer
+from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
+from nerode.models.kernels.matrix_scan import decay_scan_reference, delta_scan_reference
 
 HEADS, SIZE = 2, 16
 UNMEASURED = "never run by the authors, who have no CUDA device"
@@ -47,7 +47,7 @@ def pair_gla(*, dtype: torch.dtype, length: int) -> Pair:
         q, k, v, logits = _heads(x)
         start = x.new_zeros(len(x), HEADS, SIZE, SIZE)
         gates = logsigmoid(logits).exp()
-        return matrix_scan_reference.decay_scan(q * SIZE**-0.5, k, v, gates, start)[0]
+        return decay_scan_reference(q * SIZE**-0.5, k, v, gates, start)[0]
 
     def theirs(x: Tensor) -> Tensor:
         q, k, v, logits = _heads(x)
@@ -70,7 +70,7 @@ def pair_delta_rule(*, dtype: torch.dtype, length: int) -> Pair:
         q, k, v, beta = _rule(x)
         start = x.new_zeros(len(x), HEADS, SIZE, SIZE)
         k, v, beta = (part[:, :, None] for part in (k, v, beta))
-        return matrix_scan_reference.delta_scan(q * SIZE**-0.5, k, v, beta, None, start)[0]
+        return delta_scan_reference(q * SIZE**-0.5, k, v, beta, None, start)[0]
 
     def theirs(x: Tensor) -> Tensor:
         outputs: Tensor = operation(*_rule(x))[0]
@@ -80,7 +80,7 @@ def pair_delta_rule(*, dtype: torch.dtype, length: int) -> Pair:
 
 
 def _rule(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """q, unit keys, v, and one β a head."""
+    """q, unit keys, v, and one β per head."""
     q, k, v, logits = _heads(x)
     return q, normalize(k, dim=-1), v, torch.sigmoid(logits[..., 0])
 
@@ -89,29 +89,28 @@ def _heads(x: Tensor) -> tuple[Tensor, ...]:
     return x.reshape(*x.shape[:2], 4, HEADS, SIZE).unbind(2)
 
 
-def _add(name: str, library: str, module: str, layer: str, ours: str, build: Builder) -> None:
-    PEERS.add(
-        name,
-        Peer(
-            name=name,
-            library=library,
-            module=module,
-            layer=layer,
-            ours=ours,
-            build=build,
-            cuda=True,
-            note=UNMEASURED,
-        ),
+def _row(name: str, library: str, module: str, layer: str, ours: str, build: PairBuilder) -> Peer:
+    return Peer(
+        name=name,
+        library=library,
+        module=module,
+        layer=layer,
+        ours=ours,
+        build=build,
+        cuda=True,
+        note=UNMEASURED,
     )
 
 
-_add("mamba-ssm", "mamba-ssm", "mamba_ssm", "mamba_ssm.Mamba", "mamba", pair_mamba_ssm)
-_add("fla-gla", "flash-linear-attention", "fla", "fla.ops.gla.chunk_gla", "gla", pair_gla)
-_add(
-    "fla-delta-rule",
-    "flash-linear-attention",
-    "fla",
-    "fla.ops.delta_rule: chunks in 16 bits, fused recurrence in 32",
-    "deltanet",
-    pair_delta_rule,
+PEERS = (
+    _row("mamba-ssm", "mamba-ssm", "mamba_ssm", "mamba_ssm.Mamba", "mamba", pair_mamba_ssm),
+    _row("fla-gla", "flash-linear-attention", "fla", "fla.ops.gla.chunk_gla", "gla", pair_gla),
+    _row(
+        "fla-delta-rule",
+        "flash-linear-attention",
+        "fla",
+        "fla.ops.delta_rule: chunks in 16 bits, fused recurrence in 32",
+        "deltanet",
+        pair_delta_rule,
+    ),
 )

@@ -6,9 +6,25 @@ import functools
 from typing import Any
 
 import torch
+from torch import nn
 
-from nerode.models.audit.peer import PEERS, Pair, Peer
-from nerode.models.audit.peers.mamba_weights import STATES, WIDTH, pair_mamba
+from nerode.models.architectures.mamba import Mamba, MambaSettings
+from nerode.models.audit.peer import Pair, Peer, give_weights, match_weights, shake
+
+WIDTH, STATES = 20, 5
+
+NAMES = {"conv1d.weight": "convolution.weight", "conv1d.bias": "convolution.bias"}
+"""For each weight of a Mamba block that is called otherwise here, its name here."""
+
+
+def pair_mamba(theirs: nn.Module, dtype: torch.dtype, device: str = "cpu") -> Pair:
+    """Returns our Mamba beside a library's block of the same size, which gets our weights."""
+    ours = Mamba(WIDTH, MambaSettings(states=STATES))
+    shake(ours, torch.default_generator, by=0.1)
+    ours, theirs = ours.to(device, dtype), theirs.to(device, dtype)
+    matches = match_weights(ours, theirs, NAMES)
+    give_weights(matches)
+    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=WIDTH, device=device)
 
 
 def pair_block(*, dtype: torch.dtype, length: int, parallel: bool) -> Pair:
@@ -20,15 +36,17 @@ def pair_block(*, dtype: torch.dtype, length: int, parallel: bool) -> Pair:
     return pair_mamba(block, dtype)
 
 
-for _name, _parallel, _form in (("mambapy", True, "parallel scan"), ("mambapy-sequential", False, "loop")):
-    PEERS.add(
-        _name,
-        Peer(
-            name=_name,
-            library="mambapy",
-            module="mambapy",
-            layer=f"mambapy.mamba.MambaBlock, {_form}",
-            ours="mamba",
-            build=functools.partial(pair_block, parallel=_parallel),
-        ),
+PEERS = tuple(
+    Peer(
+        name=name,
+        library="mambapy",
+        module="mambapy",
+        layer=f"mambapy.mamba.MambaBlock, {form}",
+        ours="mamba",
+        build=functools.partial(pair_block, parallel=parallel),
     )
+    for name, parallel, form in (
+        ("mambapy", True, "parallel scan"),
+        ("mambapy-sequential", False, "loop"),
+    )
+)

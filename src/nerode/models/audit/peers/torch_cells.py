@@ -7,9 +7,8 @@ from torch import nn
 
 from nerode.models.architectures.gru import Gru, GruSettings
 from nerode.models.architectures.lstm import Lstm, LstmSettings
-from nerode.models.audit.matching import give_weights, match_weights
-from nerode.models.audit.peer import PEERS, Pair, Peer
-from nerode.models.base import Layer
+from nerode.models.audit.peer import Pair, Peer, give_weights, match_weights
+from nerode.models.base import SequenceLayer
 
 INPUTS, HIDDEN = 5, 7
 
@@ -33,22 +32,21 @@ def pair_gru(*, dtype: torch.dtype, length: int) -> Pair:
     return _pair(Gru(INPUTS, GruSettings(hidden=HIDDEN)), nn.GRU(INPUTS, HIDDEN, batch_first=True), dtype)
 
 
-def _pair(ours: Layer, theirs: nn.Module, dtype: torch.dtype) -> Pair:
+def _pair(ours: SequenceLayer, theirs: nn.Module, dtype: torch.dtype) -> Pair:
     ours, theirs = ours.to(dtype), theirs.to(dtype)
     matches = match_weights(ours, theirs, NAMES)
     give_weights(matches)
     return Pair(ours=ours, theirs=theirs, matches=matches, inputs=INPUTS)
 
 
-for _cell, _build in (("lstm", pair_lstm), ("gru", pair_gru)):
-    PEERS.add(
-        f"torch-{_cell}",
-        Peer(
-            name=f"torch-{_cell}",
-            library="torch",
-            module="torch",
-            layer=f"torch.nn.{_cell.upper()}",
-            ours=_cell,
-            build=_build,
-        ),
+PEERS = tuple(
+    Peer(
+        name=f"torch-{cell}",
+        library="torch",
+        module="torch",
+        layer=f"torch.nn.{cell.upper()}",
+        ours=cell,
+        build=build,
     )
+    for cell, build in (("lstm", pair_lstm), ("gru", pair_gru))
+)

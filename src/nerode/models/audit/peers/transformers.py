@@ -3,18 +3,77 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import torch
-from torch import Tensor
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from nerode.models.architectures.griffin import Griffin, GriffinSettings
 from nerode.models.architectures.mamba2 import Mamba2, Mamba2Settings
+from nerode.models.architectures.mlstm import MlstmInputs, initial_memory, mlstm_scan
 from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
-from nerode.models.audit.matching import Match, give_weights, match_weights, shake
-from nerode.models.audit.peer import PEERS, Builder, Pair, Peer
-from nerode.models.audit.peers.mamba_weights import STATES, WIDTH, pair_mamba
-from nerode.models.audit.peers.xlstm_large import LargeMlstm, pair_large_mlstm
+from nerode.models.audit.peer import Match, Pair, PairBuilder, Peer, give_weights, match_weights, shake
+from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
+from nerode.models.parts.heads import HeadNorm, split_heads
+
+_CAP = 15.0
+_EPSILON = 1e-6
+
+
+class Sizes(NamedTuple):
+    """Sizes of the layer; half as many keys as values, as published."""
+
+    width: int
+    heads: int
+
+
+class LargeMlstm(nn.Module):
+    """The layer, with the names of weights that the library has."""
+
+    SIZES: ClassVar = Sizes(width=32, heads=4)
+
+    def __init__(self) -> None:
+        super().__init__()
+        width, heads = self.SIZES
+        self.q = nn.Linear(width, width // 2, bias=False)
+        self.k = nn.Linear(width, width // 2, bias=False)
+        self.v = nn.Linear(width, width, bias=False)
+        self.ogate_preact = nn.Linear(width, width, bias=False)
+        self.igate_preact = nn.Linear(width, heads)
+        self.fgate_preact = nn.Linear(width, heads)
+        self.multihead_norm = HeadNorm(heads, width, "layer", eps=_EPSILON)
+        self.out_proj = nn.Linear(width, width, bias=False)
+
+    def forward(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time width"]:
+        """Returns the outputs of a sequence."""
+        q, k, v = (split_heads(part(x), self.SIZES.heads) for part in (self.q, self.k, self.v))
+        gates = MlstmInputs(
+            q=q,
+            k=k * k.shape[-1] ** -0.5,
+            v=v,
+            log_input=_cap(self.igate_preact(x)),
+            log_forget=nn.functional.logsigmoid(_cap(self.fgate_preact(x))),
+        )
+        zeros = x.new_zeros(len(x), self.SIZES.heads, k.shape[-1], v.shape[-1])
+        h, _ = mlstm_scan(gates, initial_memory(zeros, None, None), _EPSILON)
+        y: Tensor = self.out_proj(torch.sigmoid(self.ogate_preact(x)) * self.multihead_norm(h))
+        return y
+
+
+def pair_large_mlstm(theirs: nn.Module, dtype: torch.dtype) -> Pair:
+    """Returns the layer around our scan beside a library's, which gets our weights."""
+    ours = LargeMlstm()
+    shake(ours, torch.default_generator, by=0.1)
+    ours, theirs = ours.to(dtype), theirs.to(dtype)
+    matches = match_weights(ours, theirs)
+    give_weights(matches)
+    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=LargeMlstm.SIZES.width)
+
+
+def _cap(x: Tensor) -> Tensor:
+    return _CAP * torch.tanh(x / _CAP)
+
 
 MAMBA_2_NAMES = {
     "conv1d.weight": "convolution.weight",
@@ -135,42 +194,42 @@ def pair_xlstm(*, dtype: torch.dtype, length: int) -> Pair:
     return pair_large_mlstm(xLSTMBlock(config.to_xlstm_block_config()).mlstm_layer, dtype)
 
 
-def _add(name: str, layer: str, ours: str, build: Builder, note: str = "") -> None:
-    PEERS.add(
-        name,
-        Peer(
-            name=name,
-            library="transformers",
-            module="transformers",
-            layer=layer,
-            ours=ours,
-            build=build,
-            note=note,
-        ),
+def _row(name: str, layer: str, ours: str, build: PairBuilder, note: str = "") -> Peer:
+    return Peer(
+        name=name,
+        library="transformers",
+        module="transformers",
+        layer=layer,
+        ours=ours,
+        build=build,
+        note=note,
     )
 
 
-_add("transformers-mamba", "MambaMixer, slow path", "mamba", pair_mamba_mixer)
-_add("transformers-mamba-2", "Mamba2Mixer, torch path in chunks of 8", "mamba-2", pair_mamba_2)
-_add(
-    "transformers-mamba-2-groups",
-    "Mamba2Mixer with 2 groups, torch path in chunks of 8",
-    "mamba-2",
-    functools.partial(pair_mamba_2, groups=2),
-    note="the library's norm runs over all channels, the authors' over those of a group (docs/audit.md)",
-)
-_add("transformers-rwkv", "RwkvSelfAttention, CPU path", "rwkv-4", pair_rwkv)
-_add(
-    "transformers-recurrent-gemma",
-    "RecurrentGemmaRecurrentBlock",
-    "griffin",
-    pair_recurrent_gemma,
-    note="positions count from 1: at a position 0 the library leaves out the square root",
-)
-_add(
-    "transformers-xlstm",
-    "mLSTM layer of xLSTMBlock in its default mode",
-    "mlstm",
-    pair_xlstm,
-    note="our scan in the layer of xLSTM-7B; transformers takes the layer of xlstm where that is installed",
+PEERS = (
+    _row("transformers-mamba", "MambaMixer, slow path", "mamba", pair_mamba_mixer),
+    _row("transformers-mamba-2", "Mamba2Mixer, torch path in chunks of 8", "mamba-2", pair_mamba_2),
+    _row(
+        "transformers-mamba-2-groups",
+        "Mamba2Mixer with 2 groups, torch path in chunks of 8",
+        "mamba-2",
+        functools.partial(pair_mamba_2, groups=2),
+        note="the library's norm runs over all channels, the authors' over those of a group (docs/audit.md)",
+    ),
+    _row("transformers-rwkv", "RwkvSelfAttention, CPU path", "rwkv-4", pair_rwkv),
+    _row(
+        "transformers-recurrent-gemma",
+        "RecurrentGemmaRecurrentBlock",
+        "griffin",
+        pair_recurrent_gemma,
+        note="positions count from 1: at a position 0 the library leaves out the square root",
+    ),
+    _row(
+        "transformers-xlstm",
+        "mLSTM layer of xLSTMBlock in its default mode",
+        "mlstm",
+        pair_xlstm,
+        note="our scan in the layer of xLSTM-7B; transformers takes the layer of xlstm where that is "
+        "installed",
+    ),
 )

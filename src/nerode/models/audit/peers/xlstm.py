@@ -10,8 +10,7 @@ import torch
 
 from nerode.models.architectures.mlstm import MLstmBlock, MLstmSettings
 from nerode.models.architectures.slstm import Slstm, SlstmSettings
-from nerode.models.audit.matching import Match, give_weights, match_weights, shake
-from nerode.models.audit.peer import PEERS, Builder, Pair, Peer
+from nerode.models.audit.peer import Match, Pair, PairBuilder, Peer, give_weights, match_weights, shake
 
 MLSTM_NAMES = {
     "proj_up.weight": "up.weight",
@@ -95,24 +94,24 @@ def _with_shifted_norm(matches: tuple[Match, ...]) -> tuple[Match, ...]:
     return tuple(dataclasses.replace(m, shift=-1.0) if m.name == "norm.weight" else m for m in matches)
 
 
-def _add(name: str, layer: str, ours: str, build: Builder, note: str) -> None:
-    PEERS.add(
-        name,
-        Peer(name=name, library="xlstm", module="xlstm", layer=layer, ours=ours, build=build, note=note),
-    )
+def _row(name: str, layer: str, ours: str, build: PairBuilder, note: str) -> Peer:
+    return Peer(name=name, library="xlstm", module="xlstm", layer=layer, ours=ours, build=build, note=note)
 
 
-_add(
-    "xlstm-mlstm",
-    "mLSTMLayer, parallel form",
-    "mlstm",
-    pair_mlstm,
-    note="the parallel form adds 1e-6 to a denominator that it scales otherwise than the recurrent one does",
-)
-_add(
-    "xlstm-slstm",
-    "sLSTMLayer, vanilla backend",
-    "slstm-block",
-    pair_slstm,
-    note="the cuda backend is not audited",
+PEERS = (
+    _row(
+        "xlstm-mlstm",
+        "mLSTMLayer, parallel form",
+        "mlstm",
+        pair_mlstm,
+        note="the parallel form adds 1e-6 to a denominator that it scales otherwise than the recurrent one "
+        "does",
+    ),
+    _row(
+        "xlstm-slstm",
+        "sLSTMLayer, vanilla backend",
+        "slstm-block",
+        pair_slstm,
+        note="the cuda backend is not audited",
+    ),
 )

@@ -1,0 +1,112 @@
+"""States, gates and attention along a word: one row per coordinate or position, one column per letter."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from nerode.analysis.probes import ProbeWords, plain
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import InputError
+from nerode.models import DiagonalTransition, HouseholderTransition, Model, SequenceLayer
+from nerode.models.architectures import Attention, Gru, Lstm
+from nerode.models.compiled import CompiledModel
+from nerode.records import AttentionMap, AttentionMaps, TraceStrip, WordTrace
+
+_MOST_ROWS = 64
+"""Coordinates that are kept, spread evenly over those that there are."""
+
+
+@torch.no_grad()
+def trace_word(subject: LoadedNetwork, probe: ProbeWords, row: int = 0) -> WordTrace:
+    """Returns states and gates of a network along one word of a probe.
+
+    Raises:
+        InputError: if the model does not show its states.
+    """
+    model = subject.model
+    if not isinstance(model, Model | CompiledModel):
+        raise InputError(f"a {type(model).__name__} does not show its states; models of the zoo do")
+    inputs = probe.inputs[row : row + 1]
+    strips = []
+    for name, values in model.trace(inputs).states.items():
+        place, _, what = name.partition(".")
+        if what and what != "window" and (values.is_floating_point() or values.is_complex()):
+            strips.append(_strip(what, int(place), "state", values))
+    if isinstance(model, Model):
+        for number, layer in enumerate(model.layers):
+            x = model.inputs_of(number, inputs)
+            strips += [_strip(name, number, "gate", values) for name, values in gates(layer, x).items()]
+    return WordTrace(word=probe.spell(row), strips=tuple(strips))
+
+
+@torch.no_grad()
+def gates(layer: SequenceLayer, x: Tensor) -> dict[str, Tensor]:
+    """Returns the gates of a layer at each position, by name (batch, time, …); none if it has none.
+
+    Those of linear layers are what their state is multiplied with; of an LSTM input, forget and output, of a
+    GRU reset and update, each from 0 to 1.
+
+    Args:
+        layer: the layer.
+        x: what it reads (batch, time, inputs).
+    """
+    if isinstance(layer, Lstm | Gru):
+        return _cell_gates(layer, x)
+    match layer.transition(x):
+        case DiagonalTransition(gate=gate):
+            return {"gate": gate}
+        case HouseholderTransition(betas=betas, decay=decay):
+            return {"beta": betas} if decay is None else {"beta": betas, "decay": decay}
+        case _:
+            return {}
+
+
+def _cell_gates(layer: Lstm | Gru, x: Tensor) -> dict[str, Tensor]:
+    before = torch.cat([layer.initial_state(len(x))["h"][:, None], layer.trace(x).states["h"][:, :-1]], dim=1)
+    total = layer.read(x) + before @ layer.recurrent.T
+    if layer.recurrent_bias is not None:
+        total = total + layer.recurrent_bias
+    if isinstance(layer, Lstm):
+        i, f, _, o = total.sigmoid().chunk(4, dim=-1)
+        return {"input": i, "forget": f, "output": o}
+    reset, update, _ = total.sigmoid().chunk(3, dim=-1)
+    return {"reset": reset, "update": update}
+
+
+def _strip(name: str, layer: int, kind: str, values: Tensor) -> TraceStrip:
+    flat = values[0].reshape(values.shape[1], -1)
+    flat = (flat.abs() if flat.is_complex() else flat).double()
+    size = flat.shape[1]
+    chosen = list(range(0, size, max(1, -(-size // _MOST_ROWS))))
+    rows = tuple(tuple(plain(v) for v in flat[:, i].tolist()) for i in chosen)
+    return TraceStrip(name=name, layer=layer, kind=kind, coordinates=tuple(chosen), rows=rows, size=size)
+
+
+@torch.no_grad()
+def attention_maps(model: Model, probe: ProbeWords, row: int = 0) -> AttentionMaps | None:
+    """Returns where each head looks along one word, None for a model without attention over all positions."""
+    found = []
+    for number, layer in enumerate(model.layers):
+        if isinstance(layer, Attention):
+            weights = layer.weights(model.inputs_of(number, probe.inputs)).double()
+            found += [_map(number, head, weights[:, head], row) for head in range(weights.shape[1])]
+    return AttentionMaps(word=probe.spell(row), heads=tuple(found)) if found else None
+
+
+def _map(layer: int, head: int, weights: Tensor, row: int) -> AttentionMap:
+    """The map of one head, from its weights (batch, time, time)."""
+    time = weights.shape[1]
+    places = torch.arange(time, dtype=weights.dtype)
+    distances = (places[:, None] - places).clamp(min=0)
+    logs = torch.where(weights > 0, weights, 1).log2()
+    one = time > 1
+    return AttentionMap(
+        layer=layer,
+        head=head,
+        weights=tuple(tuple(line) for line in weights[row].tolist()),
+        distance=float((weights * distances).sum(-1).mean()),
+        entropy=float(-(weights * logs).sum(-1).mean()),
+        previous=float(weights.diagonal(-1, dim1=1, dim2=2).mean()) if one else 0.0,
+        first=float(weights[:, 1:, 0].mean()) if one else 0.0,
+    )

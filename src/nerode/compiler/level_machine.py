@@ -1,0 +1,228 @@
+"""A cascade as tables: for each level its command by the letter and the labels above it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nerode.algebra.cascades import HOLD, Add, Cascade, Command, Permute, Reset
+from nerode.core import Budget
+from nerode.languages import Dfa
+
+Labels = tuple[int, ...]
+Table = Mapping[tuple[int, ...], Command]
+"""From a letter followed by the old labels of the parents to a command."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TabledLevel:
+    """One level.
+
+    Attributes:
+        num_labels: the labels are 0 … num_labels-1.
+        start: the label before the first letter.
+        parents: the earlier levels whose old labels decide what to do.
+        table: the command for each letter and labels of the parents that occur together.
+    """
+
+    num_labels: int
+    start: int
+    parents: tuple[int, ...]
+    table: Table
+
+    @functools.cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands that occur, Hold first."""
+        found = dict.fromkeys(self.table.values())
+        return (*([HOLD] if HOLD in found else []), *(c for c in found if c != HOLD))
+
+    @property
+    def kind(self) -> str:
+        """The kind of component: "reset", "cyclic" or "permutation"."""
+        kinds = set(map(type, self.commands))
+        return "permutation" if Permute in kinds else "cyclic" if Add in kinds else "reset"
+
+    @property
+    def resets(self) -> bool:
+        """Whether some command forgets the label."""
+        return any(isinstance(command, Reset) for command in self.commands)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LevelMachine:
+    """Levels that run side by side, each reading only levels before it.
+
+    Attributes:
+        dfa: the automaton that they run.
+        levels: the levels.
+        states: the state of the automaton for each combination of labels that occurs.
+    """
+
+    dfa: Dfa
+    levels: tuple[TabledLevel, ...]
+    states: Mapping[Labels, int]
+
+    @functools.cached_property
+    def depths(self) -> tuple[int, ...]:
+        """The layer of each level, counted from 1."""
+        found: list[int] = []
+        for level in self.levels:
+            found.append(1 + max((found[parent] for parent in level.parents), default=0))
+        return tuple(found)
+
+    def is_read(self, number: int) -> bool:
+        """Whether a later level reads this one."""
+        return any(number in level.parents for level in self.levels)
+
+
+def tabulate(cascade: Cascade, dfa: Dfa, budget: Budget | None = None) -> LevelMachine:
+    """Returns a cascade as tables, filled for all configurations that occur."""
+    budget = budget or Budget()
+    parents = [cascade.parents(number) for number in range(len(cascade.levels))]
+    tables: list[dict[tuple[int, ...], Command]] = [{} for _ in cascade.levels]
+    start = cascade.initial()
+    reached = {start}
+    queue = [start]
+    for labels in queue:
+        for letter in range(cascade.num_letters):
+            commands = cascade.commands(labels, letter)
+            for table, command, above in zip(tables, commands, parents, strict=True):
+                table[letter, *(labels[p] for p in above)] = command
+            following = cascade.step(labels, letter)
+            if following not in reached:
+                reached.add(following)
+                queue.append(following)
+        budget.check("elements", len(reached), configurations=len(reached))
+    levels = [
+        TabledLevel(num_labels=level.num_labels, start=level.start, parents=above, table=table)
+        for level, above, table in zip(cascade.levels, parents, tables, strict=True)
+    ]
+    return _explored(dfa, levels, budget)
+
+
+def _explored(dfa: Dfa, levels: Sequence[TabledLevel], budget: Budget) -> LevelMachine:
+    """The machine of some levels, with the states that their labels stand for."""
+    start = tuple(level.start for level in levels)
+    states = {start: dfa.start}
+    queue = [start]
+    for labels in queue:
+        for letter, target in enumerate(dfa.transitions[states[labels]].tolist()):
+            following = tuple(
+                level.table[letter, *(labels[p] for p in level.parents)].apply(label, level.num_labels)
+                for level, label in zip(levels, labels, strict=True)
+            )
+            if following not in states:
+                states[following] = target
+                queue.append(following)
+            elif states[following] != target:
+                raise AssertionError(f"the labels {following} stand for two states")
+        budget.check("elements", len(states), configurations=len(states))
+    return LevelMachine(dfa=dfa, levels=tuple(levels), states=states)
+
+
+def in_binary(machine: LevelMachine, budget: Budget | None = None) -> LevelMachine:
+    """Returns the machine with every counter modulo a power of two split into its binary digits.
+
+    A digit is a counter modulo two that reads the lower digits: it also flips on their carry.
+    """
+    written = _Rewriting(machine)
+    for level in machine.levels:
+        digits = level.num_labels.bit_length() - 1
+        if level.kind == "cyclic" and level.num_labels == 1 << digits and digits > 1:
+            written.add_digits(level, digits)
+        else:
+            written.add(level)
+    return _explored(machine.dfa, written.levels, budget or Budget())
+
+
+def without_counter_resets(
+    machine: LevelMachine, budget: Budget | None = None, *, modulus: int = 3
+) -> LevelMachine:
+    """Returns the machine with every counter that is also reset split in two.
+
+    A counter runs on for ever, and a register takes the counter's value minus the label at a reset to that
+    label; the label is the difference of the two.
+
+    Args:
+        machine: the machine.
+        budget: limits.
+        modulus: the smallest modulus of a counter that is split.
+    """
+    written = _Rewriting(machine)
+    for level in machine.levels:
+        if level.kind == "cyclic" and level.resets and level.num_labels >= modulus:
+            written.add_difference(level)
+        else:
+            written.add(level)
+    return _explored(machine.dfa, written.levels, budget or Budget())
+
+
+class _Rewriting:
+    """New levels for old ones; an old label is a tuple of new labels of several levels."""
+
+    def __init__(self, machine: LevelMachine) -> None:
+        self.levels: list[TabledLevel] = []
+        self._parts: list[tuple[int, ...]] = []
+        self._ways: list[Mapping[int, list[Labels]]] = []
+        self._machine = machine
+
+    def add(self, level: TabledLevel) -> None:
+        """Adds a level that keeps its label, but may read levels that were split."""
+        above, table = self._inherited(level)
+        self._parts.append((len(self.levels),))
+        self._ways.append({label: [(label,)] for label in range(level.num_labels)})
+        self.levels.append(replace(level, parents=above, table=table))
+
+    def add_digits(self, level: TabledLevel, digits: int) -> None:
+        """Adds the binary digits of a counter, lowest first."""
+        above, table = self._inherited(level)
+        first = len(self.levels)
+        for digit in range(digits):
+            lower = range(first, first + digit)
+            rows = {
+                (*key, *(low >> i & 1 for i in range(digit))): _digit_command(command, digit, low)
+                for key, command in table.items()
+                for low in range(1 << digit)
+            }
+            start = level.start >> digit & 1
+            self.levels.append(TabledLevel(num_labels=2, start=start, parents=(*above, *lower), table=rows))
+        self._parts.append(tuple(range(first, first + digits)))
+        every = range(level.num_labels)
+        self._ways.append({label: [tuple(label >> i & 1 for i in range(digits))] for label in every})
+
+    def add_difference(self, level: TabledLevel) -> None:
+        """Adds a counter that is never reset, and the register of what to subtract."""
+        above, table = self._inherited(level)
+        m, first = level.num_labels, len(self.levels)
+        kept = {key: HOLD if isinstance(c, Reset) else c for key, c in table.items()}
+        self.levels.append(TabledLevel(num_labels=m, start=level.start, parents=above, table=kept))
+        stored = {
+            (*key, count): Reset((count - c.label) % m) if isinstance(c, Reset) else HOLD
+            for key, c in table.items()
+            for count in range(m)
+        }
+        self.levels.append(TabledLevel(num_labels=m, start=0, parents=(*above, first), table=stored))
+        self._parts.append((first, first + 1))
+        self._ways.append({label: [((label + r) % m, r) for r in range(m)] for label in range(m)})
+
+    def _inherited(self, level: TabledLevel) -> tuple[tuple[int, ...], dict[tuple[int, ...], Command]]:
+        """The parents of an old level and its table, in terms of new levels."""
+        above = tuple(part for parent in level.parents for part in self._parts[parent])
+        table: dict[tuple[int, ...], Command] = {}
+        for (letter, *labels), command in level.table.items():
+            keys: list[tuple[int, ...]] = [(letter,)]
+            for parent, label in zip(level.parents, labels, strict=True):
+                keys = [(*key, *way) for key in keys for way in self._ways[parent][label]]
+            table.update(dict.fromkeys(keys, command))
+        return above, table
+
+
+def _digit_command(command: Command, digit: int, low: int) -> Command:
+    """The command to one binary digit of a counter, given the value of the lower digits."""
+    if isinstance(command, Reset):
+        return Reset(command.label >> digit & 1)
+    if isinstance(command, Add):
+        carry = low + (command.amount & ((1 << digit) - 1)) >> digit
+        return Add(1) if (command.amount >> digit ^ carry) & 1 else HOLD
+    return command

@@ -1,1 +1,0 @@
-"""Orthogonal matrices for the letters of a group language: few reflections, little room."""

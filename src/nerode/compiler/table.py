@@ -1,0 +1,72 @@
+"""The table of constructions, in the order in which the pipeline tries them: cheaper networks first."""
+
+from nerode.compiler.construction import Construction
+from nerode.compiler.constructions import (
+    bounded_dyck,
+    clock,
+    counters,
+    cyclic,
+    flip_flop,
+    group_cascades,
+    ngrams,
+    nonlinear_cells,
+    past_ltl,
+    reflections,
+    star_free,
+    transition_matrices,
+    windows,
+)
+from nerode.core import Registry
+
+ROWS: tuple[Construction, ...] = (
+    # Languages that are given by a model, a formula or a machine of their own.
+    ngrams.NGRAM_SSM,
+    ngrams.NGRAM_RNN,
+    flip_flop.FLIP_FLOP,
+    flip_flop.FLIP_FLOP_PREDICTOR,
+    past_ltl.PAST_LTL,
+    past_ltl.PAST_LTL_DELTA_RULE,
+    past_ltl.PAST_LTL_TIME_INVARIANT,
+    windows.WINDOW,
+    bounded_dyck.BOUNDED_DYCK,
+    bounded_dyck.BOUNDED_DYCK_PREDICTOR,
+    counters.COUNTERS,
+    counters.COUNTERS_PREDICTOR,
+    # Star-free languages.
+    star_free.STAR_FREE,
+    star_free.STAR_FREE_DELTA_RULE,
+    bounded_dyck.BOUNDED_DYCK_REGISTERS,
+    windows.WINDOW_PARTS_TIME_INVARIANT,
+    windows.WINDOW_PARTS,
+    # Groups.
+    cyclic.PARITY_SIGN,
+    cyclic.CYCLIC_ROTATION,
+    clock.CLOCK_ROTATION,
+    clock.CLOCK_SHIFT,
+    clock.OFFSET_COUNTING,
+    reflections.SINGLE_REFLECTION,
+    reflections.REFLECTION_PRODUCT,
+    reflections.PLANE_REFLECTIONS,
+    reflections.POLYGON_REFLECTIONS,
+    # Languages with groups inside.
+    group_cascades.TWO_GROUP_CASCADE,
+    group_cascades.SOLVABLE_CASCADE,
+    star_free.CLOCKED_STAR_FREE,
+    group_cascades.HOUSEHOLDER_CASCADE,
+    group_cascades.MIRROR_CASCADE,
+    # Any regular language.
+    transition_matrices.PERMUTATION_POINTS,
+    transition_matrices.PERMUTATION_DIAGONAL,
+    transition_matrices.DENSE_ONE_HOT,
+    bounded_dyck.BOUNDED_DYCK_PERMUTATION_DIAGONAL,
+    bounded_dyck.BOUNDED_DYCK_DENSE,
+    nonlinear_cells.ELMAN_RELU,
+    nonlinear_cells.ELMAN_TANH,
+    nonlinear_cells.GATED_CELLS,
+)
+
+CONSTRUCTIONS: Registry[Construction] = Registry("construction")
+"""The rows by name, in order."""
+
+for _row in ROWS:
+    CONSTRUCTIONS.add(_row.name, _row)

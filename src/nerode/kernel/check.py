@@ -1,0 +1,264 @@
+"""Checking a certificate, and proving what a certificate may say.
+
+What is verified of a certificate:
+
+1. its hashes are those of the network and of the language's definition;
+2. every claim names a method with evidence, and all evidence is used by a claim;
+3. each claim follows from what the method re-derives from the evidence (`first_not_implied`).
+
+    folder     config.json (network)   language.json   certificate.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from nerode.kernel.claims import (
+    LANGUAGE_TASKS,
+    Certificate,
+    Claim,
+    Failure,
+    Refutation,
+    certificate_from_json,
+    first_not_implied,
+)
+from nerode.kernel.covers import COVER_KEYS, EXACT_COVERS, CoverCheck, prove_cover
+from nerode.kernel.languages import read_language
+from nerode.kernel.meter import METHOD as INTEGERS
+from nerode.kernel.network import read_network
+from nerode.kernel.reader import check_keys, check_values, content_hash, quoted, read_json
+from nerode.kernel.walk import CheckProblem, find_failing_word
+from nerode.kernel.windows import contraction_claims, fragile_claims, nilpotent_claims
+from nerode.kernel.work import Undecided, Unreadable, WorkBudget, WorkCount
+
+Json = Any
+
+NETWORK_FILE = "config.json"
+LANGUAGE_FILE = "language.json"
+CERTIFICATE_FILE = "certificate.json"
+
+MAX_BYTES = {NETWORK_FILE: 1 << 28, LANGUAGE_FILE: 1 << 28, CERTIFICATE_FILE: 1 << 24}
+"""Files above these sizes are refused unread."""
+
+_OTHERS: dict[str, Callable[[CheckProblem, Mapping[str, Json], Sequence[Claim]], list[Claim]]] = {
+    "nilpotent-window": nilpotent_claims,
+    "contraction-window": contraction_claims,
+    "identity-word": fragile_claims,
+}
+"""The methods whose evidence is no cover."""
+
+METHODS = (*COVER_KEYS, INTEGERS, *_OTHERS)
+"""All methods, in the order in which they are checked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """What a check found.
+
+    Attributes:
+        ok: whether every claim of the certificate holds.
+        claims: the claims that hold; none unless all do.
+        failure: why the certificate is refused.
+    """
+
+    ok: bool
+    claims: tuple[Claim, ...]
+    failure: Failure | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedEvidence:
+    """Evidence that the kernel has completed, with all that follows from it.
+
+    Attributes:
+        method: the method of proof.
+        evidence: what a certificate holds for it.
+        claims: what follows, the strongest first; none if there is a failure.
+        failure: why the evidence proves nothing, with a failing word if one was found.
+    """
+
+    method: str
+    evidence: Mapping[str, Json]
+    claims: tuple[Claim, ...]
+    failure: Failure | None
+
+
+def check_folder(path: Path | str, *, budget: WorkBudget | None = None) -> CheckResult:
+    """Returns whether the certificate in a folder holds.
+
+    Raises:
+        Unreadable: for a file that is missing, too large, cut short or not what it should be.
+        OverBudget: if the budget ends before the check does.
+    """
+    folder = Path(path)
+    parts = [read_json(folder / name, most) for name, most in MAX_BYTES.items()]
+    return _check(*parts, budget=budget, names=[str(folder / name) for name in MAX_BYTES])
+
+
+def check(
+    network: Json, language: Json, certificate: Json, *, budget: WorkBudget | None = None
+) -> CheckResult:
+    """Returns whether a certificate holds; all three are JSON values.
+
+    Raises:
+        Unreadable: if one of them does not have the form it should have.
+        OverBudget: if the budget ends before the check does.
+    """
+    return _check(network, language, certificate, budget=budget, names=["network", "language", "certificate"])
+
+
+def _check(
+    network: Json, language: Json, certificate: Json, *, budget: WorkBudget | None, names: list[str]
+) -> CheckResult:
+    work = WorkCount(budget)
+    stated = _reading(names[2], certificate, certificate_from_json, work)
+    problem = _read_problem(network, language, work, names)
+    hashes = {"network": content_hash(network), "language": content_hash(language["definition"])}
+    for what, found in hashes.items():
+        wanted = getattr(stated, what)
+        if wanted != found:
+            whole = f"the certificate is for another {what}: its SHA-256 is {found}, not {wanted}"
+            return _refused(Failure(what=whole, entry=what, refutation=_failing_word(problem, stated)))
+    if problem.network.alphabet != problem.language.letters:
+        return _refused(
+            Failure(what="network and language have different alphabets", entry="network.alphabet")
+        )
+    failure = _first_failure(problem, stated)
+    if failure is not None:
+        return _refused(failure)
+    return CheckResult(ok=True, claims=stated.claims, failure=None)
+
+
+def _read_problem(network: Json, language: Json, work: WorkCount, names: Sequence[str]) -> CheckProblem:
+    return CheckProblem(
+        network=_reading(names[0], network, lambda data: read_network(data, work), work),
+        language=_reading(names[1], language, lambda data: read_language(data, work), work),
+        work=work,
+    )
+
+
+def _reading(name: str, data: Json, read: Callable[[Json], Any], work: WorkCount) -> Any:
+    """Returns what `read` returns; what it cannot make sense of is named after its file."""
+    try:
+        check_values(data, work)
+        return read(data)
+    except Unreadable as error:
+        raise Unreadable(error.what, path=name) from None
+
+
+def _refused(failure: Failure) -> CheckResult:
+    return CheckResult(ok=False, claims=(), failure=failure)
+
+
+def _failing_word(problem: CheckProblem, stated: Certificate) -> Refutation | None:
+    """A shortest word on which the network fails the claims, for a message that says more than a hash."""
+    task = next((claim.task for claim in stated.claims if claim.task in LANGUAGE_TASKS), None)
+    if task is None or problem.network.alphabet != problem.language.letters:
+        return None
+    failure = find_failing_word(problem, task)
+    return None if failure is None else failure.refutation
+
+
+def _first_failure(problem: CheckProblem, stated: Certificate) -> Failure | None:
+    methods = {claim.method for claim in stated.claims} | set(stated.evidence)
+    unknown = sorted(methods - set(METHODS))
+    if unknown:
+        known = ", ".join(METHODS)
+        return Failure(what=f"the method {quoted(unknown[0])} is not among {known}", entry="claims")
+    covers = CoverCheck(problem, stated)
+    for method in METHODS:
+        claims = [claim for claim in stated.claims if claim.method == method]
+        if method in stated.evidence and not claims:
+            return Failure(what="evidence that no claim uses", entry=f"evidence.{method}")
+        if not claims:
+            continue
+        if method not in stated.evidence:
+            return Failure(what=f"the certificate has no evidence for {method}", entry="evidence")
+        failure = _failure_of(problem, covers, method, stated.evidence[method], claims)
+        if failure is not None:
+            return failure
+    return None
+
+
+def _failure_of(
+    problem: CheckProblem, covers: CoverCheck, method: str, evidence: Json, claims: Sequence[Claim]
+) -> Failure | None:
+    try:
+        if method in _OTHERS:
+            shown: Sequence[Claim] | Failure = _OTHERS[method](problem, evidence, claims)
+        elif method == INTEGERS:
+            check_keys(evidence, ("proof",), "evidence")
+            if evidence["proof"] not in EXACT_COVERS:
+                known = ", ".join(EXACT_COVERS)
+                raise Unreadable(f"proof is {quoted(evidence['proof'])}; it must be one of {known}")
+            shown = covers.float_claims(evidence["proof"])
+        else:
+            shown = covers.claims(method, claims)
+    except (Unreadable, Undecided) as error:
+        return Failure(what=str(error), entry=f"evidence.{method}")
+    return shown if isinstance(shown, Failure) else first_not_implied(claims, shown)
+
+
+def prove(
+    network: Json,
+    language: Json,
+    method: str,
+    description: Mapping[str, Json],
+    *,
+    eps: Fraction | None = None,
+    budget: WorkBudget | None = None,
+) -> ProvedEvidence:
+    """Returns the evidence that a description stands for, with every claim that follows from it.
+
+    Args:
+        network: JSON values of a network.
+        language: JSON values of a language.
+        method: a method of proof other than integer exactness, whose claims come with those of a cover.
+        description: the evidence, without `cells` and `digest`.
+        eps: for distributions the bound to claim, None for the distance that is found; for windows and
+            fragile layers the change or noise to claim something about.
+        budget: limits of the work.
+
+    Raises:
+        Unreadable: if network, language or description do not have the form they should have.
+        OverBudget: if the budget ends first.
+    """
+    work = WorkCount(budget)
+    problem = _read_problem(network, language, work, ("network", "language"))
+    check_values(dict(description), work)
+    if problem.network.alphabet != problem.language.letters:
+        raise Unreadable("network and language have different alphabets")
+    if method in _OTHERS:
+        wanted = Claim(
+            scope="all lengths in exact arithmetic", method=method, task="window", covers="-", eps=eps
+        )
+        try:
+            claims = tuple(_OTHERS[method](problem, description, [wanted]))
+        except Undecided as doubt:
+            failure = Failure(what=str(doubt), entry=f"evidence.{method}")
+            return ProvedEvidence(method=method, evidence=description, claims=(), failure=failure)
+        return ProvedEvidence(method=method, evidence=dict(description), claims=claims, failure=None)
+    if method not in COVER_KEYS:
+        raise Unreadable(f"the method {quoted(method)} is not among {', '.join((*COVER_KEYS, *_OTHERS))}")
+    evidence, found = prove_cover(problem, method, description, eps)
+    if isinstance(found, Failure):
+        return ProvedEvidence(method=method, evidence=evidence, claims=(), failure=found)
+    return ProvedEvidence(method=method, evidence=evidence, claims=tuple(found), failure=None)
+
+
+def seal(network: Json, language: Json, proofs: Sequence[ProvedEvidence]) -> Certificate:
+    """Returns the certificate of proofs about one network and one language."""
+    evidence: dict[str, Json] = {proof.method: dict(proof.evidence) for proof in proofs}
+    for proof in proofs:
+        if any(claim.method == INTEGERS for claim in proof.claims):
+            evidence[INTEGERS] = {"proof": proof.method}
+    return Certificate(
+        network=content_hash(network),
+        language=content_hash(language["definition"]),
+        claims=tuple(claim for proof in proofs for claim in proof.claims),
+        evidence=evidence,
+    )

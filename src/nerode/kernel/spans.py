@@ -1,0 +1,229 @@
+"""Interval arithmetic in fixed point: a span is a pair of integers, rounded outward.
+
+A span (low, high) stands for all reals between low·2**-96 and high·2**-96. Sums of products with rational
+coefficients are exact up to one division at the end. exp comes from its series at a small argument and
+repeated squaring, with the rest of the series bounded; tanh and the logistic function come from exp. Each
+function is increasing, so the image of a span lies between bounds at its two ends.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from nerode.kernel.network import Row, before
+from nerode.kernel.numbers import Number, rational
+from nerode.kernel.work import Undecided, WorkCount
+
+Span = tuple[int, int]
+
+PLACES = 96
+ONE = 1 << PLACES
+ZERO: Span = (0, 0)
+
+_GUARD = 48
+_WIDE = PLACES + _GUARD
+_LARGEST = 1 << 12
+"""Arguments of exp above this are refused."""
+
+_FLAT = 100 * ONE
+"""Beyond this argument tanh and the logistic function are within 2**-140 of their limits."""
+
+
+def outer(low: Fraction, high: Fraction) -> Span:
+    """Returns the smallest span around an interval."""
+    return math.floor(low * ONE), math.ceil(high * ONE)
+
+
+def inner(low: Fraction, high: Fraction) -> Span:
+    """Returns the largest span inside an interval; its ends may be in the wrong order if there is none."""
+    return math.ceil(low * ONE), math.floor(high * ONE)
+
+
+def around(value: Number) -> Span:
+    """Returns the smallest span around a number."""
+    number = rational(value, "interval arithmetic")
+    return outer(number, number)
+
+
+def add(a: Span, b: Span) -> Span:
+    """Returns the sums."""
+    return a[0] + b[0], a[1] + b[1]
+
+
+def multiply(a: Span, b: Span) -> Span:
+    """Returns the products."""
+    products = (a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
+    return min(products) >> PLACES, -(-max(products) >> PLACES)
+
+
+def divide(a: Span, b: Span) -> Span:
+    """Returns the quotients.
+
+    Raises:
+        Undecided: if the divisor is not known to be positive.
+    """
+    if b[0] <= 0:
+        raise Undecided("a divisor is not known to be positive")
+    low = (a[0] << PLACES) // (b[1] if a[0] >= 0 else b[0])
+    high = -((-a[1] << PLACES) // (b[0] if a[1] >= 0 else b[1]))
+    return low, high
+
+
+def mix(share: Span, old: Span, new: Span) -> Span:
+    """Returns (1 - share)·old + share·new for a share in [0,1].
+
+    This is linear in the share and grows with the other two, so the extremes are at the ends of the share.
+    """
+    lows = [((ONE - s) * old[0] + s * new[0]) >> PLACES for s in share]
+    highs = [-((-((ONE - s) * old[1] + s * new[1])) >> PLACES) for s in share]
+    return min(lows), max(highs)
+
+
+def relu(a: Span) -> Span:
+    """Returns the images under max(·, 0)."""
+    return max(a[0], 0), max(a[1], 0)
+
+
+def clip(a: Span) -> Span:
+    """Returns the images under min(max(·, 0), 1)."""
+    return min(max(a[0], 0), ONE), min(max(a[1], 0), ONE)
+
+
+def exp(a: Span) -> Span:
+    """Returns a span around the exponentials."""
+    return _exp_at(a[0])[0], _exp_at(a[1])[1]
+
+
+def tanh(a: Span) -> Span:
+    """Returns a span around the hyperbolic tangents."""
+    return _tanh_at(a[0])[0], _tanh_at(a[1])[1]
+
+
+def sigmoid(a: Span) -> Span:
+    """Returns a span around the logistic function 1/(1 + e^-x)."""
+    return _sigmoid_at(a[0])[0], _sigmoid_at(a[1])[1]
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def _exp_at(x: int) -> Span:
+    if abs(x) > _LARGEST * ONE:
+        raise Undecided(f"exp is only computed between -{_LARGEST:,} and {_LARGEST:,}")
+    low, high = _growth(abs(x))
+    if x >= 0:
+        return low >> _GUARD, -(-high >> _GUARD)
+    return (1 << (_WIDE + PLACES)) // high, -(-(1 << (_WIDE + PLACES)) // low)
+
+
+def _growth(x: int) -> Span:
+    """exp(x) for x ≥ 0 in units of 2**-144, from exp(x/2**n) with x/2**n below 1/64."""
+    halvings = max(0, (x >> (PLACES - 6)).bit_length())
+    shift = _GUARD - halvings
+    small = x << shift if shift >= 0 else x >> -shift
+    low, high = _series(small)[0], _series(small + (0 if shift >= 0 else 1))[1]
+    for _ in range(halvings):
+        low, high = low * low >> _WIDE, -(-high * high >> _WIDE)
+    return low, high
+
+
+def _series(y: int) -> Span:
+    """exp(y) for 0 ≤ y < 1/32, term by term; what is left out is below twice the next term."""
+    low = high = low_term = high_term = 1 << _WIDE
+    n = 0
+    while high_term > 1:
+        n += 1
+        low_term = (low_term * y >> _WIDE) // n
+        high_term = -((-high_term * y >> _WIDE) // n)
+        low += low_term
+        high += high_term
+    return low, high + 2 * high_term
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def _tanh_at(x: int) -> Span:
+    """tanh(x) = (1 - e^-2x) / (1 + e^-2x), which falls with e^-2x."""
+    if x < 0:
+        low, high = _tanh_at(-x)
+        return -high, -low
+    if x > _FLAT:
+        return ONE - 1, ONE
+    low_e, high_e = _exp_at(-2 * x)
+    low = ((ONE - high_e) << PLACES) // (ONE + high_e)
+    high = -((-(ONE - low_e) << PLACES) // (ONE + low_e))
+    return max(low, 0), min(high, ONE)
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def _sigmoid_at(x: int) -> Span:
+    if abs(x) > _FLAT:
+        return (0, 1) if x < 0 else (ONE - 1, ONE)
+    low_e, high_e = _exp_at(-abs(x))
+    if x < 0:
+        return (low_e << PLACES) // (ONE + low_e), -((-high_e << PLACES) // (ONE + high_e))
+    return (1 << 2 * PLACES) // (ONE + high_e), -(-(1 << 2 * PLACES) // (ONE + low_e))
+
+
+class SpanRows:
+    """An affine map on spans, each row over one common denominator.
+
+    The share of the state in every row is the same for every letter, so it is remembered.
+    """
+
+    def __init__(self, rows: Iterable[Row], width: int, work: WorkCount) -> None:
+        self._work = work
+        state = {before(i): i for i in range(width)}
+        self._rows: list[tuple[int, int, list[tuple[int, int]], list[tuple[str, int]]]] = []
+        for bias, terms in rows:
+            numbers = [(name, rational(c, "interval arithmetic")) for name, c in terms]
+            offset = rational(bias, "interval arithmetic")
+            below = math.lcm(offset.denominator, *(c.denominator for _, c in numbers))
+            whole = [(name, int(c * below)) for name, c in numbers if c != 0]
+            self._rows.append(
+                (
+                    int(offset * below) * ONE,
+                    below,
+                    [(state[name], c) for name, c in whole if name in state],
+                    [(name, c) for name, c in whole if name not in state],
+                )
+            )
+        self._size = sum(1 + len(held) + len(named) for _, _, held, named in self._rows)
+        self._shares: dict[Sequence[Span], list[Span]] = {}
+
+    def all_values(self, table: Mapping[str, Span], state: Sequence[Span] = ()) -> list[Span]:
+        """Returns all rows; a name that is not in the table stands for zero."""
+        self._work.spend(4 * self._size)
+        shares = self._shares.get(state)
+        if shares is None:
+            shares = [_total(0, held, state) for _, _, held, _ in self._rows]
+            if state:
+                self._shares[state] = shares
+        found = []
+        for (low, high), (start, below, _, terms) in zip(shares, self._rows, strict=True):
+            low, high = low + start, high + start
+            for name, c in terms:
+                span = table.get(name)
+                if span is not None:
+                    a, b = span if c > 0 else (span[1], span[0])
+                    low += c * a
+                    high += c * b
+            found.append((low, high) if below == 1 else (low // below, -(-high // below)))
+        return found
+
+    def values(self, table: Mapping[str, Span], state: Sequence[Span] = ()) -> dict[int, Span]:
+        """Returns all rows by number."""
+        return dict(enumerate(self.all_values(table, state)))
+
+    def relus(self, table: Mapping[str, Span]) -> dict[int, Span]:
+        """Returns the ReLUs of all rows by number."""
+        return {i: relu(v) for i, v in enumerate(self.all_values(table))}
+
+
+def _total(start: int, terms: Sequence[tuple[int, int]], spans: Sequence[Span]) -> Span:
+    low = high = start
+    for i, c in terms:
+        a, b = spans[i] if c > 0 else (spans[i][1], spans[i][0])
+        low += c * a
+        high += c * b
+    return low, high

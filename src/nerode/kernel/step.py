@@ -1,0 +1,590 @@
+"""One step of a network, written once, over two kinds of values.
+
+    ExactArithmetic    exact numbers and affine forms over the unknowns of a region; piecewise linear networks
+    SpanArithmetic     intervals with outward rounding, and noise on every coordinate; all networks
+
+The formulas are those of the network format; the code shares nothing with the compiler's interpreter. A
+value that is missing from a table is zero: with one-hot vectors nearly everything is. A meter, if one is
+given, sees the terms of every sum in exact arithmetic, so that exactness in a float format can be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from nerode.kernel import spans
+from nerode.kernel.forms import AffineForm, FormRegion, Value
+from nerode.kernel.languages import NextLetters
+from nerode.kernel.network import (
+    CellMove,
+    CheckedLayer,
+    CheckedNetwork,
+    ChosenMove,
+    FixedMove,
+    GatedMove,
+    LogitRows,
+    PointTable,
+    Row,
+    SquashedMove,
+    before,
+    now,
+    number_size,
+    seen_unit,
+    unit,
+)
+from nerode.kernel.numbers import Number, conjugate, imaginary_part, num_bits, real_part
+from nerode.kernel.spans import Span, SpanRows
+from nerode.kernel.work import Undecided, WorkCount
+
+Table = dict[str, Any]
+"""Values by name; a name that is missing stands for zero."""
+
+State = tuple[Any, ...]
+"""The values of the coordinates of one layer."""
+
+States = tuple[State, ...]
+
+MAX_STATE_BITS = 900
+"""Bits of a number of a state; only a network that runs away computes larger ones."""
+
+_HALF = Fraction(1, 2)
+_NOWHERE = FormRegion({})
+
+
+class SumMeter(Protocol):
+    """Sees every sum of products, and how the states of the layers move."""
+
+    def sum(self, terms: Sequence[tuple[Value, Value]], region: FormRegion) -> None:
+        """Takes the factors of the products that are added up."""
+
+    def gates(
+        self, layer: int, gates: Mapping[int, Value], writes: Mapping[int, Value], region: FormRegion
+    ) -> None:
+        """Takes the gates and writes of a layer that are not zero, by coordinate."""
+
+    def state(self, layer: int, state: State, region: FormRegion) -> None:
+        """Takes the state of a layer after a letter."""
+
+
+class ColumnRows:
+    """An affine map in exact arithmetic, stored by what each input adds to which rows."""
+
+    def __init__(self, rows: Iterable[Row], width: int, arithmetic: ExactArithmetic) -> None:
+        self._arithmetic = arithmetic
+        self.bias: list[Number] = []
+        self.columns: dict[str, list[tuple[int, Number]]] = {}
+        for i, (bias, terms) in enumerate(rows):
+            self.bias.append(bias)
+            for name, c in terms:
+                if c != 0:
+                    self.columns.setdefault(name, []).append((i, c))
+        self._held = [self.columns.get(before(i), []) for i in range(width)]
+        self._resting: dict[int, Value] = {i: b for i, b in enumerate(self.bias) if b != 0}
+        self._resting_relus: dict[int, Value] | None = None
+        if arithmetic.meter is not None:
+            for b in self.bias:
+                arithmetic.meter.sum([(1, b)], _NOWHERE)
+
+    def values(self, table: Mapping[str, Value], state: State = ()) -> dict[int, Value]:
+        """Returns the rows that are not zero."""
+        found = {**self._resting, **self._touched(table, state)}
+        return {i: v for i, v in found.items() if v != 0}
+
+    def relus(self, table: Mapping[str, Value]) -> dict[int, Value]:
+        """Returns the ReLUs of the rows, where they are not zero."""
+        region = self._arithmetic.region
+        if self._resting_relus is None:
+            self._resting_relus = {i: region.relu(b) for i, b in self._resting.items()}
+        found = dict(self._resting_relus)
+        for i, v in self._touched(table, ()).items():
+            found[i] = region.relu(v)
+        return {i: v for i, v in found.items() if v != 0}
+
+    def all_values(self, table: Mapping[str, Value], state: State = ()) -> list[Value]:
+        """Returns all rows."""
+        touched = self._touched(table, state)
+        return [touched.get(i, b) for i, b in enumerate(self.bias)]
+
+    def _touched(self, table: Mapping[str, Value], state: State) -> dict[int, Value]:
+        """The rows that some input adds to."""
+        sums: dict[int, Value] = {}
+        columns, bias, meter = self.columns, self.bias, self._arithmetic.meter
+        inputs = [(columns[name], v) for name, v in table.items() if name in columns]
+        if state:
+            inputs += [(column, v) for column, v in zip(self._held, state, strict=True) if v != 0]
+        terms: dict[int, list[tuple[Value, Value]]] = {}
+        count = 1 + len(table) + len(state)
+        for column, v in inputs:
+            count += len(column)
+            for i, c in column:
+                sums[i] = sums.get(i, bias[i]) + (v if c == 1 else c * v)
+                if meter is not None:
+                    terms.setdefault(i, [(1, bias[i])]).append((c, v))
+        self._arithmetic.work.spend(count * self._arithmetic.number_size)
+        if meter is not None:
+            for products in terms.values():
+                meter.sum(products, self._arithmetic.region)
+        return sums
+
+
+class ExactArithmetic:
+    """Exact numbers and affine forms.
+
+    Attributes:
+        region: the ranges of the unknowns of the current step.
+        meter: sees every sum.
+        work: counts the operations.
+        number_size: machine words of the largest stored number.
+    """
+
+    zero = 0
+
+    def __init__(self, network: CheckedNetwork, meter: SumMeter | None = None) -> None:
+        self.region = _NOWHERE
+        self.meter = meter
+        self.work = network.field.work
+        self.number_size = number_size(network)
+
+    def rows(self, rows: Iterable[Row], width: int = 0) -> ColumnRows:
+        """Returns an affine map of names and of a state of this width."""
+        return ColumnRows(rows, width, self)
+
+    def value(self, number: Number) -> Value:
+        """Returns a stored number as a value."""
+        return number
+
+    def settle(self, layer: int, values: Sequence[Value]) -> State:
+        """Returns the new state of a layer.
+
+        Raises:
+            Undecided: for a number of very many digits.
+        """
+        for v in values:
+            if not isinstance(v, AffineForm) and num_bits(v) > MAX_STATE_BITS:
+                raise Undecided(f"a number of the state has more than {MAX_STATE_BITS} bits")
+        state = tuple(values)
+        if self.meter is not None:
+            self.meter.state(layer, state, self.region)
+        return state
+
+    def gated(self, gate: Value, value: Value, write: Value) -> Value:
+        """Returns gate · value + write."""
+        if gate == 0 or value == 0:
+            return write
+        if gate == 1 and write == 0:
+            return value
+        if self.meter is not None:
+            self.meter.sum([(gate, value), (1, write)], self.region)
+        return gate * value + write
+
+    def squash(self, activation: str, value: Value) -> Value:
+        """Returns the activation of a value.
+
+        Raises:
+            Undecided: for tanh, whose values are irrational.
+        """
+        if activation == "tanh":
+            raise Undecided("exact arithmetic is for piecewise linear networks, and this one has tanh")
+        relu = self.region.relu(value)
+        return relu if activation == "relu" else relu - self.region.relu(value - 1)
+
+    def cell(self, move: CellMove, maps: Sequence[ColumnRows], table: Table, state: State) -> list[Value]:
+        """Raises Undecided: gated cells have sigmoid and tanh in them."""
+        raise Undecided("exact arithmetic is for piecewise linear networks, and this one has gated cells")
+
+    def factors(self, move: ChosenMove, state: State, choice: int) -> None:
+        """Shows the meter how a product of factors I - scale·v vᵀ is computed one factor after the other."""
+        if self.meter is None or move.factors is None:
+            return
+        values = list(state)
+        for scale, vector in move.factors[choice]:
+            terms = [(e, v) for e, v in zip(vector, values, strict=True) if e != 0]
+            self.meter.sum(terms, self.region)
+            product: Value = 0
+            for e, v in terms:
+                product = product + e * v
+            self.meter.sum([(scale, product)], self.region)
+            amount = _plain(scale * product)
+            for i, e in enumerate(vector):
+                if e != 0:
+                    self.meter.sum([(1, values[i]), (-e, amount)], self.region)
+                    values[i] = _plain(values[i] - e * amount)
+
+    def is_plain(self, values: Iterable[Value]) -> bool:
+        """Whether the values have no unknowns, so that what follows from them may be remembered."""
+        return not any(isinstance(v, AffineForm) for v in values)
+
+    def is_one(self, value: Value) -> bool:
+        """Whether the value is 1."""
+        return value == 1
+
+    def above(self, value: Value, threshold: Fraction) -> bool | None:
+        """Whether the value is above the threshold, on the whole region."""
+        return self.region.above(value, threshold)
+
+    def parts(self, value: Value) -> tuple[Value, Value]:
+        """Returns real and imaginary part; forms are real."""
+        if isinstance(value, AffineForm):
+            return value, 0
+        return real_part(value), imaginary_part(value)
+
+    def real(self, value: Value) -> Value:
+        """Returns the real part; forms are real."""
+        return value if isinstance(value, AffineForm) else real_part(value)
+
+    def largest(self, products: Sequence[Value]) -> int:
+        """Returns the number of the largest value."""
+        best = 0
+        for i in range(1, len(products)):
+            if self.region.above(products[i] - products[best], 0):
+                best = i
+        return best
+
+    def leads(self, points: PointTable, best: int, products: Sequence[Value], table: Table) -> list[Value]:
+        """Returns how far one product is above each."""
+        return [products[best] - product for product in products]
+
+
+class SpanArithmetic:
+    """Spans; after every letter every coordinate is widened by the noise.
+
+    Attributes:
+        noise: in units of 2**-96.
+        work: counts the operations.
+    """
+
+    zero = spans.ZERO
+    meter = None
+
+    def __init__(self, work: WorkCount, noise: int = 0) -> None:
+        self.work = work
+        self.noise = noise
+        self._leads: dict[int, SpanRows] = {}
+
+    def rows(self, rows: Iterable[Row], width: int = 0) -> SpanRows:
+        """Returns an affine map of names and of a state of this width."""
+        return SpanRows(rows, width, self.work)
+
+    def value(self, number: Number) -> Span:
+        """Returns the span around a stored number."""
+        return spans.around(number)
+
+    def settle(self, layer: int, values: Sequence[Span]) -> State:
+        """Returns the new state of a layer, with noise."""
+        return tuple([(low - self.noise, high + self.noise) for low, high in values])
+
+    def gated(self, gate: Span, value: Span, write: Span) -> Span:
+        """Returns gate · value + write."""
+        return spans.add(spans.multiply(gate, value), write)
+
+    def squash(self, activation: str, value: Span) -> Span:
+        """Returns the activation of a value."""
+        self.work.spend(200)
+        return {"tanh": spans.tanh, "relu": spans.relu, "clip": spans.clip}[activation](value)
+
+    def cell(self, move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
+        """Returns the new state of a gated cell."""
+        self.work.spend(1_000 * len(state))
+        return _gru(move, maps, table, state) if move.cell == "gru" else _lstm(move, maps, table, state)
+
+    def factors(self, move: ChosenMove, state: State, choice: int) -> None:
+        """Nothing: spans are not metered."""
+
+    def is_plain(self, values: Iterable[Span]) -> bool:
+        """Always: what follows from spans may be remembered."""
+        return True
+
+    def is_one(self, value: Span) -> bool:
+        """Whether the value is 1."""
+        return value == (spans.ONE, spans.ONE)
+
+    def above(self, value: Span, threshold: Fraction) -> bool | None:
+        """Whether the values are above the threshold; None if some are and some are not."""
+        low, high = value
+        bound = threshold * spans.ONE
+        return True if low > bound else False if high <= bound else None
+
+    def parts(self, value: Span) -> tuple[Span, Span]:
+        """Returns real and imaginary part; spans are real."""
+        return value, spans.ZERO
+
+    def real(self, value: Span) -> Span:
+        """Returns the real part; spans are real."""
+        return value
+
+    def largest(self, products: Sequence[Span]) -> int:
+        """Returns the number of the value that seems largest."""
+        return max(range(len(products)), key=lambda i: sum(products[i]))
+
+    def leads(self, points: PointTable, best: int, products: Sequence[Span], table: Table) -> list[Span]:
+        """Returns how far one product is above each; the difference as one row is tighter than two spans."""
+        if best not in self._leads:
+            mine = points.points[best]
+            rows = [
+                tuple((n, a - b) for n, a, b in zip(points.reads, mine, p, strict=True))
+                for p in points.points
+            ]
+            self._leads[best] = self.rows([(0, row) for row in rows])
+        return self._leads[best].all_values(table)
+
+
+def _gru(move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
+    reset, update = ([spans.sigmoid(v) for v in rows.all_values(table, state)] for rows in maps[:2])
+    read = tuple(spans.multiply(r, h) for r, h in zip(reset, state, strict=True))
+    candidate = [spans.tanh(v) for v in maps[2].all_values(table, read)]
+    shares = update if move.cap == 1 else [_capped(z, move.cap) for z in update]
+    return [spans.mix(z, h, n) for z, h, n in zip(shares, state, candidate, strict=True)]
+
+
+def _capped(share: Span, cap: Fraction) -> Span:
+    """1 - cap·(1 - share), which grows with the share."""
+    kept = spans.outer(cap, cap)
+    low, high = (spans.multiply(kept, (spans.ONE - end, spans.ONE - end)) for end in share)
+    return spans.ONE - low[1], spans.ONE - high[0]
+
+
+def _lstm(move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
+    """The states h, c (and n) of an LSTM or sLSTM cell."""
+    width = len(move.gates[0])
+    write, forget, shown, inner = (rows.all_values(table, state[:width]) for rows in maps)
+    kept = [spans.sigmoid(v) for v in forget]
+    amount = [spans.sigmoid(v) if move.cell == "lstm" else spans.exp(v) for v in write]
+    new = [
+        spans.add(spans.multiply(k, c), spans.multiply(a, spans.tanh(z)))
+        for k, c, a, z in zip(kept, state[width : 2 * width], amount, inner, strict=True)
+    ]
+    gates = [spans.sigmoid(v) for v in shown]
+    if move.cell == "lstm":
+        return [*(spans.multiply(o, spans.tanh(c)) for o, c in zip(gates, new, strict=True)), *new]
+    total = [
+        spans.add(spans.multiply(k, n), a) for k, n, a in zip(kept, state[2 * width :], amount, strict=True)
+    ]
+    h = [spans.multiply(o, spans.divide(c, n)) for o, c, n in zip(gates, new, total, strict=True)]
+    return [*h, *new, *total]
+
+
+@dataclass(frozen=True, slots=True)
+class _LayerMaps:
+    """The affine maps of one layer; `moves` has one for each choice, or for gates and writes."""
+
+    units: Any
+    moves: tuple[Any, ...]
+    selector: Any
+    seen_units: Any
+    outputs: Any
+
+
+class Stepper:
+    """Steps a network on values of one arithmetic.
+
+    Raises:
+        Undecided: if the arithmetic cannot hold the network's numbers, or the decoder has no set of letters.
+    """
+
+    def __init__(self, network: CheckedNetwork, arithmetic: ExactArithmetic | SpanArithmetic) -> None:
+        self.network = network
+        self.arithmetic: Any = arithmetic
+        decoder = network.decoder
+        if isinstance(decoder, LogitRows):
+            raise Undecided("the decoder has distributions; this method is for sets of letters")
+        self._embedding = [
+            {name: arithmetic.value(v) for name, v in letter.items() if v != 0}
+            for letter in network.embedding
+        ]
+        self._maps = [self._read_maps(layer) for layer in network.layers]
+        self._memory: list[dict[Any, tuple[State, Table]]] = [{} for _ in network.layers]
+        self._answers: dict[State, NextLetters | None] = {}
+        if isinstance(decoder, PointTable):
+            self.decoder_reads: tuple[str, ...] = decoder.reads
+            points = [tuple(zip(decoder.reads, map(conjugate, p), strict=True)) for p in decoder.points]
+            self._scores = arithmetic.rows([(0, row) for row in points])
+        else:
+            read = {name for _, terms in (*decoder.units, *decoder.rows) for name, _ in terms}
+            self.decoder_reads = tuple(sorted(name for name in read if name.isprintable()))
+            self._decoder_units = arithmetic.rows(decoder.units)
+            self._scores = arithmetic.rows(decoder.rows)
+
+    def _read_maps(self, layer: CheckedLayer) -> _LayerMaps:
+        rows, width = self.arithmetic.rows, len(layer.state)
+        selector = None
+        match layer.move:
+            case GatedMove(gates, writes):
+                kinds = [gates, writes]
+            case FixedMove(matrix, writes):
+                kinds = [tuple(_joined(row, write) for row, write in zip(matrix, writes, strict=True))]
+            case ChosenMove() as move:
+                kinds = [
+                    tuple(_joined(row, (shift, ())) for row, shift in zip(matrix, shifts, strict=True))
+                    for matrix, shifts in zip(move.matrices, move.shifts, strict=True)
+                ]
+                selector = None if move.selector is None else rows(move.selector)
+            case SquashedMove(_, squashed):
+                kinds = [squashed]
+            case CellMove(_, cell_gates):
+                kinds = list(cell_gates)
+        return _LayerMaps(
+            units=rows(layer.units),
+            moves=tuple(rows(kind, width) for kind in kinds),
+            selector=selector,
+            seen_units=rows(layer.seen_units),
+            outputs=rows(row for _, row in layer.outputs),
+        )
+
+    def start(self) -> States:
+        """Returns the states before the first letter."""
+        value: Callable[[Number], Any] = self.arithmetic.value
+        return tuple(tuple([value(v) for v in layer.start]) for layer in self.network.layers)
+
+    def forget(self) -> None:
+        """Forgets all steps, so that a meter sees every sum again."""
+        self._answers.clear()
+        for memory in self._memory:
+            memory.clear()
+
+    def step(
+        self, states: States, letter: int, region: FormRegion | None = None
+    ) -> tuple[States, NextLetters | None]:
+        """Returns the states after a letter and the answer there; None if spans leave it open.
+
+        Raises:
+            Cut: if the region has to be cut for the answer to be the same all over it.
+            Undecided: if the region cannot be cut so.
+        """
+        found, stream = self.run_layers(states, letter, region)
+        return found, self.answer(stream, region)
+
+    def run_layers(
+        self, states: States, letter: int, region: FormRegion | None = None
+    ) -> tuple[States, Table]:
+        """Returns the states of the first layers after a letter, as many as are given, and the stream."""
+        stream = dict(self._embedding[letter])
+        found = []
+        for number, state in enumerate(states):
+            new, outputs = self._layer(number, stream, state, letter, region or _NOWHERE)
+            found.append(new)
+            stream.update(outputs)
+        return tuple(found), stream
+
+    def _layer(
+        self, number: int, stream: Table, state: State, letter: int, region: FormRegion
+    ) -> tuple[State, Table]:
+        layer, arithmetic = self.network.layers[number], self.arithmetic
+        zero = arithmetic.zero
+        reads = tuple([stream.get(name, zero) for name in layer.reads])
+        if region.ranges and not (arithmetic.is_plain(reads) and arithmetic.is_plain(state)):
+            arithmetic.region = region
+            return self._compute(number, reads, state, letter)
+        by_letter = isinstance(layer.move, ChosenMove) and layer.move.selector is None
+        key = (letter if by_letter else -1, reads, state)
+        known = self._memory[number].get(key)
+        if known is None:
+            arithmetic.region = _NOWHERE
+            known = self._memory[number][key] = self._compute(number, reads, state, letter)
+        else:
+            arithmetic.work.spend(1)
+        return known
+
+    def _compute(self, number: int, reads: State, state: State, letter: int) -> tuple[State, Table]:
+        layer, maps, zero = self.network.layers[number], self._maps[number], self.arithmetic.zero
+        table: Table = {name: v for name, v in zip(layer.reads, reads, strict=True) if v != zero}
+        for i, v in maps.units.relus(table).items():
+            table[unit(i)] = v
+        new = self.arithmetic.settle(number, self._move(number, table, state, letter))
+        self._show(table, new, now, layer.complex_state)
+        if layer.exposes_previous:
+            self._show(table, state, before, layer.complex_state)
+        for i, v in maps.seen_units.relus(table).items():
+            table[seen_unit(i)] = v
+        return new, {layer.outputs[i][0]: v for i, v in maps.outputs.values(table).items()}
+
+    def _move(self, number: int, table: Table, state: State, letter: int) -> list[Any]:
+        move, maps, arithmetic = self.network.layers[number].move, self._maps[number], self.arithmetic
+        match move:
+            case GatedMove():
+                gates, writes = (rows.values(table) for rows in maps.moves)
+                if arithmetic.meter is not None:
+                    arithmetic.meter.gates(number, gates, writes, arithmetic.region)
+                zero = arithmetic.zero
+                return [
+                    arithmetic.gated(gates.get(i, zero), v, writes.get(i, zero)) for i, v in enumerate(state)
+                ]
+            case FixedMove():
+                found: list[Any] = maps.moves[0].all_values(table, state)
+                return found
+            case ChosenMove():
+                choice = letter if maps.selector is None else self._selected(maps.selector.values(table))
+                arithmetic.factors(move, state, choice)
+                moved: list[Any] = maps.moves[choice].all_values({}, state)
+                return moved
+            case SquashedMove():
+                return [arithmetic.squash(move.activation, v) for v in maps.moves[0].all_values(table, state)]
+            case CellMove():
+                new: list[Any] = arithmetic.cell(move, maps.moves, table, state)
+                return new
+
+    def _selected(self, values: Mapping[int, Any]) -> int:
+        chosen = [i for i, v in values.items() if v != self.arithmetic.zero]
+        if len(chosen) != 1 or not self.arithmetic.is_one(values[chosen[0]]):
+            raise Undecided("a selector is not one-hot")
+        return chosen[0]
+
+    def _show(self, table: Table, state: State, name: Callable[..., str], is_complex: bool) -> None:
+        """Puts the coordinates of a state into a table, under their names."""
+        zero = self.arithmetic.zero
+        for i, value in enumerate(state):
+            if value == zero:
+                continue
+            if not is_complex:
+                table[name(i)] = value
+                continue
+            for part, v in zip(("re", "im"), self.arithmetic.parts(value), strict=True):
+                if v != zero:
+                    table[name(i, part)] = v
+
+    def answer(self, stream: Table, region: FormRegion | None = None) -> NextLetters | None:
+        """Returns the answer of the decoder; None if spans leave it open."""
+        key = tuple([stream.get(name, self.arithmetic.zero) for name in self.decoder_reads])
+        if region is not None and not self.arithmetic.is_plain(key):
+            self.arithmetic.region = region
+            return self._decode(stream)
+        if key not in self._answers:
+            self.arithmetic.region = _NOWHERE
+            self._answers[key] = self._decode(stream)
+        return self._answers[key]
+
+    def _decode(self, stream: Table) -> NextLetters | None:
+        decoder, above = self.network.decoder, self.arithmetic.above
+        if isinstance(decoder, PointTable):
+            return self._nearest(decoder, stream)
+        table = dict(stream)
+        for i, v in self._decoder_units.relus(table).items():
+            table[unit(i)] = v
+        flags: list[bool | None] = [above(score, _HALF) for score in self._scores.all_values(table)]
+        if None in flags:
+            return None
+        return NextLetters(frozenset(i for i, flag in enumerate(flags[:-1]) if flag), bool(flags[-1]))
+
+    def _nearest(self, decoder: PointTable, stream: Table) -> NextLetters | None:
+        """The answer of the largest product; equal products must belong to equal answers."""
+        arithmetic, answers = self.arithmetic, decoder.answers
+        products = [arithmetic.real(v) for v in self._scores.all_values(stream)]
+        best: int = arithmetic.largest(products)
+        for lead, answer in zip(arithmetic.leads(decoder, best, products, stream), answers, strict=True):
+            if answer != answers[best] and not arithmetic.above(lead, Fraction(0)):
+                if isinstance(arithmetic, SpanArithmetic):
+                    return None
+                raise Undecided("two points of the decoder with different answers are equally near")
+        return answers[best]
+
+
+def _joined(row: Sequence[tuple[int, Number]], write: Row) -> Row:
+    """A row of a matrix and a write, as one row over names."""
+    bias, terms = write
+    return bias, (*terms, *((before(j), c) for j, c in row))
+
+
+def _plain(value: Value) -> Value:
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value

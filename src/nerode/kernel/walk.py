@@ -1,0 +1,289 @@
+"""The walk: all cells of a cover, breadth first from the start, with the answer checked on each.
+
+What is verified: the start cell holds the start; every image of a cell under a letter lies in cells that the
+walk visits, which the domain of the cover shows; and on every cell the answer is the one of the language.
+When no new cell turns up, every run of every length stays in the cells seen, so the network is correct at
+every length.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from nerode.kernel.claims import RECOGNISE, VALID_PREFIXES, Failure, Refutation
+from nerode.kernel.languages import LanguageMachine, LetterNames, NextLetters
+from nerode.kernel.network import CheckedNetwork
+from nerode.kernel.step import ExactArithmetic, SpanArithmetic, Stepper
+from nerode.kernel.work import OverBudget, Undecided, WorkCount
+
+WalkCell = Hashable
+
+_PATIENCE = 6_000
+"""Cells that are searched for a word on which the network fails."""
+
+_SPAN_PATIENCE = 2_000
+"""The same in interval arithmetic, which is slower."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckProblem:
+    """A network and a language, already read, with the work spent on them."""
+
+    network: CheckedNetwork
+    language: LanguageMachine
+    work: WorkCount
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A cell that holds (a part of) the image of a cell under a letter.
+
+    Attributes:
+        cell: where the image lies.
+        expected: what the language allows there.
+        got: what the network says there; None if it does not say the same on the whole image.
+    """
+
+    cell: WalkCell
+    expected: NextLetters
+    got: NextLetters | None
+
+
+class Domain(Protocol):
+    """What the cells of a cover are, and how a letter moves them."""
+
+    names_words: bool
+    """Whether the run of every word that leads to a cell is in it, so that a wrong answer names a word."""
+
+    def start(self) -> WalkCell:
+        """Returns the cell that holds the start."""
+
+    def legal(self, cell: Any) -> NextLetters:
+        """Returns what may follow the prefixes of a cell."""
+
+    def images(self, cell: Any, letter: int) -> Iterable[Image]:
+        """Returns cells that together hold the image of a cell.
+
+        Raises:
+            Undecided: if the image lies in no cells of the cover.
+        """
+
+    def refine(self, cell: Any) -> Sequence[WalkCell]:
+        """Returns smaller cells that together hold a cell of which some image was not decided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkResult:
+    """What a walk found.
+
+    Attributes:
+        failure: the first failure, None if there is none.
+        cells: how many cells were found.
+        closed: whether all were visited.
+        digest: SHA-256 of the table of the walk, "" if it did not close.
+    """
+
+    failure: Failure | None
+    cells: int
+    closed: bool
+    digest: str
+
+
+class _Wrong(Exception):
+    """A failure, found at a cell."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.what)
+        self.failure = failure
+
+
+class _Walker:
+    def __init__(self, problem: CheckProblem, domain: Domain, task: str, limit: int) -> None:
+        self.problem = problem
+        self.domain = domain
+        self.task = task
+        self.limit = limit
+        self.order: list[Any] = []
+        self.number: dict[WalkCell, int] = {}
+        self.came: list[tuple[int, int]] = []
+        self.full = False
+
+    def run(self) -> WalkResult:
+        table = hashlib.sha256()
+        try:
+            self._check_empty_word()
+            self._find(self.domain.start(), -1, -1)
+            for i, cell in enumerate(self.order):
+                table.update(f"{self._line(i, cell)}\n".encode())
+                if self.full:
+                    return self._result(None, closed=False)
+        except _Wrong as wrong:
+            return self._result(wrong.failure, closed=False)
+        return self._result(None, closed=True, digest=table.hexdigest())
+
+    def _result(self, failure: Failure | None, *, closed: bool, digest: str = "") -> WalkResult:
+        return WalkResult(failure=failure, cells=len(self.order), closed=closed, digest=digest)
+
+    def _check_empty_word(self) -> None:
+        language, got = self.problem.language, self.problem.network.empty
+        expected = language.legal(language.initial())
+        if not agrees(self.task, expected, got):
+            raise _Wrong(wrong_answer(language.letters, (), expected, got))
+
+    def _line(self, i: int, cell: Any) -> str:
+        """Where each letter leads from a cell: one line of the table."""
+        row = []
+        legal = self.domain.legal(cell).letters if self.task == VALID_PREFIXES else None
+        for letter in range(len(self.problem.language.letters.symbols)):
+            if legal is not None and letter not in legal:
+                row.append("-")
+                continue
+            try:
+                row.append(",".join(self._images(i, cell, letter)))
+            except Undecided as doubt:
+                smaller = self.domain.refine(cell)
+                if not smaller:
+                    word = (*self._word(i), letter)
+                    raise _Wrong(self._open(word, str(doubt))) from None
+                return "= " + ",".join(str(self._find(new, i, letter)) for new in smaller)
+        return " ".join(row)
+
+    def _images(self, i: int, cell: Any, letter: int) -> list[str]:
+        found = []
+        for image in self.domain.images(cell, letter):
+            if image.got is None:
+                raise Undecided("the answer is not the same on the whole cell")
+            if not agrees(self.task, image.expected, image.got):
+                letters = self.problem.language.letters
+                if not self.domain.names_words:
+                    said, wanted = letters.names(image.got), letters.names(image.expected)
+                    raise Undecided(f"the answer {_set(said)} is not {_set(wanted)}")
+                word = (*self._word(i), letter)
+                raise _Wrong(wrong_answer(letters, word, image.expected, image.got))
+            found.append(str(self._find(image.cell, i, letter)))
+        return list(dict.fromkeys(found))
+
+    def _find(self, cell: WalkCell, i: int, letter: int) -> int:
+        """The number of a cell, which is new if it has none."""
+        known = self.number.get(cell)
+        if known is None:
+            known = len(self.order)
+            if known >= self.limit:
+                self.full = True
+                return -1
+            self.number[cell] = known
+            self.order.append(cell)
+            self.came.append((i, letter))
+            self.problem.work.count_cells(len(self.order))
+        return known
+
+    def _word(self, i: int) -> tuple[int, ...]:
+        """A word that leads to a cell."""
+        letters = []
+        while i > 0:
+            i, letter = self.came[i]
+            letters.append(letter)
+        return tuple(reversed(letters))
+
+    def _open(self, word: tuple[int, ...], doubt: str) -> Failure:
+        letters = self.problem.language.letters
+        return Failure(what=f"after {letters.decode(word)} the claim is not shown: {doubt}", entry="evidence")
+
+
+def walk(problem: CheckProblem, domain: Domain, task: str, *, limit: int | None = None) -> WalkResult:
+    """Returns what a walk over all cells of a domain finds.
+
+    Args:
+        problem: network, language and work.
+        domain: the cells.
+        task: PREDICT, VALID_PREFIXES or RECOGNISE.
+        limit: cells after which the walk stops unfinished; the budget's if not given.
+
+    Raises:
+        OverBudget: if the budget ends first.
+    """
+    most = problem.work.budget.cells
+    return _Walker(problem, domain, task, most + 1 if limit is None else min(limit, most + 1)).run()
+
+
+def agrees(task: str, expected: NextLetters, got: NextLetters) -> bool:
+    """Whether an answer is correct for a task."""
+    return expected.end == got.end if task == RECOGNISE else expected == got
+
+
+def wrong_answer(
+    letters: LetterNames, word: Sequence[int], expected: NextLetters, got: NextLetters
+) -> Failure:
+    """Returns the failure of a network on a word."""
+    refutation = Refutation(
+        word=tuple(letters.symbols[a] for a in word),
+        at=len(word),
+        expected=letters.names(expected),
+        got=letters.names(got),
+    )
+    said, wanted = _set(refutation.got), _set(refutation.expected)
+    return Failure(
+        what=f"after {letters.decode(word)} the network says {said}, the language {wanted}",
+        refutation=refutation,
+    )
+
+
+def _set(names: Sequence[str]) -> str:
+    return f"{{{', '.join(names)}}}"
+
+
+class PointDomain:
+    """Cells with one value per coordinate: the joint configurations of network and language.
+
+    In interval arithmetic the value is a span around the run of one word; an answer that it leaves open
+    counts as correct, so that only words that surely fail are found.
+    """
+
+    names_words = True
+
+    def __init__(self, problem: CheckProblem, stepper: Stepper) -> None:
+        self._language = problem.language
+        self._stepper = stepper
+        self._is_span = isinstance(stepper.arithmetic, SpanArithmetic)
+
+    def start(self) -> WalkCell:
+        """Returns start state and first configuration."""
+        return self._stepper.start(), self._language.initial()
+
+    def legal(self, cell: Any) -> NextLetters:
+        """Returns what may follow the configuration."""
+        return self._language.legal(cell[1])
+
+    def images(self, cell: Any, letter: int) -> list[Image]:
+        """Returns the next state and configuration."""
+        states, configuration = cell
+        new, got = self._stepper.step(states, letter)
+        target = self._language.advance(configuration, letter)
+        expected = self._language.legal(target)
+        return [Image((new, target), expected, expected if got is None and self._is_span else got)]
+
+    def refine(self, cell: Any) -> Sequence[WalkCell]:
+        """Returns nothing: the cells are single points."""
+        return ()
+
+
+def find_failing_word(problem: CheckProblem, task: str, *, limit: int = _PATIENCE) -> Failure | None:
+    """Returns the failure on a shortest word if a limited search finds one.
+
+    Piecewise linear networks are run in exact arithmetic, others in interval arithmetic without noise.
+    """
+    arithmetics = ((ExactArithmetic(problem.network), limit), (SpanArithmetic(problem.work), _SPAN_PATIENCE))
+    for arithmetic, most in arithmetics:
+        try:
+            domain = PointDomain(problem, Stepper(problem.network, arithmetic))
+            failure = walk(problem, domain, task, limit=min(most, limit)).failure
+        except (Undecided, OverBudget):
+            continue
+        if failure is not None and failure.refutation is not None:
+            return failure
+        if failure is None:
+            return None
+    return None

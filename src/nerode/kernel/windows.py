@@ -1,0 +1,294 @@
+"""How many letters matter, and layers that never correct an error.
+
+nilpotent window     every layer forgets by itself, so only the last letters can matter
+contraction window   one contracting layer: older letters change what the decoder reads by less than eps
+identity word        a word that fixes two states of a linear layer, which the language tells apart
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from nerode.kernel.claims import Claim, expected_readings, fragile_claim, window_claim
+from nerode.kernel.network import (
+    CheckedLayer,
+    CheckedNetwork,
+    ChosenMove,
+    FixedMove,
+    GatedMove,
+    Matrix,
+    Row,
+    SquashedMove,
+    before,
+    now,
+    seen_unit,
+    unit,
+)
+from nerode.kernel.numbers import Number, RootSum, num_bits, rational, real_bounds
+from nerode.kernel.reader import check_keys, read_list, read_whole
+from nerode.kernel.step import ExactArithmetic, States, Stepper
+from nerode.kernel.walk import CheckProblem
+from nerode.kernel.work import Undecided, WorkCount
+
+MAX_LETTERS = 1_000_000
+MAX_WORD = 100_000
+MAX_COLUMNS = 512
+"""Matrices with more columns that are not zero are not multiplied out."""
+
+_CONTRACTION = "the contraction bound"
+
+
+def nilpotent_claims(
+    problem: CheckProblem, evidence: Mapping[str, Any], claims: Sequence[Claim]
+) -> list[Claim]:
+    """Returns the claim that only the last letters matter.
+
+    What is verified: the state of every layer depends on few letters alone (`nilpotent_window`).
+    """
+    letters = _read_letters(evidence)
+    found = nilpotent_window(problem.network)
+    if letters < found:
+        raise Undecided(f"{found} letters matter, not {letters}")
+    return [window_claim(method="nilpotent-window", letters=letters)]
+
+
+def contraction_claims(
+    problem: CheckProblem, evidence: Mapping[str, Any], claims: Sequence[Claim]
+) -> list[Claim]:
+    """Returns the claims that earlier letters change what the decoder reads by less than eps.
+
+    What is verified: there is one layer h = A h + w(letter) with |A| < 1 (largest row sum). Two runs that
+    share their last n letters differ by at most |A|ⁿ · 2R, where R bounds the states, times the slope of the
+    readout, and this is below eps.
+    """
+    letters = _read_letters(evidence)
+    if not problem.network.layers or len(problem.network.layers) > 1:
+        raise Undecided(f"{_CONTRACTION} is for one layer")
+    layer = problem.network.layers[0]
+    norm = _norm(layer)
+    if norm >= 1 or layer.exposes_previous or layer.complex_state:
+        raise Undecided(f"{_CONTRACTION} needs a real layer with |A| < 1 that does not show its old state")
+    writes = [abs(w) for stream in problem.network.embedding for w in _writes(layer, stream)]
+    starts = [abs(rational(s, _CONTRACTION)) for s in layer.start]
+    radius = max([*starts, max(writes, default=Fraction(0)) / (1 - norm)])
+    scale = 2 * radius * _slope(layer)
+    shown = []
+    for eps in {claim.eps for claim in claims if claim.eps is not None}:
+        if _power_times(norm, letters, scale) >= eps:
+            raise Undecided(f"letters older than the last {letters} may change the output by eps or more")
+        shown.append(window_claim(method="contraction-window", letters=letters, eps=eps))
+    return shown
+
+
+def _power_times(base: Fraction, exponent: int, scale: Fraction) -> Fraction:
+    """An upper bound of baseⁿ · scale for 0 ≤ base < 1: by squaring, rounded up to 4,096 bits each time."""
+    power = Fraction(1)
+    for bit in bin(exponent)[2:]:
+        power = power * power * (base if bit == "1" else 1)
+        if num_bits(power) > 4_096:
+            power = Fraction(math.ceil(power * (1 << 4_096)), 1 << 4_096)
+    return power * scale
+
+
+def _read_letters(evidence: Mapping[str, Any]) -> int:
+    check_keys(evidence, ("letters",), "evidence")
+    return read_whole(evidence["letters"], "letters", 1, MAX_LETTERS)
+
+
+def nilpotent_window(network: CheckedNetwork) -> int:
+    """Returns how many letters can matter when every layer forgets by itself.
+
+    Implements: [Nandakumar2024, Proposition 4.6]
+
+    Raises:
+        Undecided: if a layer does not forget.
+    """
+    window = 1
+    for number, layer in enumerate(network.layers, start=1):
+        span = _span(layer, network.field.work)
+        if span is None:
+            raise Undecided(f"layer {number} does not forget: its transition is not nilpotent")
+        window += max(span, 1) - 1 + layer.exposes_previous
+    return window
+
+
+def _span(layer: CheckedLayer, work: WorkCount) -> int | None:
+    """The number of letters that a layer's state depends on, None for no bound."""
+    width = len(layer.state)
+    move = layer.move
+    match move:
+        case GatedMove(gates):
+            reads = [{i} if row[0] != 0 or row[1] else set() for i, row in enumerate(gates)]
+        case FixedMove(matrix):
+            reads = [{j for j, c in row if c != 0} for row in matrix]
+        case ChosenMove(matrices):
+            reads = [{j for m in matrices for j, c in m[i] if c != 0} for i in range(width)]
+        case SquashedMove(_, rows):
+            places = {before(i): i for i in range(width)}
+            reads = [{places[name] for name, _ in row[1] if name in places} for row in rows]
+        case _:
+            return None
+    depth = _longest_chain(reads)
+    if depth is None and isinstance(move, FixedMove):
+        return nilpotency(move.matrix, work)
+    return depth
+
+
+def _longest_chain(reads: list[set[int]]) -> int | None:
+    """The number of coordinates on a longest chain of reads, None if they go round in a circle."""
+    needed = [len(sources) for sources in reads]
+    users: list[list[int]] = [[] for _ in reads]
+    for i, sources in enumerate(reads):
+        for j in sources:
+            users[j].append(i)
+    ready = [i for i, count in enumerate(needed) if count == 0]
+    length = [1] * len(reads)
+    for j in ready:
+        for i in users[j]:
+            length[i] = max(length[i], length[j] + 1)
+            needed[i] -= 1
+            if needed[i] == 0:
+                ready.append(i)
+    return max(length, default=1) if len(ready) == len(reads) else None
+
+
+def nilpotency(matrix: Matrix, work: WorkCount) -> int | None:
+    """Returns the least n with matrixⁿ = 0, None if there is none.
+
+    A row of the power n + 1 is the row of the power n times the matrix, and only the columns that are not
+    zero matter. Rows that are equal stay equal, so each different row is multiplied once.
+
+    Raises:
+        Undecided: if an entry is irrational, or too many columns are not zero.
+    """
+    rows = [{j: rational(c, "the power of a matrix") for j, c in row if c != 0} for row in matrix]
+    columns = sorted({j for row in rows for j in row})
+    if len(columns) > MAX_COLUMNS:
+        raise Undecided(f"a matrix with {len(columns)} columns that are not zero is not multiplied out")
+    below = math.lcm(*(c.denominator for row in rows for c in row.values()))
+    whole = [{j: int(c * below) for j, c in row.items()} for row in rows]
+    power = {tuple(sorted(row.items())) for row in whole if row}
+    for n in range(1, len(columns) + 2):
+        if not power:
+            return n
+        found = set()
+        for row in power:
+            total: dict[int, int] = {}
+            for j, c in row:
+                for k, d in whole[j].items():
+                    total[k] = total.get(k, 0) + c * d
+            kept = tuple(sorted((k, v) for k, v in total.items() if v))
+            work.spend(
+                len(row) * len(columns) * (1 + max((v.bit_length() for _, v in kept), default=0) // 64)
+            )
+            if kept:
+                found.add(kept)
+        power = found
+    return None
+
+
+def _norm(layer: CheckedLayer) -> Fraction:
+    """The largest row sum of absolute values of the transition."""
+    match layer.move:
+        case FixedMove(matrix):
+            return max((_absolute(c for _, c in row) for row in matrix), default=Fraction(0))
+        case GatedMove(gates) if not any(terms for _, terms in gates):
+            return max((_absolute([bias]) for bias, _ in gates), default=Fraction(0))
+    raise Undecided(f"{_CONTRACTION} needs a transition that does not depend on the letter")
+
+
+def _writes(layer: CheckedLayer, stream: Mapping[str, Number]) -> list[Fraction]:
+    table = {name: rational(stream[name], _CONTRACTION) for name in layer.reads}
+
+    def total(row: Row) -> Fraction:
+        parts = (rational(c, _CONTRACTION) * table[name] for name, c in row[1])
+        return rational(row[0], _CONTRACTION) + sum(parts, Fraction(0))
+
+    for i, row in enumerate(layer.units):
+        table[unit(i)] = max(total(row), Fraction(0))
+    rows = layer.move.writes if isinstance(layer.move, FixedMove | GatedMove) else ()
+    return [total(row) for row in rows]
+
+
+def _slope(layer: CheckedLayer) -> Fraction:
+    """How much an output can change for a change of 1 in every coordinate of the state."""
+    slopes = {now(i): Fraction(1) for i in range(len(layer.state))}
+    for i, (_, terms) in enumerate(layer.seen_units):
+        slopes[seen_unit(i)] = _absolute(c for name, c in terms if name in slopes)
+    parts = (
+        sum((abs(rational(c, _CONTRACTION)) * slopes.get(name, 0) for name, c in terms), Fraction(0))
+        for _, (_, terms) in layer.outputs
+    )
+    return max(parts, default=Fraction(0))
+
+
+def _absolute(values: Iterable[Number]) -> Fraction:
+    return sum((abs(rational(v, _CONTRACTION)) for v in values), Fraction(0))
+
+
+def fragile_claims(
+    problem: CheckProblem, evidence: Mapping[str, Any], claims: Sequence[Claim]
+) -> list[Claim]:
+    """Returns the claims that a linear layer never corrects an error.
+
+    What is verified: after two words the layers below are in the same states and the layer, which is linear,
+    in two different ones; the identity word leads from each back to itself; and after both words and a
+    further one the language allows different things.
+
+    Implements: [Chung2026]
+    """
+    check_keys(evidence, ("layer", "first", "second", "identity", "apart"), "evidence")
+    network, language = problem.network, problem.language
+    number = read_whole(evidence["layer"], "layer", 1, len(network.layers))
+    if not isinstance(network.layers[number - 1].move, GatedMove | FixedMove | ChosenMove):
+        raise Undecided(f"layer {number} is not linear")
+    words = []
+    for key in ("first", "second", "identity", "apart"):
+        names = read_list(evidence[key], f"the word {key!r}", most=MAX_WORD)
+        words.append(language.letters.encode([str(name) for name in names]))
+    first, second, identity, apart = words
+    stepper = Stepper(network, ExactArithmetic(network))
+
+    def run(word: Sequence[int], states: States) -> States:
+        for letter in word:
+            states, _ = stepper.step(states, letter)
+        return states
+
+    one, other = run(first, stepper.start()), run(second, stepper.start())
+    if one[: number - 1] != other[: number - 1]:
+        raise Undecided("lower layers are in different states, so the layer's steps differ")
+    if not identity or any(run(identity, states)[:number] != states[:number] for states in (one, other)):
+        raise Undecided("the identity word is empty or changes a state")
+    pairs = zip(one[number - 1], other[number - 1], strict=True)
+    gap = max((_modulus(a - b) for a, b in pairs), default=Fraction(0))
+    if gap == 0:
+        raise Undecided("the two states of the layer are the same")
+    ends = []
+    for word in (first, second):
+        configuration = language.initial()
+        for letter in (*word, *apart):
+            configuration = language.advance(configuration, letter)
+        ends.append(language.legal(configuration))
+    if ends[0] == ends[1]:
+        raise Undecided("the language does not tell the two prefixes apart")
+    method = "identity-word"
+    return [
+        fragile_claim(method=method),
+        *(
+            fragile_claim(method=method, eps=claim.eps, readings=expected_readings(gap, claim.eps))
+            for claim in claims
+            if claim.eps is not None
+        ),
+    ]
+
+
+def _modulus(value: Number) -> Fraction:
+    """The absolute value, rounded up to a multiple of 2**-20 where the number is irrational."""
+    if not isinstance(value, RootSum):
+        return abs(Fraction(value))
+    square = value * value.conjugate()
+    high = real_bounds(square, 128)[1] if isinstance(square, RootSum) else Fraction(square)
+    return Fraction(math.isqrt(math.ceil(high * (1 << 40)) - 1) + 1, 1 << 20)

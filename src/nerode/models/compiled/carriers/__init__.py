@@ -1,1 +1,0 @@
-"""Compiled networks as ordinary models of the zoo: one file for each family of architectures."""

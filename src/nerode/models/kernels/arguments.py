@@ -1,0 +1,130 @@
+"""The arguments of kernels: checks of their shapes and types, and the axis of the members of an ensemble.
+
+Kernels run several networks at once: a leading axis of members, each with weights of its own. Under
+`torch.vmap` the axis that is mapped over becomes the members, so that an ensemble of models runs each kernel
+once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nerode.core import InputError
+from nerode.models.native.calls import dense
+
+
+class MemberFunction(torch.autograd.Function):
+    """A differentiable function whose tensors, given or returned, all start with the axis of members."""
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
+        """Returns the outputs with the mapped axis first; the kernel sees mapped axis and members as one."""
+        count: int = info.batch_size
+        flat = [_flatten(given, dim, count) for given, dim in zip(arguments, in_dims, strict=True)]
+        outputs = cls.apply(*flat)  # type: ignore[no-untyped-call]
+        several = isinstance(outputs, tuple)
+        parts = outputs if several else (outputs,)
+        mapped = tuple(part.reshape(count, len(part) // count, *part.shape[1:]) for part in parts)
+        return (mapped, (0,) * len(mapped)) if several else (mapped[0], 0)
+
+
+def _flatten(given: Any, dim: int | None, count: int) -> Any:
+    if not isinstance(given, Tensor):
+        return given
+    whole = given.expand(count, *given.shape) if dim is None else given.movedim(dim, 0)
+    return whole.flatten(0, 1)
+
+
+def as_members(tensors: Sequence[Tensor], *, single: bool) -> list[Tensor]:
+    """Returns the tensors with an axis of members in front, which a single network does not have."""
+    return [tensor[None] for tensor in tensors] if single else list(tensors)
+
+
+def one_by_one(function: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Returns what a function of single networks gives for every member, stacked."""
+    results = [function(*member) for member in zip(*tensors, strict=True)]
+    parts = [result if isinstance(result, tuple) else (result,) for result in results]
+    return tuple(torch.stack(values) for values in zip(*parts, strict=True))
+
+
+def weight_gradient(dsums: Tensor, before: Tensor) -> Tensor:
+    """Returns the gradient of W where the sums W v have the gradients `dsums`, and `before` holds all v.
+
+    Args:
+        dsums: (members, batch, time, outputs).
+        before: (members, batch, time, inputs).
+    """
+    return dsums.flatten(1, 2).transpose(1, 2) @ before.flatten(1, 2)
+
+
+def shifted(initial: Tensor, states: Tensor) -> Tensor:
+    """Returns the states before each position from those after it, (members, batch, time, hidden)."""
+    return torch.cat([initial[:, :, None], states[:, :, :-1]], dim=2)
+
+
+def empty_states(inputs: Tensor, weight: Tensor) -> Tensor:
+    """Returns room for the states of a cell."""
+    return inputs.new_empty(*inputs.shape[:3], weight.shape[-1])
+
+
+def empty_gates(states: Tensor, count: int, *, keep: bool) -> Tensor:
+    """Returns room for so many numbers per unit; an empty tensor where nothing is to be kept."""
+    members, batch, time, hidden = states.shape
+    return states.new_empty(members, batch, time, count * hidden) if keep else states.new_empty(members, 0)
+
+
+def or_none(tensor: Tensor) -> Tensor | None:
+    """Returns the tensor, or None for a null pointer if it is empty."""
+    return tensor if tensor.numel() else None
+
+
+def dense_or_none(gradient: Tensor | None) -> Tensor | None:
+    """Returns the gradient laid out row by row, or None for an output that was not used."""
+    return None if gradient is None else dense(gradient)
+
+
+def require_sequence(name: str, tensor: Tensor, axes: str, *, complex_too: bool = False) -> None:
+    """Raises unless a tensor is floating point and has these axes, each of size 1 or more.
+
+    Args:
+        name: what the message calls the tensor.
+        tensor: what was given.
+        axes: names of the axes, separated by spaces; a trailing `...` stands for one or more.
+        complex_too: whether complex numbers will do.
+    """
+    names = axes.split()
+    enough = tensor.ndim >= len(names) if names[-1] == "..." else tensor.ndim == len(names)
+    if not enough:
+        raise InputError(f"`{name}` has the shape {tuple(tensor.shape)}; give the axes ({', '.join(names)})")
+    if 0 in tensor.shape:
+        raise InputError(f"`{name}` has the shape {tuple(tensor.shape)}; every axis needs one entry or more")
+    if not (tensor.is_floating_point() or (complex_too and tensor.is_complex())):
+        allowed = "a floating or complex type" if complex_too else "a floating type"
+        raise InputError(f"`{name}` has the type {_type(tensor.dtype)}; give {allowed}")
+
+
+def require_like(name: str, tensor: Tensor | None, shape: Sequence[int], model: Tensor) -> None:
+    """Raises unless a tensor, where given, has this shape and the type and device of `model`."""
+    if tensor is None:
+        return
+    if tuple(tensor.shape) != tuple(shape):
+        raise InputError(
+            f"`{name}` has the shape {tuple(tensor.shape)}; the other tensors need {tuple(shape)}"
+        )
+    if tensor.dtype != model.dtype:
+        raise InputError(
+            f"`{name}` has the type {_type(tensor.dtype)}, another tensor {_type(model.dtype)}; "
+            "convert one of them"
+        )
+    if tensor.device != model.device:
+        raise InputError(
+            f"`{name}` is on {tensor.device}, another tensor on {model.device}; move one of them"
+        )
+
+
+def _type(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

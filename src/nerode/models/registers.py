@@ -1,0 +1,177 @@
+"""The coordinates of a diagonal layer as registers that hold, or fade and are written.
+
+No real layer shows its state before the letter. Where the architecture has a short convolution, the next
+block shows it: registers that forget at once are written with what the convolution saw one letter before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from nerode.core import Exact, NotCompilable, to_float
+from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Register:
+    """One coordinate: h ← h where `moves` is 0, and h ← gate · h + write where it is 1.
+
+    Attributes:
+        moves: 0 or 1 at each position; None for a gate that is always the same, and where there are `signs`.
+        gate: the gate where it moves.
+        signs: the gate itself, if that is 1, 0 or -1; at -1 nothing is written.
+        write: what is added.
+        start: the value before the first letter.
+        place: where the stream shows it.
+        sign: how the stream shows it: added or taken away.
+        late: whether it is written one letter late.
+    """
+
+    moves: PlaceForm | None
+    gate: Exact
+    write: PlaceForm
+    start: Exact
+    place: int
+    sign: int = 1
+    late: bool = False
+    signs: PlaceForm | None = None
+
+
+def registers_of(
+    block: BlockPlan,
+    architecture: str,
+    *,
+    tied: bool = True,
+    squashed: bool = False,
+    signs: bool = False,
+) -> list[Register]:
+    """Returns the registers of a block: those of its layer, or those that remember; none if it is idle.
+
+    Args:
+        block: the block.
+        architecture: for errors.
+        tied: whether the architecture writes only where it forgets.
+        squashed: whether SiLU acts on what is written. What is late may be negative, and then takes two
+            registers: SiLU(x) - SiLU(-x) = x.
+        signs: whether a gate of the architecture can be exactly 1, 0 and -1.
+
+    Raises:
+        NotCompilable: if the architecture cannot carry the layer.
+    """
+    if block.layer is None:
+        return [
+            Register(moves=None, gate=0, write=form.scaled(sign), start=0, place=place, sign=sign, late=True)
+            for place, form in zip(block.states, block.late, strict=True)
+            for sign in ((1, -1) if squashed else (1,))
+        ]
+    registers = read_registers(block, architecture, signs=signs)
+    if tied:
+        _require_tied(registers, architecture)
+    return registers
+
+
+def set_taps(convolution: ShortConvolution, registers: Sequence[Register], *, first: int = 0) -> None:
+    """Makes a convolution pass on every channel, those of late registers one letter late.
+
+    Args:
+        convolution: over two positions or more.
+        registers: those whose writes go through it.
+        first: the channel of the first of them.
+    """
+    convolution.weight[:, -1] = 1
+    for channel, register in enumerate(registers, start=first):
+        if register.late:
+            convolution.weight[channel, -2:] = convolution.weight.new_tensor([1, 0])
+
+
+def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) -> list[Register]:
+    """Returns the registers of a layer; with `signs`, gates of 1, 0 and -1 as they are.
+
+    Raises:
+        NotCompilable: if the layer is not diagonal and real, or a gate takes more values than 1 and another.
+    """
+    layer = block.layer
+    assert layer is not None
+    if layer.complex_state:
+        raise NotCompilable(architecture, [f"layer {layer.name} has a complex state"])
+    move = layer.move
+    if not isinstance(move, GatedPlan | FixedPlan):
+        raise NotCompilable(architecture, [f"layer {layer.name} is {move.kind}, not diagonal"])
+    registers = []
+    for i, write in enumerate(move.writes):
+        place, start, gates = block.states[i], layer.start[i], _three_signs(move, i)
+        if signs and gates is not None:
+            registers.append(Register(moves=None, gate=0, signs=gates, write=write, start=start, place=place))
+            continue
+        moves, gate = _gate(move, i, f"layer {layer.name}", architecture)
+        registers.append(Register(moves=moves, gate=gate, write=write, start=start, place=place))
+    return registers
+
+
+def _three_signs(move: GatedPlan | FixedPlan, i: int) -> PlaceForm | None:
+    """The gate of coordinate i if it takes the values 1, 0 and -1 and nothing is written at -1."""
+    if isinstance(move, FixedPlan):
+        return None
+    updates = move.updates[i]
+    if {gate for gate, _ in updates} | {1} != {1, 0, -1} or any(g == -1 and w != 0 for g, w in updates):
+        return None
+    return move.gates[i]
+
+
+def _require_tied(registers: Sequence[Register], architecture: str) -> None:
+    """Raises NotCompilable if a register is written while it holds for ever, as a counter is."""
+    for register in registers:
+        if register.moves is None and register.gate == 1 and register.write != PlaceForm():
+            raise NotCompilable(
+                architecture,
+                ["a counter adds while its gate is 1, but this architecture writes only where it forgets"],
+            )
+
+
+def _gate(
+    move: GatedPlan | FixedPlan, i: int, where: str, architecture: str
+) -> tuple[PlaceForm | None, Exact]:
+    """The signal that moves coordinate i, and its gate then: the gate is 1 - (1 - value) · moves."""
+    if isinstance(move, FixedPlan):
+        row = move.matrix[i]
+        if any(j != i for j, _ in row):
+            raise NotCompilable(architecture, [f"the matrix of {where} is not diagonal"])
+        return None, row[0][1] if row else 0
+    if not move.steps[i]:
+        return None, move.gates[i].constant
+    values = {gate for gate, _ in move.updates[i]} | {1}
+    if len(values) == 1:
+        # Only rare words move it; signals are 0 or 1, so that it steps down by its coefficients.
+        values = values | {1 - abs(Fraction(c)) for c in move.steps[i] if isinstance(c, int | Fraction)}
+    others = sorted(values - {1})
+    if len(others) != 1 or not all(isinstance(v, int | Fraction) for v in values):
+        found = ", ".join(map(str, sorted(values)))
+        raise NotCompilable(
+            architecture, [f"a gate of {where} takes the values {found}; here it can take 1 and one other"]
+        )
+    scale = Fraction(1) / (1 - others[0])
+    return move.gates[i].scaled(-scale).plus(PlaceForm({}, scale)), others[0]
+
+
+def share_of(gate: Exact, architecture: str, *, signed: bool = False) -> float:
+    """Returns the number in [0,1] from which an architecture makes a gate: itself, or (gate + 1)/2 if signed.
+
+    Raises:
+        NotCompilable: if the gate is out of range.
+    """
+    share = (to_float(gate) + 1) / 2 if signed else to_float(gate)
+    if not 0 <= share <= 1:
+        raise NotCompilable(architecture, [f"a gate is {gate}; here gates lie in [{-int(signed)},1]"])
+    return share
+
+
+def distinct_moves(registers: Sequence[Register]) -> list[PlaceForm]:
+    """Returns the different signals that say when registers move."""
+    found: list[PlaceForm] = []
+    for register in registers:
+        if register.moves is not None and register.moves not in found:
+            found.append(register.moves)
+    return found

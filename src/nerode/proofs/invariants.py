@@ -1,0 +1,357 @@
+"""Invariants of a network, found by looking at it: counters, slots of a stack, intervals, caps.
+
+counters    coordinates to which every letter adds a fixed amount are affine functions of counters
+slots       of a bracket language: the coordinates that hold the kind of bracket at each depth
+intervals   registers whose overwritten values fade (gates such as 1/4) lie in a few clusters
+caps        tallies that only matter until they are large enough
+
+Nothing here is a proof. That every letter keeps the invariant and that the answers are correct is shown by
+the kernel, cell by cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from nerode.core import Budget, Exact, write_exact
+from nerode.languages import CounterLanguage, Dyck, Language
+from nerode.network import Affine, Interpreter, Layer, Network, NetworkState
+from nerode.proofs.answers import breadth_first, letters_read
+
+Json = Any
+Place = tuple[int, int]
+"""The number of a layer from 0, and of a coordinate of its state."""
+
+GatedStep = tuple[Fraction, Fraction]
+"""A gate and a write."""
+
+GAP = Fraction(1, 8)
+"""Values of one cluster are at most this far from the next one."""
+
+SLACK = Fraction(1, 128)
+"""How much a cluster is widened on both sides, for the values of longer sequences."""
+
+_SAMPLE = 5_000
+_ROUNDING = 16
+_LENGTH = 6
+_VALUES = 4_000
+_FINE = 4_096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integrator:
+    """A state coordinate to which each letter adds a fixed amount, for ever.
+
+    Attributes:
+        place: where it is.
+        start: its value before the first letter.
+        steps: what each letter adds.
+    """
+
+    place: Place
+    start: Fraction
+    steps: tuple[Fraction, ...]
+
+
+def find_integrators(network: Network) -> list[Integrator]:
+    """Returns the coordinates with gate 1 to which letters add amounts that are not all zero."""
+    found = []
+    directions = frozenset(network.embedding.directions)
+    for number, layer in enumerate(network.layers):
+        if not directions.issuperset(layer.reads) or layer.complex_state:
+            continue
+        streams = [
+            dict(zip(network.embedding.directions, vector, strict=True))
+            for vector in network.embedding.vectors
+        ]
+        moves = [_gated_steps(layer, stream, letter) for letter, stream in enumerate(streams)]
+        for i, start in enumerate(layer.start):
+            steps = [move.get(i, (Fraction(0), Fraction(0))) for move in moves]
+            kept = all(gate == 1 for gate, _ in steps) and any(write for _, write in steps)
+            if kept and isinstance(start, int | Fraction):
+                amounts = tuple(write for _, write in steps)
+                found.append(Integrator(place=(number, i), start=Fraction(start), steps=amounts))
+    return found
+
+
+def _gated_steps(layer: Layer, stream: dict[str, Exact], letter: int) -> dict[int, GatedStep]:
+    """Gate and write of the coordinates that read no other one, where both are rational."""
+    reads = [stream[name] for name in layer.reads]
+    seen = [*reads, *(v if v > 0 else 0 for v in layer.units(reads))]
+    move = layer.recurrence.transition(seen, letter)
+    if move is None:
+        return {}
+    found = {}
+    for i, (row, write) in enumerate(zip(*move, strict=True)):
+        gate = dict(row).get(i, 0)
+        alone = all(j == i for j, _ in row)
+        if alone and isinstance(gate, int | Fraction) and isinstance(write, int | Fraction):
+            found[i] = (Fraction(gate), Fraction(write))
+    return found
+
+
+def counter_cover(
+    network: Network, language: Language, integrators: Sequence[Integrator], budget: Budget
+) -> dict[str, Json] | None:
+    """Returns counters and affine coordinates, or None if the coordinates are not whole counters.
+
+    For a counter machine its own counters come first; each integrator that is not a combination of the
+    counters so far becomes a counter itself.
+    """
+    counters: list[dict[str, Json]] = []
+    if isinstance(language, CounterLanguage):
+        machine = language.machine
+        for c in range(machine.num_counters):
+            increments = [row[c] for row in machine.increments]
+            counters.append({"start": machine.start[c], "increments": increments, "points": [0, 0]})
+    spread = _values_on_valid_prefixes(language, integrators, budget)
+    affine: dict[str, Json] = {}
+    for which, integrator in enumerate(integrators):
+        columns = [counter["increments"] for counter in counters]
+        weights = solve(columns, integrator.steps)
+        if weights is None:
+            values = (integrator.start, *integrator.steps)
+            if any(v.denominator != 1 for v in values):
+                return None
+            start, *increments = (int(v) for v in values)
+            low, high = spread[which]
+            counters.append({"start": start, "increments": increments, "points": [min(low, 0), max(high, 0)]})
+            weights = [Fraction(0)] * len(columns) + [Fraction(1)]
+        starts = [counter["start"] for counter in counters]
+        constant = integrator.start - sum(w * s for w, s in zip(weights, starts[: len(weights)], strict=True))
+        affine[_name(network, integrator.place)] = [_written(constant), [_written(w) for w in weights]]
+    for value in affine.values():
+        value[1] += [0] * (len(counters) - len(value[1]))
+    return {"counters": counters, "affine": affine}
+
+
+def solve(columns: Sequence[Sequence[int]], target: Sequence[Fraction]) -> list[Fraction] | None:
+    """Returns weights with sum of weight · column = target, or None if there are none."""
+    rows = [[*(Fraction(column[i]) for column in columns), Fraction(target[i])] for i in range(len(target))]
+    pivots: list[tuple[int, int]] = []
+    for column in range(len(columns)):
+        free = range(len(pivots), len(rows))
+        pivot = next((r for r in free if rows[r][column]), None)
+        if pivot is None:
+            continue
+        top = len(pivots)
+        rows[top], rows[pivot] = rows[pivot], rows[top]
+        rows[top] = [v / rows[top][column] for v in rows[top]]
+        for r, row in enumerate(rows):
+            if r != top and row[column]:
+                rows[r] = [v - row[column] * w for v, w in zip(row, rows[top], strict=True)]
+        pivots.append((top, column))
+    if any(row[-1] for row in rows[len(pivots) :]):
+        return None
+    weights = [Fraction(0)] * len(columns)
+    for row_number, column in pivots:
+        weights[column] = rows[row_number][-1]
+    return weights
+
+
+def _values_on_valid_prefixes(
+    language: Language, integrators: Sequence[Integrator], budget: Budget
+) -> list[tuple[int, int]]:
+    """The least and the greatest value of each integrator while words of a regular language are read."""
+    if not language.regular or not integrators:
+        return [(0, 0)] * len(integrators)
+    states = language.num_states()
+    low = [i.start for i in integrators]
+    high = list(low)
+    if states is not None and states <= budget.states:
+
+        def successors(node: tuple[Hashable, tuple[Fraction, ...]]) -> Iterator[Any]:
+            for letter in language.legal(node[0]).symbols:
+                new = tuple(v + i.steps[letter] for v, i in zip(node[1], integrators, strict=True))
+                yield language.advance(node[0], letter), new
+
+        start = (language.initial(), tuple(low))
+        for count, (_, values) in enumerate(breadth_first(start, successors, most=budget.elements)):
+            budget.check("elements", count + 1, values=count + 1)
+            low = [min(a, b) for a, b in zip(low, values, strict=True)]
+            high = [max(a, b) for a, b in zip(high, values, strict=True)]
+    elif "depth" in language.parameters:
+        depth = language.parameters["depth"]
+        low = [i.start - depth * max(map(abs, i.steps)) for i in integrators]
+        high = [i.start + depth * max(map(abs, i.steps)) for i in integrators]
+    return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+
+
+def slot_cover(network: Network, language: Dyck) -> dict[str, Json] | None:
+    """Returns slots and codes, or None if the network does not keep kinds in separate coordinates.
+
+    Among words of opening brackets only, changing the kind at one depth must change one set of coordinates,
+    the slot of that depth. Where several layers come before the slots, their states are merged.
+    """
+    if language.depth is None:
+        return None
+    depth, kinds = language.depth, len(language.pairs)
+    interpreter = Interpreter(network)
+
+    def after(level: int, kind: int) -> NetworkState:
+        states = interpreter.start()
+        for position in range(1, depth + 1):
+            states, _ = interpreter.step(states, 2 * kind if position == level else 0)
+        return states
+
+    plain = after(0, 0)
+    places = [(n, i) for n, layer in enumerate(network.layers) for i in range(layer.width)]
+    slots: list[list[Place]] = []
+    codes: list[list[Json]] | None = None
+    for level in range(1, depth + 1):
+        probes = [after(level, kind) for kind in range(kinds)]
+        slot = [(n, i) for n, i in places if any(probe[n][i] != plain[n][i] for probe in probes)]
+        found = [[_written(probe[n][i]) for n, i in slot] for probe in probes]
+        if codes is not None and found != codes:
+            return None
+        codes = found
+        slots.append(slot)
+    used = [place for slot in slots for place in slot]
+    if len(set(used)) < len(used) or not used:
+        return None
+    first = min(n for n, _ in used)
+    merged = {"merged": first} if first > 1 else {}
+    return {**merged, "slots": [[_name(network, place) for place in slot] for slot in slots], "codes": codes}
+
+
+def interval_cover(network: Network, language: Language, task: str) -> dict[str, Json]:
+    """Returns the clusters of every coordinate that fades, by name; none if there is no such coordinate."""
+    if not any(_may_fade(layer) for layer in network.layers):
+        return {}
+    found = {}
+    for place, steps in sorted(_sampled_steps(network, language, task).items()):
+        start = network.layers[place[0]].start[place[1]]
+        if any(gate.denominator != 1 for gate, _ in steps) and isinstance(start, int | Fraction):
+            intervals = clusters(sorted(_values(Fraction(start), steps)))
+            found[_name(network, place)] = [[write_exact(a), write_exact(b)] for a, b in intervals]
+    return found
+
+
+def clusters(values: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
+    """Returns widened intervals around sorted values, cut where two neighbours are further apart than GAP."""
+    found: list[tuple[Fraction, Fraction]] = []
+    for value in values:
+        if found and value - found[-1][1] <= GAP:
+            found[-1] = (found[-1][0], value)
+        else:
+            found.append((value, value))
+    return [(low - SLACK, high + SLACK) for low, high in found]
+
+
+def _may_fade(layer: Layer) -> bool:
+    """Whether a gate is not a whole number."""
+    gated, fixed = layer.recurrence.as_gated(), layer.recurrence.as_fixed()
+    if gated is not None:
+        numbers: Iterable[Exact] = [*gated.gate.bias, *(c for row in gated.gate.rows for _, c in row)]
+    else:
+        numbers = () if fixed is None else [c for row in fixed.matrix for _, c in row]
+    return any(isinstance(v, Fraction) for v in numbers)
+
+
+def _sampled_steps(network: Network, language: Language, task: str) -> dict[Place, set[GatedStep]]:
+    """What letters do to each coordinate, on configurations that differ by more than low digits."""
+    interpreter = Interpreter(network)
+    steps: dict[Place, set[GatedStep]] = {}
+
+    def successors(node: tuple[NetworkState, Hashable]) -> Iterator[tuple[NetworkState, Hashable]]:
+        states, configuration = node
+        for letter in letters_read(language, configuration, task):
+            stream = interpreter.stream(states, letter)
+            for n, layer in enumerate(network.layers):
+                if _may_fade(layer):
+                    for i, step in _gated_steps(layer, stream, letter).items():
+                        steps.setdefault((n, i), set()).add(step)
+            yield interpreter.step(states, letter)[0], language.advance(configuration, letter)
+
+    def rounded(node: tuple[NetworkState, Hashable]) -> Hashable:
+        return tuple(tuple(round(v * _ROUNDING) for v in state) for state in node[0]), node[1]
+
+    start = (interpreter.start(), language.initial())
+    for _ in breadth_first(start, successors, key=rounded, most=_SAMPLE):
+        pass
+    return steps
+
+
+def _values(start: Fraction, steps: Iterable[GatedStep]) -> set[Fraction]:
+    """The values after sequences of steps, those that differ only by low digits taken together."""
+    moving = [step for step in steps if step != (Fraction(1), Fraction(0))]
+    values = {start}
+    for _ in range(_LENGTH):
+        reached = {gate * value + write for value in values for gate, write in moving} | values
+        distinct = {round(value * _FINE): value for value in sorted(reached)}
+        values = set(distinct.values())
+        if len(values) > _VALUES:
+            break
+    return values
+
+
+def find_caps(network: Network) -> dict[Place, int]:
+    """Returns the caps of the coordinates that only matter up to a cap.
+
+    A cap is where every unit that reads the coordinate is on as long as what else it reads is between
+    -1 and 1; the kernel looks at the actual values.
+    """
+    caps = {}
+    for number, layer in enumerate(network.layers):
+        for i in range(0 if layer.complex_state else layer.width):
+            cap = _cap(layer, i) if _is_held(layer, i) else None
+            if cap is not None:
+                caps[number, i] = cap
+    return caps
+
+
+def cap_cover(network: Network) -> dict[str, Json]:
+    """Returns the caps by the names of their coordinates."""
+    return {"caps": {_name(network, place): cap for place, cap in sorted(find_caps(network).items())}}
+
+
+def _is_held(layer: Layer, i: int) -> bool:
+    """Whether every letter keeps a coordinate and adds to it, and no other one reads it."""
+    gated, fixed = layer.recurrence.as_gated(), layer.recurrence.as_fixed()
+    if gated is not None:
+        return gated.gate.bias[i] == 1 and not gated.gate.rows[i]
+    if fixed is None:
+        return False
+    others = any(j == i for k, row in enumerate(fixed.matrix) if k != i for j, _ in row)
+    return fixed.matrix[i] == ((i, 1),) and not others
+
+
+def _cap(layer: Layer, i: int) -> int | None:
+    """The cap of a coordinate, None if some output grows along it."""
+    columns = [len(layer.reads) + i]
+    if layer.exposes_previous:
+        columns.append(len(layer.reads) + layer.width + i)
+    first_unit = layer.readout_units.num_inputs
+    needed = Fraction(1)
+    for column in columns:
+        slopes = {
+            first_unit + j: c for j, row in enumerate(layer.readout_units.rows) for k, c in row if k == column
+        }
+        if any(not isinstance(c, int | Fraction) or c <= 0 for c in slopes.values()):
+            return None
+        for row in layer.readout.rows:
+            entries = dict(row)
+            if column in entries or sum((entries[u] * s for u, s in slopes.items() if u in entries), 0) != 0:
+                return None
+        for j, slope in slopes.items():
+            needed = max(needed, _reach(layer.readout_units, j - first_unit, column) / Fraction(slope))  # type: ignore[arg-type]
+    return math.ceil(needed) + 1
+
+
+def _reach(units: Affine, j: int, column: int) -> Fraction:
+    """How far below zero the other terms of a unit can pull it, for inputs between -1 and 1."""
+    rest = [abs(Fraction(c)) for k, c in units.rows[j] if k != column and isinstance(c, int | Fraction)]
+    bias = units.bias[j]
+    return sum(rest, Fraction(0)) - (Fraction(bias) if isinstance(bias, int | Fraction) else 0)
+
+
+def _name(network: Network, place: Place) -> str:
+    return f"{place[0] + 1}:{network.layers[place[0]].state[place[1]]}"
+
+
+def _written(value: Exact) -> int | str:
+    return int(value) if isinstance(value, int | Fraction) and value.denominator == 1 else write_exact(value)

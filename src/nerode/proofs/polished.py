@@ -1,0 +1,287 @@
+"""The files of a polished network, read by its checker with every entry looked at.
+
+config.json         the model: one layer of orthogonal blocks, and the SHA-256 of its weights
+model.safetensors   its weights
+polish.json         the certificate; its words and names are here, so that maker and checker have the same
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.core import Budget, Exact, FormatError, InputError, NerodeError, read_exact
+from nerode.languages.groups import FiniteMonoid, finite_monoid
+
+POLISH_FILE = "polish.json"
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+POLISH_FORMAT = "nerode-polish"
+POLISH_VERSION = 1
+
+POLISH_CLAIM = (
+    "With the matrices B E(x) B⁻¹ in exact arithmetic, the largest score after every word is that of the "
+    "product of its letters; the model itself, one letter after the other in its own floats with every "
+    "operation rounded to nearest and sums in any order, has this up to the stated length"
+)
+"""The sentence of a certificate; no other words are accepted."""
+
+MAX_BYTES = 200_000_000
+MAX_ELEMENTS = 2_000
+MAX_BASIS_BITS = 1_024
+MAX_STATE = 1 << 20
+"""Numbers of a state; for sums of many more than that, float32 has no bound on the rounding."""
+
+_KEYS = {
+    *("format", "version", "claim", "group", "letters", "weights"),
+    *("margin", "dtype", "length", "blocks"),
+}
+_LAYER = {"form": "matrix", "write": False, "learned_start": False}
+_MODEL = {"features": None, "width": None, "positions": "none", "final_norm": "none", "head": "none"}
+_AROUND = {"norm": "none", "residual": False, "feed_forward": "none"}
+
+
+class Refused(NerodeError):
+    """A certificate does not show what it claims."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedBlock:
+    """The statement of a certificate about a block.
+
+    Attributes:
+        basis: B, rows of (real, imaginary).
+        parts: for each part of the representation its matrices, one per letter.
+    """
+
+    basis: list[list[tuple[Fraction, Fraction]]]
+    parts: list[list[list[list[Exact]]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedProof:
+    """The statement of a certificate.
+
+    Attributes:
+        group: the group.
+        letters: the element of each letter.
+        weights: SHA-256 of the weights.
+        blocks: of the model in order.
+        margin: claimed at the exact points.
+        dtype: the floats that `length` is about.
+        length: claimed to be right up to it.
+    """
+
+    group: FiniteMonoid
+    letters: tuple[int, ...]
+    weights: str
+    blocks: tuple[StatedBlock, ...]
+    margin: float
+    dtype: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Weights:
+    """The weights of a model of orthogonal blocks.
+
+    Attributes:
+        dtype: their type.
+        size: of the blocks.
+        matrices: M (letters, blocks, n, n).
+        readout: C (elements, blocks · n · n).
+        bias: c (elements,).
+    """
+
+    dtype: str
+    size: int
+    matrices: npt.NDArray[Any]
+    readout: npt.NDArray[Any]
+    bias: npt.NDArray[Any]
+
+
+def is_polished(folder: Path) -> bool:
+    """Whether a folder holds a polished network with its certificate, and no compiled one."""
+    return (folder / POLISH_FILE).exists() and not (folder / "certificate.json").exists()
+
+
+def read_proof(folder: Path) -> StatedProof:
+    """Returns what the certificate says.
+
+    Raises:
+        FormatError: if it is missing, or not such a certificate.
+    """
+    path = folder / POLISH_FILE
+    data = _json(path)
+    if (
+        not isinstance(data, dict)
+        or data.get("format") != POLISH_FORMAT
+        or data.get("version") != POLISH_VERSION
+    ):
+        raise FormatError(
+            f"is not a certificate of the format {POLISH_FORMAT!r}, version {POLISH_VERSION}", path=path
+        )
+    try:
+        return _proof(data)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, NerodeError) as error:
+        raise FormatError(f"is not as such a certificate is written: {error}", path=path) from None
+
+
+def _proof(data: dict[str, Any]) -> StatedProof:
+    odd = sorted(data.keys() ^ _KEYS)
+    if odd:
+        raise ValueError(f"{odd[0][:40]!r} is {'unknown' if odd[0] in data else 'missing'}")
+    if not data["letters"] or not data["blocks"]:
+        raise ValueError("there are no letters, or no blocks")
+    if data["claim"] != POLISH_CLAIM:
+        raise ValueError("it claims something else than what is checked")
+    margin, length = data["margin"], data["length"]
+    if type(margin) not in (int, float) or not math.isfinite(margin) or type(length) is not int:
+        raise ValueError("the margin is not a number, or the length not a whole one")
+    group = finite_monoid(str(data["group"]), Budget(elements=MAX_ELEMENTS))
+    return StatedProof(
+        group=group,
+        letters=tuple(group.element(str(name)) for name in data["letters"]),
+        weights=str(data["weights"]),
+        blocks=tuple(_block(block, len(data["letters"])) for block in data["blocks"]),
+        margin=float(margin),
+        dtype=str(data["dtype"]),
+        length=length,
+    )
+
+
+def _block(data: Any, letters: int) -> StatedBlock:
+    bits = data["basis_bits"]
+    if type(bits) is not int or not 0 <= bits <= MAX_BASIS_BITS:
+        raise ValueError(
+            f"a basis in multiples of 2^-{str(bits)[:40]}; at most {MAX_BASIS_BITS} bits are read"
+        )
+    scale = 2**bits
+    basis = [[(_multiple(x, scale), _multiple(y, scale)) for x, y in row] for row in data["basis"]]
+    parts = [[[[read_exact(e) for e in row] for row in matrix] for matrix in part] for part in data["parts"]]
+    size = len(basis)
+    if any(len(row) != size for row in basis) or any(len(part) != letters for part in parts):
+        raise ValueError("a basis is not square, or a part does not have one matrix per letter")
+    degrees = [len(part[0]) for part in parts]
+    for part, degree in zip(parts, degrees, strict=True):
+        if any(len(matrix) != degree or any(len(row) != degree for row in matrix) for matrix in part):
+            raise ValueError("a matrix of a part is not square, or not as large as the others")
+    if sum(degrees) != size:
+        raise ValueError("the parts of a block do not fill it")
+    return StatedBlock(basis=basis, parts=parts)
+
+
+def _multiple(count: Any, scale: int) -> Fraction:
+    if type(count) is not int:
+        raise ValueError("an entry of a basis is not a whole number")
+    return Fraction(count, scale)
+
+
+def read_weights(folder: Path, proof: StatedProof) -> Weights:
+    """Returns the weights of the model, if it is the one, and of the kind, that the proof is about.
+
+    Raises:
+        FormatError: if a file is missing or damaged.
+        Refused: if it is another model.
+    """
+    content = _bytes(folder / WEIGHTS)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != proof.weights:
+        raise Refused("the weights are not those that the certificate was written for")
+    config = _json(folder / CONFIG)
+    blocks, size = _shape(config, proof)
+    if config.get("weights") != digest:
+        raise Refused("the config of the model names other weights")
+    tensors = _tensors(content, folder / WEIGHTS)
+    expected = {
+        "W.weight": (blocks * size * size, len(proof.letters)),
+        "C.weight": (proof.group.order, blocks * size * size),
+        "C.bias": (proof.group.order,),
+    }
+    named = {name.rpartition("layer.")[2]: value for name, value in tensors.items()}
+    if {name: value.shape for name, value in named.items()} != expected or len(named) != len(tensors):
+        raise Refused("the weights are not those of one layer of orthogonal blocks")
+    dtypes = {str(value.dtype) for value in tensors.values()}
+    if len(dtypes) != 1 or not dtypes <= {"float32", "float64"}:
+        raise Refused(f"the weights are {' and '.join(sorted(dtypes))}; float32 or float64 is needed")
+    if not all(np.isfinite(value).all() for value in tensors.values()):
+        raise Refused("a weight is not finite")
+    (dtype,) = dtypes
+    if config.get("dtype") != dtype:
+        raise Refused(
+            f"the config of the model says {str(config.get('dtype'))[:40]}, its weights are {dtype}"
+        )
+    return Weights(
+        dtype=dtype,
+        size=size,
+        matrices=named["W.weight"].T.reshape(-1, blocks, size, size),
+        readout=named["C.weight"],
+        bias=named["C.bias"],
+    )
+
+
+def _tensors(content: bytes, path: Path) -> dict[str, npt.NDArray[Any]]:
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+    except ImportError:
+        raise InputError(
+            "polished networks are checked with safetensors, which is not installed; `pip install "
+            "nerode[torch]` adds it"
+        ) from None
+    try:
+        return load(content)
+    except (SafetensorError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"is not a safetensors file of float32 or float64: {error}", path=path) from None
+
+
+def _shape(config: Any, proof: StatedProof) -> tuple[int, int]:
+    """The number of blocks and their size; refused unless the model is what the proof speaks of."""
+    try:
+        model = config["model"]
+        (layer,), (around,) = model["layers"], model["surroundings"]
+        settings = layer["settings"]
+        size = int(settings["size"])
+        wanted = (
+            (model, _MODEL | {"letters": len(proof.letters), "outputs": proof.group.order}),
+            (layer, {"name": "orthogonal"}),
+            (settings, _LAYER | {"blocks": len(proof.blocks), "outputs": proof.group.order}),
+            (around, _AROUND),
+        )
+        odd = [name for table, row in wanted for name, value in row.items() if table[name] != value]
+        if settings["columns"] not in (None, size):
+            odd.append("columns")
+    except (KeyError, TypeError, ValueError):
+        raise Refused("the model is not one layer of orthogonal blocks") from None
+    if odd:
+        raise Refused(f"the model is not what the proof speaks of: {odd[0]} is another")
+    if any(len(block.basis) != size for block in proof.blocks):
+        raise Refused("a basis is not as large as the blocks")
+    if len(proof.blocks) * size**2 > MAX_STATE:
+        raise Refused(f"the state has more than {MAX_STATE:,} numbers")
+    return len(proof.blocks), size
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise FormatError(f"is larger than {MAX_BYTES:,} bytes", path=path)
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
+
+
+def _json(path: Path) -> Any:
+    content = _bytes(path)
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"is not JSON: {error}", path=path) from None

@@ -1,0 +1,316 @@
+"""Specs of training runs as plain data: task, model, optimiser, run.
+
+`nerode.training` builds tasks and models from them. A run is a pure function of its spec; its key is the hash
+of the spec with all defaults written out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nerode.core import InputError, from_mapping, to_mapping
+
+Measure = Literal["token", "sequence", "final", "scaled"]
+"""Correct positions; sequences correct throughout; correct last positions; correct positions above chance."""
+
+Norm = Literal["none", "layer", "rms"]
+FeedForward = Literal["none", "relu", "gelu", "swiglu", "geglu"]
+
+_LEFT_OUT_OF_KEY_WHEN_UNSET = ("decay_only", "hold")
+"""Fields of the optimiser that were added later; omitting them where unset keeps old run keys valid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskConfig:
+    """A task by name, with the settings that differ from its defaults."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Norm, residual path and feed-forward part around a layer.
+
+    Attributes:
+        norm: which norm.
+        position: whether norms stand before the parts or after the residual sums.
+        residual: whether the input is added to the output of each part.
+        feed_forward: the activation of the feed-forward part; "none" for no such part.
+        expansion: its hidden width as a multiple of the width.
+        dropout: share of the outputs of each part that training drops.
+    """
+
+    norm: Norm = "none"
+    position: Literal["pre", "post"] = "pre"
+    residual: bool = False
+    feed_forward: FeedForward = "none"
+    expansion: float = 4.0
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout is {self.dropout}; it has to be at least 0 and below 1")
+        if self.expansion <= 0:
+            raise InputError(f"the expansion is {self.expansion}; it has to be positive")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A model, but for the sizes that belong to the task.
+
+    Attributes:
+        layers: names of the zoo separated by commas, in order.
+        depth: how often the list of layers is repeated.
+        width: features after the embedding; 0 reads letters as one-hot vectors.
+        settings: of every layer.
+        layer_settings: of each layer, on top of `settings`; empty, or one table per layer.
+        surroundings: norm, residual and feed-forward part of every layer; None for the published ones.
+        positions: what is added to the embedding; None for what the names say.
+        final_norm: the norm before the head; None for what goes with the last layer.
+        head: "linear", "relu" (one hidden layer) or "none".
+        head_width: hidden units of a "relu" head.
+        head_bias: whether the head adds a bias.
+        configuration: name of a model of a paper, instead of all of the above but width (0 for the paper's)
+            and depth (0 for the paper's).
+        module: "module:function" that builds the user's own model; importing it runs its code.
+    """
+
+    layers: str = "mamba"
+    depth: int = 1
+    width: int = 16
+    settings: dict[str, Any] = field(default_factory=dict)
+    layer_settings: tuple[dict[str, Any], ...] = ()
+    surroundings: Surroundings | None = None
+    positions: Literal["none", "sine"] | None = None
+    final_norm: Norm | None = None
+    head: Literal["linear", "relu", "none"] = "linear"
+    head_width: int = 0
+    head_bias: bool = True
+    configuration: str = ""
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        if self.width < 0:
+            raise InputError(f"model.width is {self.width}; it has to be 0 (one-hot letters) or more")
+        if self.depth < (0 if self.configuration else 1):
+            raise InputError(f"model.depth is {self.depth}; it has to be 1 or more")
+        if self.module and self.configuration:
+            raise InputError("model.module and model.configuration exclude each other; give one of them")
+
+    @property
+    def title(self) -> str:
+        """The name of the model in tables."""
+        if self.module or self.configuration:
+            return self.module or self.configuration
+        name = self.layers.replace(" ", "").replace(",", "+")
+        return name if self.depth == 1 else f"{name} ×{self.depth}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimiserSpec:
+    """The optimiser and its learning rate.
+
+    Attributes:
+        name: the method.
+        rate: the learning rate after warm-up.
+        decay: weight decay, of the weights that may decay.
+        decay_only: names of the only weights that decay, as their layers call them (like "A"); empty for all
+            that may.
+        betas: of Adam and AdamW.
+        momentum: of SGD.
+        warm_up: steps over which the rate rises linearly.
+        hold: steps after the warm-up before a falling schedule begins.
+        schedule: what the rate does afterwards; "cosine" ends at zero with the last step.
+        clip: largest norm of the gradients; 0 for no limit.
+        slow_rate: largest rate of the weights that an architecture marks as slow (the dynamics of S4).
+    """
+
+    name: Literal["adamw", "adam", "sgd"] = "adamw"
+    rate: float = 1e-3
+    decay: float = 0.01
+    decay_only: tuple[str, ...] = ()
+    betas: tuple[float, float] = (0.9, 0.999)
+    momentum: float = 0.0
+    warm_up: int = 0
+    hold: int = 0
+    schedule: Literal["constant", "cosine"] = "constant"
+    clip: float = 1.0
+    slow_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "slow_rate"):
+            _require(0 < getattr(self, name) < math.inf, f"optimiser.{name}", getattr(self, name), "above 0")
+        for name in ("decay", "clip", "warm_up", "hold"):
+            _require(
+                0 <= getattr(self, name) < math.inf, f"optimiser.{name}", getattr(self, name), "0 or more"
+            )
+        for name, value in (
+            ("betas", min(self.betas)),
+            ("betas", max(self.betas)),
+            ("momentum", self.momentum),
+        ):
+            _require(0 <= value < 1, f"optimiser.{name}", value, "at least 0 and below 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curriculum:
+    """Short sequences first.
+
+    Attributes:
+        start: longest length at the beginning.
+        step: how much longer it gets each time.
+        threshold: accuracy on validation sequences of the lengths so far at which it gets longer.
+    """
+
+    start: int
+    step: int = 1
+    threshold: float = 0.99
+
+    def __post_init__(self) -> None:
+        _require(self.start >= 1, "run.curriculum.start", self.start, "1 or more")
+        _require(self.step >= 1, "run.curriculum.step", self.step, "1 or more")
+        _require(0 < self.threshold <= 1, "run.curriculum.threshold", self.threshold, "above 0 and at most 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRule:
+    """Early end of training, by validation on the lengths of training and never by longer ones.
+
+    Attributes:
+        threshold: accuracy that is enough; above 1 for never.
+        patience: how many validations in a row have to reach it.
+    """
+
+    threshold: float = 1.0
+    patience: int = 3
+
+    def __post_init__(self) -> None:
+        _require(self.threshold > 0, "run.stop.threshold", self.threshold, "above 0 (above 1 for never)")
+        _require(self.patience >= 1, "run.stop.patience", self.patience, "1 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec:
+    """Length of training, data and evaluation.
+
+    Attributes:
+        steps: updates, each on a batch of new sequences.
+        epochs: passes over a fixed sample instead; 0 for none.
+        sample: number of sequences of the fixed sample.
+        batch: sequences of one update, all of one length.
+        seed: of the data, the initial weights and dropout.
+        curriculum: short sequences first; None for all lengths from the beginning.
+        evaluate_every: updates between two validations.
+        validation: number of validation sequences.
+        stop: when to end early.
+        measure: the accuracy that curriculum, stop rule and the rule of extrapolation look at.
+        test_lengths: lengths to test at the end; empty for those of the task that have test sequences.
+        test_sequences: sequences of each length.
+        test_threshold: accuracy from which a length counts as mastered.
+        dtype: type of the weights.
+        threads: threads of torch.
+    """
+
+    steps: int = 1000
+    epochs: int = 0
+    sample: int = 0
+    batch: int = 64
+    seed: int = 0
+    curriculum: Curriculum | None = None
+    evaluate_every: int = 50
+    validation: int = 256
+    stop: StopRule = field(default_factory=StopRule)
+    measure: Measure = "sequence"
+    test_lengths: tuple[int, ...] = ()
+    test_sequences: int = 256
+    test_threshold: float = 0.9
+    dtype: Literal["float32", "float64", "bfloat16"] = "float32"
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "evaluate_every", "validation", "test_sequences", "threads"):
+            _require(getattr(self, name) >= 1, f"run.{name}", getattr(self, name), "1 or more")
+        for name in ("epochs", "sample", "seed"):
+            _require(getattr(self, name) >= 0, f"run.{name}", getattr(self, name), "0 or more")
+        if (self.epochs > 0) != (self.sample > 0):
+            raise InputError(
+                f"run.epochs is {self.epochs} and run.sample is {self.sample}; a fixed sample needs both, "
+                "new sequences at each step need neither"
+            )
+        if self.epochs and self.curriculum is not None:
+            raise InputError(
+                "run.curriculum needs new sequences at each step; leave run.epochs and run.sample"
+            )
+        for length in self.test_lengths:
+            _require(length >= 1, "run.test_lengths", length, "lengths of 1 or more")
+        _require(0 < self.test_threshold <= 1, "run.test_threshold", self.test_threshold, "in (0, 1]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainSpec:
+    """The inputs of a training run; defaults may be left out."""
+
+    task: TaskConfig
+    model: ModelSpec = field(default_factory=ModelSpec)
+    optimiser: OptimiserSpec = field(default_factory=OptimiserSpec)
+    run: RunSpec = field(default_factory=RunSpec)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Returns the spec as plain values for JSON."""
+        return to_mapping(self)
+
+    @classmethod
+    def from_mapping(cls, given: Mapping[str, Any]) -> TrainSpec:
+        """Returns the spec that plain values describe, or raises InputError or UnknownName.
+
+        Whether there is such a task or model is for `nerode.training` to say.
+        """
+        return from_mapping(cls, given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteSpec:
+    """A training spec with every default written out; its hash is the key of the run.
+
+    Attributes:
+        task: its kind with all settings.
+        model: the configuration of the model, or {"module": …} for one of the user's own.
+        optimiser: the optimiser.
+        run: with the lengths that are tested.
+        files: SHA-256 by name of the files that the run depends on.
+    """
+
+    task: TaskConfig
+    model: dict[str, Any]
+    optimiser: OptimiserSpec
+    run: RunSpec
+    files: dict[str, str] = field(default_factory=dict)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Returns plain values for JSON; what does not matter or is younger than old keys is left out."""
+        plain = to_mapping(self)
+        if self.run.epochs:
+            del plain["run"]["steps"]
+        for name in _LEFT_OUT_OF_KEY_WHEN_UNSET:
+            if not plain["optimiser"][name]:
+                del plain["optimiser"][name]
+        if not self.files:
+            del plain["files"]
+        return plain
+
+    @property
+    def key(self) -> str:
+        """The SHA-256 of the spec: the name of the run."""
+        text = json.dumps(self.to_mapping(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _require(good: bool, name: str, value: object, allowed: str) -> None:
+    if not good:
+        raise InputError(f"{name} is {value}; it has to be {allowed}")

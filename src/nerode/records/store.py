@@ -1,0 +1,362 @@
+"""The run store: one folder per run, there whole or not at all. `train`, `sweep` and `reproduce` share it.
+
+<first 16 digits of the key>/
+spec.json          the spec as it was written
+environment.json   versions and machine
+metrics.jsonl      one measurement per line
+result.json        the outcome of the run, with its whole key
+…                  what the run itself wrote (model/)
+.work/<the same digits>/
+scratch/           survives when the run is stopped: its checkpoint
+failure.json       the message of the last failure
+attempt-…/         a folder in the making
+.damaged/              folders that could not be read, set aside
+.index.jsonl           outlines for quick lists; the folders are the truth
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import tempfile
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nerode.core import (
+    FormatError,
+    InputError,
+    decode_text,
+    from_mapping,
+    parse_json,
+    read_bytes,
+    read_json,
+    to_mapping,
+)
+from nerode.records.run_record import RunRecord
+
+SPEC = "spec.json"
+ENVIRONMENT = "environment.json"
+METRICS = "metrics.jsonl"
+RESULT = "result.json"
+FAILURE = "failure.json"
+WORK = ".work"
+DAMAGED = ".damaged"
+
+_NAME = re.compile(r"[0-9a-f]{16}\Z")
+_KEY = re.compile(r"[0-9a-f]{64}\Z")
+
+
+class Disk:
+    """The file system of a store; tests put one in its place that fails. Every method raises OSError."""
+
+    def make_folder(self, path: Path) -> None:
+        """Makes a folder and those above it."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Writes a file and waits until it is on the disk. A reader may see a part of it."""
+        with path.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def sync(self, path: Path) -> None:
+        """Waits until a file, or the list of names in a folder, is on the disk."""
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Gives a file or folder another name in one step; a file of that name is replaced."""
+        os.rename(source, target)
+
+    def remove(self, path: Path) -> None:
+        """Removes a file, or a folder with all that is in it; nothing if there is none."""
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def replace(self, path: Path, content: bytes) -> None:
+        """Writes a file so that a reader sees the old content or the new, never a part."""
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            self.write(temporary, content)
+            self.rename(temporary, path)
+            self.sync(path.parent)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutput:
+    """The outcome of a run of any kind; files of its own it has written into its folder.
+
+    Attributes:
+        result: plain values.
+        environment: versions and machine.
+        metrics: measurements on the way.
+    """
+
+    result: dict[str, Any]
+    environment: dict[str, Any]
+    metrics: Sequence[dict[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAttempt:
+    """A run under way.
+
+    Attributes:
+        key: of the run.
+        out: the folder in the making, new and empty.
+        scratch: a folder that the next attempt will find again if this one is stopped.
+    """
+
+    key: str
+    out: Path
+    scratch: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFailure:
+    """The failure of a run: its key, the message and the stack trace."""
+
+    key: str
+    message: str
+    trace: str
+
+
+class RunStore:
+    """A folder of runs.
+
+    Args:
+        root: the folder.
+        disk: the file system.
+    """
+
+    def __init__(self, root: Path, *, disk: Disk | None = None) -> None:
+        self.root = root
+        self.disk = disk or Disk()
+
+    def create(self) -> None:
+        """Makes the folder if it is not there.
+
+        Raises:
+            InputError: if it cannot be made.
+        """
+        try:
+            self.disk.make_folder(self.root)
+        except OSError as error:
+            raise InputError(f"cannot make {self.root}: {error.strerror}; choose another place") from None
+
+    def require_writable(self) -> None:
+        """Raises InputError if the folder, or the one that it would be made in, cannot be written to."""
+        there = next(place for place in (self.root, *self.root.absolute().parents) if place.exists())
+        try:
+            with tempfile.TemporaryFile(dir=there):
+                pass
+        except OSError as error:
+            raise InputError(f"cannot write {self.root}: {error.strerror}; choose another place") from None
+
+    def folder(self, key: str) -> Path:
+        """Returns where the finished run of this key is."""
+        return self.root / run_name(key)
+
+    def work(self, key: str) -> Path:
+        """Returns where the run of this key is while it is under way."""
+        return self.root / WORK / run_name(key)
+
+    def names(self) -> list[str]:
+        """Returns the names of the folders of finished runs, in order.
+
+        Raises:
+            InputError: if there is no store.
+        """
+        try:
+            with os.scandir(self.root) as entries:
+                return sorted(e.name for e in entries if _NAME.match(e.name) and e.is_dir())
+        except OSError as error:
+            raise InputError(f"there is no folder of runs at {self.root}: {error.strerror}") from None
+
+    def is_done(self, key: str) -> bool:
+        """Returns whether there is a finished run of this key that can be read.
+
+        Raises:
+            InputError: if another run has its place.
+        """
+        folder = self.folder(key)
+        try:
+            found = read_key(folder)
+        except FormatError:
+            return False
+        if found != key:
+            raise InputError(f"{folder} holds the run {found}; this is {key}. Choose another place")
+        return True
+
+    def begin(self, key: str) -> RunAttempt:
+        """Begins a run, or goes on with it."""
+        work = self.work(key)
+        attempt = RunAttempt(key=key, out=work / f"attempt-{uuid.uuid4().hex}", scratch=work / "scratch")
+        self.disk.make_folder(attempt.scratch)
+        self.disk.make_folder(attempt.out)
+        return attempt
+
+    def publish(self, attempt: RunAttempt, spec: dict[str, Any], output: RunOutput) -> None:
+        """Makes the run of an attempt appear as finished. If it was published meanwhile, that one stays.
+
+        Raises:
+            OSError: if the disk failed; the run then counts as finished only if all of it was written.
+        """
+        out, folder = attempt.out, self.folder(attempt.key)
+        metrics = "".join(_line(row) for row in output.metrics)
+        for name, text in (
+            (SPEC, _text(spec)),
+            (ENVIRONMENT, _text(output.environment)),
+            (METRICS, metrics),
+            (RESULT, _text({**output.result, "key": attempt.key})),
+        ):
+            self.disk.write(out / name, text.encode())
+        self._sync_tree(out)
+        try:
+            self.disk.rename(out, folder)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+                raise
+            if not self.is_done(attempt.key):
+                self.set_aside(folder)
+                self.disk.rename(out, folder)
+        self.disk.sync(self.root)
+        # The run is safe; what is left of the attempt is only in the way.
+        with suppress(OSError):
+            self.disk.remove(self.work(attempt.key))
+
+    def abandon(self, attempt: RunAttempt) -> None:
+        """Removes what an attempt wrote, but for its scratch."""
+        with suppress(OSError):
+            self.disk.remove(attempt.out)
+
+    def discard(self, attempt: RunAttempt) -> None:
+        """Removes what an attempt wrote, and the folders around it that are empty then."""
+        self.abandon(attempt)
+        with suppress(OSError):
+            for folder in (attempt.scratch, self.work(attempt.key), self.root / WORK, self.root):
+                folder.rmdir()
+
+    def clear_attempts(self) -> None:
+        """Removes what attempts that were killed have left. Only for who holds the lock."""
+        for path in (self.root / WORK).glob("*/attempt-*"):
+            with suppress(OSError):
+                self.disk.remove(path)
+
+    def set_aside(self, folder: Path) -> Path:
+        """Moves a folder that cannot be read out of the way, and returns where it is now."""
+        place = self.root / DAMAGED / f"{folder.name}-{uuid.uuid4().hex[:8]}"
+        self.disk.make_folder(place.parent)
+        self.disk.rename(folder, place)
+        return place
+
+    def note_failure(self, failure: RunFailure) -> None:
+        """Keeps the failure of a run."""
+        self.disk.make_folder(self.work(failure.key))
+        self.disk.replace(self.work(failure.key) / FAILURE, _text(to_mapping(failure)).encode())
+
+    def failures(self) -> list[RunFailure]:
+        """Returns the failures of runs that have not succeeded since."""
+        found = [_read_failure(path) for path in sorted((self.root / WORK).glob(f"*/{FAILURE}"))]
+        return [failure for failure in found if not self.is_done(failure.key)]
+
+    def unfinished(self) -> list[str]:
+        """Returns the names of runs that were begun and are not finished, in order."""
+        names = {path.name for path in (self.root / WORK).glob("*") if _NAME.match(path.name)}
+        return sorted(names - set(self.names()))
+
+    def _sync_tree(self, top: Path) -> None:
+        for folder, _, files in os.walk(top, topdown=False):
+            for name in sorted(files):
+                self.disk.sync(Path(folder, name))
+            self.disk.sync(Path(folder))
+
+
+def run_name(key: str) -> str:
+    """Returns the name of the folder of a run: the first 16 digits of its key."""
+    if not _KEY.match(key):
+        raise InputError(f"the run key {key!r} is not a SHA-256 hash; it has to be 64 hexadecimal digits")
+    return key[:16]
+
+
+def read_key(folder: Path) -> str:
+    """Returns the whole key of a finished run.
+
+    Raises:
+        FormatError: if the folder is not that of a finished run.
+    """
+    return str(read_result(folder)["key"])
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """Returns the outcome of a finished run of any kind, with its `key`.
+
+    Raises:
+        FormatError: if the folder is not that of a finished run.
+    """
+    result = _read_object(folder / RESULT)
+    key = result.get("key")
+    if not isinstance(key, str) or not _KEY.match(key):
+        raise FormatError("does not say which run it is of: it has no key", path=folder / RESULT)
+    return result
+
+
+def read_spec(folder: Path) -> dict[str, Any]:
+    """Returns the spec of a finished run as it was written, or raises FormatError."""
+    return _read_object(folder / SPEC)
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """Returns the measurements of a finished run, or raises FormatError."""
+    path = folder / METRICS
+    text = decode_text(read_bytes(path), path=path)
+    lines = enumerate(text.split("\n"), start=1)
+    return [parse_json(line, path=path, line=number) for number, line in lines if line]
+
+
+def read_run(folder: Path) -> RunRecord:
+    """Returns the record of a finished training run.
+
+    Raises:
+        FormatError: if a file is missing or damaged, or if it is a run of another kind.
+    """
+    result = _read_object(folder / RESULT)
+    return RunRecord.from_json({**result, "history": read_metrics(folder)}, path=str(folder / RESULT))
+
+
+def _read_failure(path: Path) -> RunFailure:
+    try:
+        return from_mapping(RunFailure, _read_object(path))
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise FormatError("is not a JSON object", path=path)
+    return found
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"

@@ -1,0 +1,180 @@
+"""One language of the atlas as plain values, ready for the page and for the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nerode.core import InputError, from_mapping
+from nerode.report.pages.language import NetworkDrawing, draw_network, view_language
+from nerode.report.pages.render import Bibliography, environment
+from nerode.report.tables.verdicts import SENSE_TITLES, answer, families
+from nerode.study import NetworkStudy, Study
+from nerode.verdict import Sense, Verdict
+
+_MOST_DRAWN = 24
+"""A network with more lines than this is not drawn: one would not read it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtlasAnswer:
+    """A verdict of the matrix.
+
+    Attributes:
+        status: "yes", "no" or "open".
+        reason: in one sentence.
+        citation: the work behind it, as text.
+        key: of that work.
+        provenance: whether the result is the paper's or derived here.
+        size: of a network that does it.
+        witness: of a "no".
+        assumptions: of the theorem.
+        tried: theorems that do not apply to an open question, with the reason.
+    """
+
+    status: str
+    reason: str
+    citation: str
+    key: str
+    provenance: str
+    size: str
+    witness: str
+    assumptions: tuple[str, ...]
+    tried: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtlasNetwork:
+    """A compiled network.
+
+    Attributes:
+        target: the class or architecture.
+        also: others that get the same network.
+        size: in words.
+        lengths: for each float format the lengths at which it is proved correct.
+        proofs: the claims, in a few words each.
+    """
+
+    target: str
+    also: tuple[str, ...]
+    size: str
+    lengths: dict[str, str]
+    proofs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtlasEntry:
+    """One language of the atlas.
+
+    Attributes:
+        name: of the language.
+        group: a heading that it shares with its neighbours, may be empty.
+        text: what a search looks through.
+        task: what its verdicts are about.
+        cells: for each architecture the answer in each sense, None where nothing was asked.
+        summary: the line that is always seen, as markup.
+        section: what is seen when it is opened, as markup.
+        cited: keys of the works that it cites, in order.
+        networks: the networks of all targets that have one.
+        proved: how many networks have a certificate.
+    """
+
+    name: str
+    group: str
+    text: str
+    task: str
+    cells: dict[str, tuple[AtlasAnswer | None, ...]]
+    summary: str
+    section: str
+    cited: tuple[str, ...]
+    networks: tuple[AtlasNetwork, ...]
+    proved: int
+
+
+def entry_of(study: Study, *, group: str = "", sense: Sense = Sense.FINITE_PRECISION) -> AtlasEntry:
+    """Returns a language as the page shows it.
+
+    Args:
+        study: what is known about it.
+        group: a heading that it shares with its neighbours ("Tomita", "groups" …), may be empty.
+        sense: the arithmetic whose reasons are shown first.
+    """
+    bibliography = Bibliography()
+    language, verdicts = study.language, list(study.table)
+    view = view_language(study, bibliography, compact=True)
+    cells = _cells(verdicts, bibliography)
+    template = environment().get_template("atlas_language.html.j2").module
+    section = template.section(  # type: ignore[attr-defined]
+        view,
+        families([v for v in verdicts if v.sense is sense], bibliography, sense=sense),
+        study.networks,
+        _drawing(study.networks),
+    )
+    return AtlasEntry(
+        name=language.name,
+        group=group,
+        text=" ".join((language.name, language.convention, language.kind, group)).lower(),
+        task=next((v.task.value for v in verdicts), "predict"),
+        cells=cells,
+        summary=str(template.summary(view)),  # type: ignore[attr-defined]
+        section=str(section),
+        cited=tuple(bibliography.keys),
+        networks=tuple(_network(item) for item in study.networks if item.network is not None),
+        proved=sum(item.is_proved for item in study.networks),
+    )
+
+
+def entry_from_json(values: Mapping[str, object] | None) -> AtlasEntry | None:
+    """Returns the entry with these values, None if they are not those of an entry."""
+    try:
+        return None if values is None else from_mapping(AtlasEntry, values)
+    except InputError:
+        return None
+
+
+def _cells(
+    verdicts: Sequence[Verdict], bibliography: Bibliography
+) -> dict[str, tuple[AtlasAnswer | None, ...]]:
+    found = {(v.architecture, v.sense): v for v in verdicts}
+    return {
+        name: tuple(_answer(found.get((name, sense)), bibliography) for sense in SENSE_TITLES)
+        for name in dict.fromkeys(v.architecture for v in verdicts)
+    }
+
+
+def _answer(verdict: Verdict | None, bibliography: Bibliography) -> AtlasAnswer | None:
+    if verdict is None:
+        return None
+    text = answer(verdict, bibliography)
+    return AtlasAnswer(
+        status=text.status,
+        reason=text.reason,
+        citation=text.citation.text if text.citation else "",
+        key=text.citation.key if text.citation else "",
+        provenance=text.provenance,
+        size=text.size,
+        witness=text.witness,
+        assumptions=text.assumptions,
+        tried=text.tried,
+    )
+
+
+def _network(item: NetworkStudy) -> AtlasNetwork:
+    return AtlasNetwork(
+        target=item.target,
+        also=item.also,
+        size=item.size,
+        lengths=item.lengths,
+        proofs=tuple(item.proofs) if item.is_proved else (),
+    )
+
+
+def _drawing(networks: Sequence[NetworkStudy]) -> NetworkDrawing | None:
+    """The smallest proved network, if one can be read; None if there is none."""
+    drawn = [
+        (item.network.num_parameters, item.target, draw_network(item.network))
+        for item in networks
+        if item.network is not None and item.is_proved
+    ]
+    readable = [part for part in drawn if part[2].num_lines <= _MOST_DRAWN]
+    return min(readable, key=lambda part: part[:2])[2] if readable else None

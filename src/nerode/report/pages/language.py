@@ -1,0 +1,278 @@
+"""The page of one language, and the parts of it that other pages show: its view, and drawings of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nerode.algebra import CounterWitness, Membership, Profile
+from nerode.algebra.classes import CLASSES
+from nerode.languages import Alphabet, Dfa, Language
+from nerode.network import Network, network_parts
+from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
+from nerode.report.pages.render import Bibliography, Citation, render
+from nerode.report.tables.verdicts import families, sense_title
+from nerode.study import Box, LengthCount, Study, count_by_length, first_words, shorten
+from nerode.verdict import Sense
+
+_MAX_TABLE_STATES = 16
+_MAX_SYMBOLS = 24
+_MAX_WORD = 40
+
+_CLASS_TITLES = {
+    "star-free": "star-free",
+    "r-trivial": "ℛ-trivial",
+    "l-trivial": "ℒ-trivial",
+    "j-trivial": "𝒥-trivial",
+    "da": "DA",
+    "dot-depth-one": "dot-depth one",
+    "quasi-aperiodic": "quasi-aperiodic",
+    "r-infinity": "ℛ-infinity",
+    "r-of-groups": "ℛ of groups",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipView:
+    """One class of languages as a chip."""
+
+    title: str
+    about: str
+    status: str
+    parameter: int | None
+    identity: str
+    method: str
+    witness: str
+    explanation: str
+    citation: Citation | None
+
+    @property
+    def summary(self) -> str:
+        """One line for the mouse."""
+        told = f"{self.title}: {self.status}"
+        told = f"{told} — {self.about}" if self.about else told
+        return f"{told} ({self.witness})" if self.witness else told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PulseWord:
+    """The n-th word of a witness family."""
+
+    n: int
+    word: str
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextRow:
+    """The letters that may follow in one state."""
+
+    state: int
+    reached_by: str
+    symbols: tuple[str, ...]
+    more: int
+    end: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageView:
+    """A language with its profile, as text and pictures.
+
+    Attributes:
+        eggboxes: by level of the J-order, the identity's class first.
+        figure: the drawing of the automaton, None for a language without one.
+        pulse: the first words of the family that shows a "no" to star-free.
+    """
+
+    language: Language
+    profile: Profile
+    figure: AutomatonFigure | None
+    memberships: tuple[MembershipView, ...]
+    eggboxes: tuple[tuple[Box, ...], ...]
+    pulse: tuple[PulseWord, ...]
+    witness: dict[str, str]
+    next_rows: tuple[NextRow, ...]
+    counts: tuple[LengthCount, ...]
+    accepted: tuple[str, ...]
+    rejected: tuple[str, ...]
+
+    @property
+    def egg_width(self) -> float:
+        """About how wide the widest level of egg-boxes is, in pixels."""
+        return max((sum(box.width for box in level) for level in self.eggboxes), default=0.0)
+
+    @property
+    def boxes_left_out(self) -> int:
+        """The number of D-classes without a box."""
+        if self.profile.d_classes is None:
+            return 0
+        return self.profile.d_classes - sum(map(len, self.eggboxes))
+
+    @property
+    def alphabet_text(self) -> str:
+        """The alphabet, cut when it is long."""
+        return shorten(self.language.alphabet.describe(), 120)
+
+
+def view_language(
+    study: Study,
+    bibliography: Bibliography,
+    *,
+    compact: bool = False,
+) -> LanguageView:
+    """Returns what a page shows about a language.
+
+    Args:
+        study: what is known about the language.
+        bibliography: notes what is cited.
+        compact: whether to leave out the next-symbol table and all but the first words.
+    """
+    language, profile, dfa, eggboxes = study.language, study.profile, study.automaton, study.eggboxes
+    levels = sorted({box.level for box in eggboxes})
+    accepted = first_words(language, accepted=True, number=5 if compact else 10)
+    rejected = first_words(language, accepted=False, number=5 if compact else 10)
+    return LanguageView(
+        language=language,
+        profile=profile,
+        figure=None if dfa is None else automaton_figure(dfa, name=language.name),
+        memberships=_memberships(language.alphabet, profile, bibliography),
+        eggboxes=tuple(tuple(box for box in eggboxes if box.level == level) for level in levels),
+        pulse=_pulse(language, profile.counter),
+        witness=_witness(language.alphabet, profile.counter),
+        next_rows=() if dfa is None or compact else _next_rows(dfa),
+        counts=tuple(count_by_length(language, up_to=8 if compact else 12)),
+        accepted=tuple(_word(language.alphabet, word) for word in accepted),
+        rejected=tuple(_word(language.alphabet, word) for word in rejected),
+    )
+
+
+def _word(alphabet: Alphabet, word: Sequence[int]) -> str:
+    return shorten(alphabet.decode(word), _MAX_WORD)
+
+
+def _memberships(
+    alphabet: Alphabet, profile: Profile, bibliography: Bibliography
+) -> tuple[MembershipView, ...]:
+    return tuple(_membership(alphabet, m, bibliography) for m in profile.classes.values())
+
+
+def _membership(alphabet: Alphabet, m: Membership, bibliography: Bibliography) -> MembershipView:
+    words = ", ".join(f"{role} = {_word(alphabet, word)}" for role, word in m.witness.items())
+    return MembershipView(
+        title=class_title(m.name),
+        about=CLASSES[m.name].about if m.name in CLASSES else "",
+        status="open" if m.holds is None else "yes" if m.holds else "no",
+        parameter=m.parameter,
+        identity=m.identity,
+        method=m.method,
+        witness=words,
+        explanation=m.explanation,
+        citation=bibliography.cite(m.reference),
+    )
+
+
+def class_title(name: str) -> str:
+    """Returns how a class of languages is written: "r-trivial" becomes "ℛ-trivial"."""
+    return _CLASS_TITLES.get(name, name.replace("-", " "))
+
+
+def _pulse(language: Language, counter: CounterWitness | None) -> tuple[PulseWord, ...]:
+    if counter is None:
+        return ()
+    steps = []
+    for n in range(min(2 * counter.period + 1, 9)):
+        word = counter.word(n)
+        steps.append(PulseWord(n=n, word=_word(language.alphabet, word), inside=language.accepts(word)))
+    return tuple(steps)
+
+
+def _witness(alphabet: Alphabet, counter: CounterWitness | None) -> dict[str, str]:
+    if counter is None:
+        return {}
+    parts = {"u": counter.prefix, "v": counter.loop, "x": counter.suffix}
+    return {role: _word(alphabet, word) for role, word in parts.items()}
+
+
+def _next_rows(dfa: Dfa) -> tuple[NextRow, ...]:
+    live = [q for q in range(dfa.num_states) if dfa.live[q]]
+    if len(live) > _MAX_TABLE_STATES:
+        return ()
+    rows = []
+    for q in live:
+        symbols = [symbol for symbol, legal in zip(dfa.alphabet, dfa.legal[q], strict=True) if legal]
+        rows.append(
+            NextRow(
+                state=q,
+                reached_by=_word(dfa.alphabet, dfa.access_word(q)),
+                symbols=tuple(symbols[:_MAX_SYMBOLS]),
+                more=max(0, len(symbols) - _MAX_SYMBOLS),
+                end=bool(dfa.accepting[q]),
+            )
+        )
+    return tuple(rows)
+
+
+def explain_page(
+    study: Study,
+    *,
+    sense: Sense = Sense.FINITE_PRECISION,
+    definition: str = "",
+    command: str = "",
+) -> str:
+    """Returns one HTML file about a language; it needs neither a network nor a script.
+
+    Args:
+        study: what is known about the language.
+        sense: the arithmetic whose verdicts are shown first.
+        definition: how the language was given ("regex", "file words.att" …).
+        command: the command line that made the page.
+    """
+    bibliography = Bibliography()
+    language, table = study.language, study.table
+    view = view_language(study, bibliography)
+    return render(
+        "explain.html.j2",
+        title=f"{shorten(language.name, 80)} · nerode",
+        view=view,
+        language=language,
+        profile=study.profile,
+        networks=study.networks,
+        definition=definition,
+        families=families(table, bibliography, sense=sense, dtype=table.dtype),
+        task=table.task.value if len(table) else "",
+        sense=sense_title(sense, table.dtype),
+        bibliography=bibliography,
+        command=command,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPart:
+    """One box: the embedding, a layer or the decoder."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkDrawing:
+    """A network from its letters to its answers.
+
+    Attributes:
+        target: the class or architecture that it is for.
+        parts: its boxes, in the order in which a letter passes them.
+    """
+
+    target: str
+    parts: tuple[NetworkPart, ...]
+
+    @property
+    def num_lines(self) -> int:
+        """Lines in all boxes."""
+        return sum(len(part.lines) for part in self.parts)
+
+
+def draw_network(network: Network) -> NetworkDrawing:
+    """Returns the boxes of a network, with its weights as far as they can be written in a few lines."""
+    parts = tuple(NetworkPart(title=title, lines=tuple(lines)) for title, lines in network_parts(network))
+    return NetworkDrawing(target=network.target, parts=parts)

@@ -1,0 +1,149 @@
+"""Templates to files: one HTML document with its scripts and its works inside it, which loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata, resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from nerode.core import Reference, Work, work
+from nerode.report.notation import author_list, group_name, percent, plural, sentence, visible
+
+
+@functools.cache
+def environment() -> Environment:
+    """Returns the template environment: everything that is not marked as markup is escaped."""
+    env = Environment(
+        loader=PackageLoader("nerode.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    env.filters.update(
+        author_list=author_list, group_name=group_name, percent=percent, plural=plural, sentence=sentence
+    )
+    return env
+
+
+def render(
+    template: str, *, styles: tuple[str, ...] = (), script: str = "", figures: bool = False, **context: Any
+) -> str:
+    """Returns a page.
+
+    The page's policy allows no source outside itself and no script but the given one and the one that draws
+    figures, by their hashes, so that even a symbol or a name that got through as markup could not run.
+
+    Args:
+        template: its file name.
+        styles: file names of style sheets, in addition to the one of every page.
+        script: file name of the page's script, empty for none.
+        figures: whether the page has figures (`nerode.report.figures.vega`).
+        context: what the template shows.
+    """
+    program = _text(script) if script else ""
+    engine = engine_program() if figures else ""
+    sources = " ".join(_source(text) for text in (program, engine) if text)
+    if figures:
+        styles = ("figures.css", *styles)
+    page = (
+        environment()
+        .get_template(template)
+        .render(
+            css=Markup("".join(map(_text, ("page.css", *styles)))),
+            script=Markup(program),
+            engine=Markup(engine),
+            script_source=Markup(sources or "'none'"),
+            version=metadata.version("nerode"),
+            **context,
+        )
+    )
+    return visible(page)
+
+
+def _source(program: str) -> str:
+    """The name of a script in a content policy."""
+    digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def _text(name: str) -> str:
+    return resources.files("nerode.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+_IMPORT = re.compile(r"^import \{([^}]*)\} from 'vega-util';\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export \{ (\w+) as expressionInterpreter \};\n", re.MULTILINE)
+_SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*\n?", re.MULTILINE)
+
+
+@functools.cache
+def engine_program() -> str:
+    """Returns the one script that a page with figures needs."""
+    parts = [_read("vendor/vega.min.js"), _read("vendor/vega-lite.min.js"), _interpreter()]
+    parts.append(_read("templates/figures.js"))
+    return _SOURCE_MAP.sub("", ";\n".join(parts))
+
+
+def _interpreter() -> str:
+    """The interpreter as a plain script; it is published only as a module."""
+    text = _read("vendor/vega-interpreter.js")
+    imports, exports = _IMPORT.search(text), _EXPORT.search(text)
+    if imports is None or exports is None:
+        raise ValueError("vendor/vega-interpreter.js is not the module that this file was written for")
+    body = _EXPORT.sub("", _IMPORT.sub("", text))
+    return (
+        f"const vegaInterpreter = (() => {{ const {{{imports[1]}}} = vega;\n"
+        f"{body}\nreturn {{expressionInterpreter: {exports[1]}}}; }})()"
+    )
+
+
+def _read(name: str) -> str:
+    return resources.files("nerode.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A link from a statement to the list of works."""
+
+    number: int
+    key: str
+    text: str
+
+
+class Bibliography:
+    """A list of works that grows while a page is written."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def cite(self, reference: Reference | None) -> Citation | None:
+        """Returns how a reference is shown, and notes its work for the list at the end."""
+        if reference is None:
+            return None
+        number = self._numbers.setdefault(reference.key, len(self._numbers) + 1)
+        return Citation(number=number, key=reference.key, text=str(reference))
+
+    def note(self, keys: Iterable[str]) -> None:
+        """Notes works for the list at the end that were cited elsewhere."""
+        for key in keys:
+            self._numbers.setdefault(key, len(self._numbers) + 1)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all works, in order."""
+        return list(self._numbers)
+
+    def __iter__(self) -> Iterator[tuple[int, Work]]:
+        return ((number, work(key)) for key, number in self._numbers.items())
+
+    def __len__(self) -> int:
+        return len(self._numbers)

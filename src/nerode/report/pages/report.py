@@ -1,0 +1,177 @@
+"""The page of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nerode.core import InputError
+from nerode.report.figures import analysis as draw
+from nerode.report.figures.bars_and_heat_maps import bar_figure
+from nerode.report.figures.length_figure import length_figure
+from nerode.report.figures.line_chart import line_figure
+from nerode.report.figures.vega import Figure
+from nerode.report.pages.render import render
+from nerode.report.tables.run_report import RunReport, TaskReport
+from nerode.report.tables.verdicts import sense_title
+from nerode.report.terminal.analysis import summary
+from nerode.report.terminal.runs import share
+from nerode.study import RunFile
+
+_MOST_ANALYSES = 8
+"""Analyses that are shown whole; a page of hundreds would not open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TheoryFinding:
+    """Theory and training in one sentence.
+
+    Attributes:
+        status: of theory; the colour of the sentence.
+        word: for the pill.
+        model: the model.
+        text: the sentence.
+        source: the work behind the verdict.
+    """
+
+    status: str
+    word: str
+    model: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisSection:
+    """The analysis of one run.
+
+    Attributes:
+        name: of the run.
+        tables: by title, each with its headings first.
+        groups: figures by title.
+        damage: why nothing can be shown; empty if it can.
+    """
+
+    name: str
+    tables: dict[str, list[tuple[str, ...]]]
+    groups: tuple[tuple[str, tuple[Figure, ...]], ...]
+    damage: str = ""
+
+
+def report_page(report: RunReport, *, command: str = "") -> str:
+    """Returns one HTML file; it needs no network, and a script only to draw the figures.
+
+    Args:
+        report: the report.
+        command: the command line that made it.
+    """
+    analysed = [run for run in report.runs if run.analysis is not None]
+    return render(
+        "report.html.j2",
+        styles=("report.css",),
+        figures=True,
+        title=f"Report of {len(report.runs)} runs · nerode",
+        report=report,
+        sections=[_section(item) for item in report.tasks],
+        sense=sense_title(report.sense),
+        cpu_seconds=sum(run.record.cpu_seconds for run in report.runs),
+        analyses=[_analysis(run) for run in analysed[:_MOST_ANALYSES]],
+        analyses_left=max(0, len(analysed) - _MOST_ANALYSES),
+        bibliography=report.bibliography(),
+        command=command,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    item: TaskReport
+    lengths: Figure
+    dynamics: tuple[Figure, ...]
+    successes: Figure | None
+    streams: Figure | None
+    findings: tuple[TheoryFinding, ...]
+
+
+def _section(item: TaskReport) -> _Section:
+    return _Section(
+        item=item,
+        lengths=length_figure(item.curves),
+        dynamics=tuple(map(line_figure, item.dynamics)),
+        successes=None if item.successes is None else bar_figure(item.successes),
+        streams=None if item.streams is None else line_figure(item.streams),
+        findings=tuple(findings(item)),
+    )
+
+
+def findings(item: TaskReport) -> Iterator[TheoryFinding]:
+    """Yields for each model that theory speaks of whether training agrees, the disagreements first."""
+    task = item.task
+    if not task.lengths:
+        return
+    longest = task.lengths[-1]
+    rows = []
+    for model, theory in zip(task.models, item.theories, strict=True):
+        found = model.summary(longest, task.measure)
+        if theory is None or found is None:
+            continue
+        mastered = found.median >= task.threshold
+        first = model.summary(task.lengths[0], task.measure)
+        learned = first is not None and first.median >= task.threshold
+        said = _SENTENCES[theory.status, mastered] if learned or mastered else _NOT_LEARNED[theory.status]
+        text = f"Median {share(found.median)} at length {longest:,}: {said}"
+        agrees = theory.status == "open" or (theory.status == "yes") == mastered
+        word = {"yes": "possible", "no": "impossible", "open": "open"}[theory.status]
+        reason = f"{text} Theory: {theory.reason}"
+        one = TheoryFinding(
+            status=theory.status, word=word, model=model.label, text=reason, source=theory.reference
+        )
+        rows.append((agrees, one))
+    yield from (one for _, one in sorted(rows, key=lambda row: row[0]))
+
+
+_SENTENCES = {
+    ("yes", True): "training found what theory allows.",
+    ("yes", False): "some weights do it at every length, but training did not find them.",
+    ("no", True): "no weights do it at every length, though these do it as far as they were tested.",
+    ("no", False): "as theory says, it does not last.",
+    ("open", True): "no theorem in the table settles it; training found weights that last as far as tested.",
+    ("open", False): "no theorem in the table settles it.",
+}
+
+
+_NOT_LEARNED = {
+    "yes": "some weights do it at every length; training found none, even for the shortest length tested.",
+    "no": "no weights do it at every length; training found none for the shortest length tested.",
+    "open": "no theorem in the table settles it; training found none for the shortest length tested.",
+}
+
+
+def _analysis(run: RunFile) -> AnalysisSection:
+    """The section of an analysis; its file is the user's, and may have been made by another version."""
+    try:
+        return _analysis_section(run.analysis or {})
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, InputError) as error:
+        why = f"The analysis in {run.folder} cannot be shown: {type(error).__name__} {error}"
+        return AnalysisSection(name=run.folder.name, tables={}, groups=(), damage=why)
+
+
+def _analysis_section(found: Mapping[str, Any]) -> AnalysisSection:
+    groups = (
+        ("Spectra", tuple(draw.spectrum_figures(found))),
+        ("Norms of products", tuple(draw.product_figures(found))),
+        ("How far back it looks", _some(draw.context_figure(found))),
+        ("Clusters of hidden states", tuple(item for pair in draw.cluster_figures(found) for item in pair)),
+        ("Margins", (*_some(draw.margin_figure(found)), *_some(draw.forgetting_figure(found)))),
+        ("States and gates along a word", tuple(draw.trace_figures(found))),
+        ("Attention", tuple(draw.attention_figures(found))),
+    )
+    return AnalysisSection(
+        name=str(found["name"]),
+        tables=summary(found),
+        groups=tuple((title, figures) for title, figures in groups if figures),
+    )
+
+
+def _some(figure: Figure | None) -> tuple[Figure, ...]:
+    return () if figure is None else (figure,)

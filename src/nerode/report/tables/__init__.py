@@ -1,0 +1,1 @@
+"""Rows and numbers that pages, files and terminals show."""

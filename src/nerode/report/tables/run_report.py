@@ -1,0 +1,301 @@
+"""The report of runs: measurements beside theory and published values, with charts of training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from nerode.core import Reference
+from nerode.records import HistoryRow, Measure, VerdictSummary
+from nerode.report.figures.bars_and_heat_maps import Bar, BarChart
+from nerode.report.figures.length_figure import LengthCurves, LengthSeries, SeedCurve
+from nerode.report.figures.line_chart import ChartLine, LineChart
+from nerode.report.pages.render import Bibliography
+from nerode.report.tables.published import PublishedValue, published_values, reference_points
+from nerode.report.tables.runs import ResultTable, success_table
+from nerode.report.tables.verdicts import sense_title
+from nerode.study import MEASURES, LeftOut, RunFile, TaskGroup, TheoryOfRuns, group_runs, works_of
+from nerode.verdict import Sense
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReport:
+    """The report on one task.
+
+    Attributes:
+        task: the runs.
+        theories: what is known of each model, in the order of the models.
+        published: what papers have published.
+        table: the results.
+        curves: accuracy against length.
+        dynamics: loss and accuracy in training.
+        successes: how many runs master the longest length; None if nothing was tested.
+        streams: how long a bit is remembered; None if the task does not ask.
+        works: behind the architectures, the verdicts and the published values.
+    """
+
+    task: TaskGroup
+    theories: tuple[VerdictSummary | None, ...]
+    published: tuple[PublishedValue, ...]
+    table: ResultTable
+    curves: LengthCurves
+    dynamics: tuple[LineChart, LineChart]
+    successes: BarChart | None
+    streams: LineChart | None
+    works: tuple[Reference, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """A report.
+
+    Attributes:
+        tasks: by task.
+        left_out: what is in the folders and in no figure.
+        sense: the arithmetic that the verdicts are about.
+    """
+
+    tasks: tuple[TaskReport, ...]
+    left_out: tuple[LeftOut, ...]
+    sense: Sense
+
+    @property
+    def runs(self) -> list[RunFile]:
+        """All runs."""
+        return [run for report in self.tasks for model in report.task.models for run in model.runs]
+
+    def bibliography(self) -> Bibliography:
+        """Returns all works that the report uses."""
+        found = Bibliography()
+        for report in self.tasks:
+            for reference in report.works:
+                found.cite(reference)
+        return found
+
+
+def make_report(
+    runs: Sequence[RunFile],
+    *,
+    left_out: Sequence[LeftOut] = (),
+    measure: Measure | None = None,
+    sense: Sense = Sense.FINITE_PRECISION,
+    task_works: Mapping[str, Reference] | None = None,
+) -> RunReport:
+    """Returns the report of runs.
+
+    Args:
+        runs: the runs.
+        left_out: what could not be read.
+        measure: the accuracy to show; by default the one by which the runs were judged.
+        sense: the arithmetic that the verdicts are about.
+        task_works: where each task was published, by its name.
+    """
+    known = task_works or {}
+    return RunReport(
+        tasks=tuple(_task_report(task, sense, known) for task in group_runs(runs, measure=measure)),
+        left_out=tuple(left_out),
+        sense=sense,
+    )
+
+
+def _task_report(task: TaskGroup, sense: Sense, task_works: Mapping[str, Reference]) -> TaskReport:
+    theory = TheoryOfRuns(task, sense=sense)
+    theories = tuple(theory.of(model) for model in task.models)
+    published = published_values(task)
+    works = dict.fromkeys([task_works[task.name]] if task.name in task_works else [])
+    works |= dict.fromkeys(works_of(task, theory)) | dict.fromkeys(value.reference for value in published)
+    histories = [(model.label, run.seed, run.record.history) for model in task.models for run in model.runs]
+    return TaskReport(
+        task=task,
+        theories=theories,
+        published=tuple(published),
+        table=success_table(task, theories),
+        curves=_curves(task, theories, published, sense),
+        dynamics=dynamics_charts(histories, measure=task.measure),
+        successes=_successes(task),
+        streams=stream_chart(task),
+        works=tuple(works),
+    )
+
+
+def _curves(
+    task: TaskGroup,
+    theories: Sequence[VerdictSummary | None],
+    published: Sequence[PublishedValue],
+    sense: Sense,
+) -> LengthCurves:
+    series = []
+    for model, theory in zip(task.models, theories, strict=True):
+        tested = [(run.seed, model.counted(run, task.measure)) for run in model.runs]
+        seeds = tuple(SeedCurve(seed=seed, points=points) for seed, points in tested if points)
+        series.append(LengthSeries(label=model.label, runs=seeds, theory=theory))
+    points = reference_points(published, task.measure)
+    said = ["Every seed is a thin line, the median a thick one."]
+    if any(model.diverged for model in task.models):
+        said.append("A run that diverged is at 0.")
+    if any(theories):
+        said.append(f"The bands above say whether theory allows it at every length, at {sense_title(sense)}.")
+    if points:
+        said.append("Diamonds are published values.")
+    return LengthCurves(
+        title=f"Accuracy against length · {MEASURES.get(task.measure, task.measure)}",
+        measure=MEASURES.get(task.measure, task.measure),
+        series=tuple(series),
+        trained=task.trained,
+        published=points,
+        caption=" ".join(said),
+    )
+
+
+def _successes(task: TaskGroup) -> BarChart | None:
+    lengths = task.lengths
+    if not lengths:
+        return None
+    bars = []
+    for model in task.models:
+        count, runs = model.mastering(lengths[-1], task.measure, task.threshold), len(model.runs)
+        bars.append(Bar(label=model.label, value=count / runs, text=f"{count} of {runs}"))
+    return BarChart(
+        title=f"Runs that master every length tested, up to {lengths[-1]:,}",
+        value_title="share of runs",
+        bars=tuple(bars),
+        largest=1.0,
+        caption=f"{task.threshold:g} or more counts as mastered; a run that diverged has failed.",
+    )
+
+
+def report_json(report: RunReport) -> dict[str, object]:
+    """Returns the report as plain values: every cell of every table, by name."""
+    return {
+        "format": "nerode-report-1",
+        "sense": report.sense.value,
+        "tasks": [_task_json(item) for item in report.tasks],
+        "left_out": [{"path": item.path, "why": item.why} for item in report.left_out],
+        "works": [work.key for _, work in report.bibliography()],
+    }
+
+
+def _task_json(item: TaskReport) -> dict[str, object]:
+    task = item.task
+    models = []
+    for model, theory in zip(task.models, item.theories, strict=True):
+        cells = {str(n): model.summary(n, task.measure) for n in task.lengths}
+        models.append(
+            {
+                "model": model.label,
+                "parameters": model.runs[0].record.parameters,
+                "seeds": model.seeds,
+                "diverged": model.diverged,
+                "lengths": {
+                    n: {"median": c.median, "low": c.low, "high": c.high, "seeds": c.seeds}
+                    for n, c in cells.items()
+                    if c is not None
+                },
+                "masters_longest": model.mastering(task.lengths[-1], task.measure, task.threshold)
+                if task.lengths
+                else None,
+                "theory": None
+                if theory is None
+                else {"status": theory.status, "reason": theory.reason, "source": theory.reference},
+            }
+        )
+    return {
+        "task": task.name,
+        "settings": dict(task.settings),
+        "measure": task.measure,
+        "threshold": task.threshold,
+        "trained": task.trained,
+        "models": models,
+        "published": [
+            {"label": p.label, "x": p.lengths[1], "y": p.value, "measure": p.measure, "source": p.where}
+            for p in item.published
+        ],
+    }
+
+
+def dynamics_charts(
+    runs: Sequence[tuple[str, int, Sequence[HistoryRow]]], *, measure: Measure
+) -> tuple[LineChart, LineChart]:
+    """Returns loss and accuracy against steps: every seed thin, the median of those still training thick.
+
+    Args:
+        runs: label, seed and history of each run.
+        measure: the accuracy to show.
+    """
+    loss = [(label, seed, _column(history, lambda row: row.loss)) for label, seed, history in runs]
+    accuracy = [
+        (label, seed, _column(history, lambda row: row.validation.accuracy(measure)))
+        for label, seed, history in runs
+    ]
+    return (
+        LineChart(
+            title="Loss in training", x_title="updates", y_title="loss", lines=_lines(loss), log_y=True
+        ),
+        LineChart(
+            title="Accuracy in validation",
+            x_title="updates",
+            y_title="accuracy",
+            lines=_lines(accuracy),
+            zero=True,
+            caption="At the lengths of training. In the median, a run that stopped keeps its last value.",
+        ),
+    )
+
+
+Points = tuple[tuple[float, float | None], ...]
+
+
+def _column(history: Sequence[HistoryRow], read: Callable[[HistoryRow], float | None]) -> Points:
+    return tuple((float(row.step), read(row)) for row in history)
+
+
+def _lines(curves: Sequence[tuple[str, int, Points]]) -> tuple[ChartLine, ...]:
+    lines: list[ChartLine] = []
+    for label in dict.fromkeys(label for label, _, _ in curves):
+        group = [(seed, points) for name, seed, points in curves if name == label]
+        if len(group) == 1:
+            lines.append(ChartLine(series=label, name=f"seed {group[0][0]}", points=group[0][1]))
+            continue
+        lines += [
+            ChartLine(series=label, name=f"seed {seed}", points=points, thin=True) for seed, points in group
+        ]
+        lines.append(ChartLine(series=label, name="median", points=_median([points for _, points in group])))
+    return tuple(lines)
+
+
+def _median(curves: Sequence[Points]) -> Points:
+    """The median at each step; a run that stopped keeps its last value, so that success does not vanish."""
+    steps = sorted({x for points in curves for x, _ in points})
+    filled = []
+    for points in curves:
+        known = dict(points)
+        last: float | None = None
+        values = []
+        for step in steps:
+            last = known.get(step, last)
+            values.append(last)
+        filled.append(values)
+    columns = [[v for v in column if v is not None] for column in zip(*filled, strict=True)]
+    return tuple((x, median(column) if column else None) for x, column in zip(steps, columns, strict=True))
+
+
+def stream_chart(task: TaskGroup) -> LineChart | None:
+    """Returns the least margin over bits and streams, against the bits ignored; None if there was no test."""
+    lines = []
+    for model in task.models:
+        for run in model.runs:
+            points = tuple((float(n), margin) for n, margin in run.ignored_margins.items())
+            if points:
+                lines.append(ChartLine(series=model.label, name=f"seed {run.seed}", points=points))
+    if not lines:
+        return None
+    return LineChart(
+        title="Margin of a written bit, after bits to ignore",
+        x_title="ignored bits",
+        y_title="least margin",
+        lines=tuple(lines),
+        log_x=True,
+        zero=True,
+        caption="The least over both bits and all streams; one line per seed. Below 0 the bit is lost.",
+    )

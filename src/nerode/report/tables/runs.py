@@ -1,0 +1,171 @@
+"""Tables and lists of runs, and the JSON object of a run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nerode.records import VerdictSummary
+from nerode.report.terminal.runs import share
+from nerode.study import MEASURES, ModelGroup, TaskGroup
+
+Form = Literal["md", "tex", "csv"]
+
+_TEX = {
+    **{character: f"\\{character}" for character in "{}$&#%_"},
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "–": "--",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "\n": " ",
+    "\r": " ",
+}
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|&])")
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultTable:
+    """A table of results.
+
+    Attributes:
+        title: what it is about.
+        caption: how to read it.
+        headings: of the columns.
+        rows: cells as text.
+    """
+
+    title: str
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def success_table(task: TaskGroup, theories: Sequence[VerdictSummary | None]) -> ResultTable:
+    """Returns model × length: median [range] over all seeds, how many master the longest, and theory.
+
+    Args:
+        task: the runs.
+        theories: what is known of each model.
+    """
+    lengths = task.lengths
+    known = any(theories)
+    longest = (f"master {lengths[-1]:,}",) if lengths else ()
+    headings = ("model", "parameters", "seeds", *(f"{n:,}" for n in lengths), *longest)
+    rows = [_row(task, model, lengths) for model in task.models]
+    if known:
+        headings = (*headings, "theory")
+        rows = [(*row, theory.status if theory else "–") for row, theory in zip(rows, theories, strict=True)]
+    return ResultTable(
+        title=task.title,
+        caption=f"{MEASURES.get(task.measure, task.measure).capitalize()}: median [range] over all seeds, "
+        "0 for a run that diverged. "
+        f"A length is mastered from {task.threshold:g} on, there and at every shorter length tested.",
+        headings=headings,
+        rows=tuple(rows),
+    )
+
+
+def _row(task: TaskGroup, model: ModelGroup, lengths: Sequence[int]) -> tuple[str, ...]:
+    cells = []
+    for length in lengths:
+        found = model.summary(length, task.measure)
+        cells.append(f"{share(found.median)} [{share(found.low)}–{share(found.high)}]" if found else "–")
+    if lengths:
+        cells.append(f"{model.mastering(lengths[-1], task.measure, task.threshold)} of {len(model.runs)}")
+    seeds = str(len(model.runs))
+    if model.diverged:
+        seeds += f" ({len(model.diverged)} diverged)"
+    return (model.label, f"{model.runs[0].record.parameters:,}", seeds, *cells)
+
+
+def to_markdown(tables: Iterable[ResultTable]) -> str:
+    """Returns the tables as Markdown."""
+    parts = []
+    for table in tables:
+        lines = [table.headings, ("---",) * len(table.headings), *table.rows]
+        marked = [lines[1] if line is lines[1] else tuple(map(_markdown, line)) for line in lines]
+        body = "\n".join(f"| {' | '.join(line)} |" for line in marked)
+        parts.append(f"## {_markdown(table.title)}\n\n{body}\n\n{_markdown(table.caption)}\n")
+    return "\n".join(parts)
+
+
+def to_latex(tables: Iterable[ResultTable]) -> str:
+    """Returns the tables as LaTeX for `booktabs`."""
+    parts = []
+    for table in tables:
+        columns = "l" + "r" * (len(table.headings) - 1)
+        rows = [" & ".join(map(_latex, row)) + r" \\" for row in table.rows]
+        parts.append(
+            "\n".join(
+                [
+                    r"\begin{table}",
+                    r"\centering",
+                    rf"\caption{{{_latex(table.title)}. {_latex(table.caption)}}}",
+                    rf"\begin{{tabular}}{{{columns}}}",
+                    r"\toprule",
+                    " & ".join(map(_latex, table.headings)) + r" \\",
+                    r"\midrule",
+                    *rows,
+                    r"\bottomrule",
+                    r"\end{tabular}",
+                    r"\end{table}",
+                ]
+            )
+        )
+    return "% needs \\usepackage{booktabs}\n" + "\n\n".join(parts) + "\n"
+
+
+CSV_HEADINGS = (
+    "task",
+    "model",
+    "seed",
+    "length",
+    "measure",
+    "accuracy",
+    "steps",
+    "parameters",
+    "cpu_seconds",
+)
+
+
+def to_csv(tasks: Iterable[TaskGroup]) -> str:
+    """Returns every measured number: one row for each run and length."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(CSV_HEADINGS)
+    for task in tasks:
+        for model in task.models:
+            for run in model.runs:
+                record = run.record
+                ends = (record.steps, record.parameters, record.cpu_seconds)
+                for length, value in model.points(run, task.measure):
+                    names = (_cell(task.title), _cell(model.label))
+                    writer.writerow((*names, run.seed, length, task.measure, value, *ends))
+    return out.getvalue()
+
+
+def _markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def _latex(text: str) -> str:
+    return "".join(_TEX.get(character, character) for character in text)
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def plain_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns rows in columns as plain text; ten thousand of them in a moment, which a rich table cannot."""
+    lines = [headings, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)

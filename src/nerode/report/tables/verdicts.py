@@ -1,0 +1,205 @@
+"""Verdicts as a reader wants them: by family, one row for all architectures that share an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nerode.report.pages.render import Bibliography, Citation
+from nerode.verdict import (
+    ARCHITECTURES,
+    Architecture,
+    Gates,
+    MemoryKind,
+    Sense,
+    Status,
+    Transition,
+    Verdict,
+)
+
+SENSE_TITLES: Mapping[Sense, str] = {
+    Sense.FINITE_PRECISION: "finite precision",
+    Sense.EXACT: "exact arithmetic",
+    Sense.IEEE: "IEEE floats",
+    Sense.ROBUST: "under noise",
+}
+
+
+def sense_title(sense: Sense, dtype: str = "") -> str:
+    """Returns how a sense is called on a page; the float format, where it is known, names the IEEE sense."""
+    return f"IEEE {dtype}" if sense is Sense.IEEE and dtype else SENSE_TITLES[sense]
+
+
+STATUS_WORDS: Mapping[Status, str] = {Status.YES: "yes", Status.NO: "no", Status.OPEN: "open"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictText:
+    """One verdict, ready to be shown."""
+
+    sense: str
+    status: str
+    reason: str
+    citation: Citation | None
+    provenance: str
+    assumptions: tuple[str, ...]
+    size: str
+    witness: str
+    tried: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictRow:
+    """The architectures of one family that have the same answers in every sense."""
+
+    architectures: tuple[Architecture, ...]
+    answer: VerdictText
+    others: tuple[VerdictText, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A heading and its rows."""
+
+    title: str
+    rows: tuple[VerdictRow, ...]
+
+
+@dataclass
+class _Group:
+    """Architectures with the same answers, and what was tried in vain for any of them."""
+
+    verdicts: Mapping[Sense, Verdict]
+    dtype: str
+    architectures: list[Architecture] = field(default_factory=list)
+    tried: dict[Sense, dict[str, None]] = field(default_factory=dict)
+
+    def add(self, architecture: Architecture, answers: Mapping[Sense, Verdict]) -> None:
+        self.architectures.append(architecture)
+        for sense, verdict in answers.items():
+            self.tried.setdefault(sense, {}).update(dict.fromkeys(verdict.tried))
+
+    def answer(self, sense: Sense, bibliography: Bibliography) -> VerdictText:
+        shown = answer(self.verdicts[sense], bibliography)
+        return replace(shown, sense=sense_title(sense, self.dtype), tried=tuple(self.tried[sense]))
+
+
+def families(
+    verdicts: Iterable[Verdict],
+    bibliography: Bibliography,
+    *,
+    sense: Sense = Sense.FINITE_PRECISION,
+    dtype: str = "",
+) -> list[Family]:
+    """Returns the verdicts by family of architecture.
+
+    Args:
+        verdicts: of one language and one task.
+        bibliography: notes what is cited.
+        sense: the one whose reason is shown first; the others follow in the details.
+        dtype: the float format of the IEEE sense.
+    """
+    by_architecture: dict[str, dict[Sense, Verdict]] = {}
+    for verdict in verdicts:
+        by_architecture.setdefault(verdict.architecture, {})[verdict.sense] = verdict
+    grouped: dict[str, dict[Any, _Group]] = {}
+    for name, answers in by_architecture.items():
+        architecture = ARCHITECTURES[name]
+        groups = grouped.setdefault(family_title(architecture), {})
+        groups.setdefault(_key(answers), _Group(answers, dtype)).add(architecture, answers)
+    order = {title: i for i, title in enumerate(FAMILY_ORDER)}
+    return [
+        Family(title=title, rows=tuple(_row(group, sense, bibliography) for group in groups.values()))
+        for title, groups in sorted(grouped.items(), key=lambda item: order.get(item[0], len(order)))
+    ]
+
+
+FAMILY_ORDER: Sequence[str] = (
+    "Diagonal, gates in [0, 1]",
+    "Diagonal, gates in [−1, 1]",
+    "Diagonal, complex gates",
+    "Householder products",
+    "Permutation × diagonal",
+    "Dense linear",
+    "Time-invariant linear",
+    "Nonlinear recurrence",
+    "Attention",
+    "Hybrids",
+)
+
+_DIAGONAL_TITLES = {
+    Gates.NONNEGATIVE: FAMILY_ORDER[0],
+    Gates.SIGNED: FAMILY_ORDER[1],
+    Gates.COMPLEX: FAMILY_ORDER[2],
+}
+_TRANSITION_TITLES = {
+    Transition.HOUSEHOLDER: FAMILY_ORDER[3],
+    Transition.PERMUTATION_DIAGONAL: FAMILY_ORDER[4],
+    Transition.DENSE: FAMILY_ORDER[5],
+}
+_RECURRENCE_TITLES = {
+    MemoryKind.NONLINEAR: FAMILY_ORDER[7],
+    MemoryKind.ATTENTION: FAMILY_ORDER[8],
+    MemoryKind.HYBRID: FAMILY_ORDER[9],
+}
+
+
+def family_title(architecture: Architecture) -> str:
+    """Returns the heading under which an architecture is listed."""
+    properties = architecture.properties
+    if properties.recurrence in _RECURRENCE_TITLES:
+        return _RECURRENCE_TITLES[properties.recurrence]
+    if not properties.input_dependent:
+        return FAMILY_ORDER[6]
+    if properties.transition is Transition.DIAGONAL and properties.gates in _DIAGONAL_TITLES:
+        return _DIAGONAL_TITLES[properties.gates]
+    return _TRANSITION_TITLES.get(properties.transition, FAMILY_ORDER[5])
+
+
+def answer(verdict: Verdict, bibliography: Bibliography) -> VerdictText:
+    """Returns a verdict as text."""
+    return VerdictText(
+        sense=SENSE_TITLES[verdict.sense],
+        status=STATUS_WORDS[verdict.status],
+        reason=verdict.reason,
+        citation=bibliography.cite(verdict.reference),
+        provenance="" if verdict.provenance is None else verdict.provenance.value,
+        assumptions=verdict.assumptions,
+        size="" if verdict.size is None else str(verdict.size),
+        witness=witness_text(verdict.witness),
+        tried=verdict.tried,
+    )
+
+
+def witness_text(witness: Mapping[str, Any] | None) -> str:
+    """Returns a witness as "name = value, …"."""
+    if not witness:
+        return ""
+    return ", ".join(f"{name} = {_plain(value)}" for name, value in witness.items())
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, Mapping):
+        return f"({witness_text(value)})"
+    return str(value)
+
+
+def _key(answers: Mapping[Sense, Verdict]) -> tuple[Any, ...]:
+    """The answers that two architectures must share to stand in one row."""
+    return tuple(
+        (sense, v.status, v.reason, v.reference, str(v.size), v.assumptions, witness_text(v.witness))
+        for sense, v in sorted(answers.items())
+    )
+
+
+def _row(group: _Group, sense: Sense, bibliography: Bibliography) -> VerdictRow:
+    first = sense if sense in group.verdicts else next(iter(group.verdicts))
+    others = [s for s in SENSE_TITLES if s in group.verdicts and s is not first]
+    return VerdictRow(
+        architectures=tuple(group.architectures),
+        answer=group.answer(first, bibliography),
+        others=tuple(group.answer(s, bibliography) for s in others),
+    )

@@ -1,0 +1,1 @@
+"""Views of verdicts, runs and findings for a terminal."""

@@ -1,0 +1,166 @@
+"""Training runs in a terminal: a live table, and tables of results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from rich.table import Table
+from rich.text import Text
+
+from nerode.records import Measure, RunRecord
+from nerode.study import labelled_groups
+
+
+@dataclass(slots=True, kw_only=True)
+class RunRow:
+    """A run in the live table.
+
+    Attributes:
+        title: name of the model.
+        seed: of the run.
+        state: what it is doing.
+        step: updates made.
+        steps: updates at most; 0 if not yet known.
+        loss: latest training loss.
+        accuracy: of the last validation.
+        samples_per_second: training sequences.
+        seconds_left: at most.
+    """
+
+    title: str
+    seed: int
+    state: str = "waiting"
+    step: int = 0
+    steps: int = 0
+    loss: float | None = None
+    accuracy: float | None = None
+    samples_per_second: float | None = None
+    seconds_left: float | None = None
+
+    def line(self) -> str:
+        """Returns the run in one line, for where there is no terminal."""
+        parts = [f"{self.title} seed {self.seed}: {self.state}"]
+        if self.steps:
+            parts.append(f"step {self.step:,}/{self.steps:,}")
+        if self.loss is not None:
+            parts.append(f"loss {self.loss:.4g}")
+        if self.accuracy is not None:
+            parts.append(f"accuracy {share(self.accuracy)}")
+        if self.samples_per_second is not None:
+            parts.append(f"{self.samples_per_second:,.0f} samples/s")
+        if self.seconds_left:
+            parts.append(f"{duration(self.seconds_left)} left at most")
+        return ", ".join(parts)
+
+
+def live_table(rows: Iterable[RunRow]) -> Table:
+    """Returns the table that is shown while runs are under way."""
+    view = _plain_table("model", "seed", "", "step", "loss", "accuracy", "samples/s", "left at most")
+    for row in rows:
+        view.add_row(
+            Text(row.title, style="cyan"),
+            str(row.seed),
+            Text(row.state, style="green" if row.state.startswith("done") else "dim"),
+            f"{row.step:,}/{row.steps:,}" if row.steps else "",
+            "" if row.loss is None else f"{row.loss:.4g}",
+            "" if row.accuracy is None else share(row.accuracy),
+            "" if row.samples_per_second is None else f"{row.samples_per_second:,.0f}",
+            duration(row.seconds_left) if row.seconds_left else "",
+        )
+    return view
+
+
+def results_table(records: Sequence[RunRecord], measure: Measure) -> Table:
+    """Returns model × length: every seed, then the median and the range of each model.
+
+    A run that diverged was not tested; it counts as 0.
+
+    Args:
+        records: of the runs.
+        measure: which accuracy.
+    """
+    lengths = sorted({score.length for record in records for score in record.evaluations})
+    view = _plain_table("model", "seed", "steps", "cpu s", *map(str, lengths), "reaches")
+    for label, places in labelled_groups(records):
+        group = [records[place] for place in places]
+        for number, record in enumerate(group):
+            view.add_row(*_result_row(label if number == 0 else "", record, lengths, measure))
+        if len(group) > 1:
+            view.add_row("", "median", "", "", *_summary(group, lengths, measure), "", style="bold")
+            view.add_row("", "range", "", "", *_range(group, lengths, measure), "", style="dim")
+    return view
+
+
+def _result_row(label: str, record: RunRecord, lengths: Sequence[int], measure: Measure) -> list[Text | str]:
+    found = {score.length: score.accuracy(measure) for score in record.evaluations}
+    steps = f"{record.steps:,}"
+    if record.divergence is not None:
+        steps += " diverged"
+    reaches = record.extrapolates_to
+    return [
+        Text(label, style="cyan"),
+        str(record.complete.run.seed),
+        steps,
+        f"{record.cpu_seconds:.1f}",
+        *(share(found[n]) if n in found else "–" for n in lengths),
+        "–" if reaches is None else str(reaches),
+    ]
+
+
+def _values(group: Sequence[RunRecord], length: int, measure: Measure) -> list[float]:
+    """The scores at a length, none if no run was tested there."""
+    found = [s.accuracy(measure) for record in group for s in record.evaluations if s.length == length]
+    diverged = sum(record.divergence is not None for record in group)
+    return found + [0.0] * diverged if found else []
+
+
+def _summary(group: Sequence[RunRecord], lengths: Sequence[int], measure: Measure) -> list[str]:
+    columns = [_values(group, length, measure) for length in lengths]
+    return [share(median(values)) if values else "–" for values in columns]
+
+
+def _range(group: Sequence[RunRecord], lengths: Sequence[int], measure: Measure) -> list[str]:
+    columns = [_values(group, length, measure) for length in lengths]
+    return [f"{share(min(values))}–{share(max(values))}" if values else "–" for values in columns]
+
+
+def axes_table(records: Sequence[RunRecord], measure: Measure) -> Table | None:
+    """Returns the scores along the other quantities of a task; None if it has none."""
+    places = list(dict.fromkeys((a.axis, a.value) for record in records for a in record.axes))
+    if not places:
+        return None
+    view = _plain_table("model", "seed", *(f"{axis} {value}" for axis, value in places))
+    for label, own in labelled_groups(records):
+        for record in (records[place] for place in own):
+            found = {(a.axis, a.value): a.score.accuracy(measure) for a in record.axes}
+            cells = [share(found[place]) if place in found else "–" for place in places]
+            view.add_row(Text(label, style="cyan"), str(record.complete.run.seed), *cells)
+    return view
+
+
+def _plain_table(*headings: str) -> Table:
+    view = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for number, heading in enumerate(headings):
+        view.add_column(
+            heading, justify="left" if number < 3 and heading != "steps" else "right", no_wrap=True
+        )
+    return view
+
+
+def share(value: float) -> str:
+    """Returns a share with three digits that is 1 only if it is exactly 1, and 0 only if it is exactly 0."""
+    if value in (0, 1):
+        return str(int(value))
+    return f"{math.copysign(min(max(abs(value), 0.001), 0.999), value):.3f}".replace("0.", ".", 1)
+
+
+def duration(seconds: float) -> str:
+    """Returns a time in the unit that one would say it in."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,241 @@
+"""Verdicts in a terminal."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from nerode.algebra import Profile
+from nerode.languages import Language
+from nerode.report.notation import visible
+from nerode.verdict import Sense, Status, Verdict, VerdictTable
+
+_MARKS = {Status.YES: ("✓", "green"), Status.NO: ("✗", "red"), Status.OPEN: ("?", "yellow")}
+
+_ROOM = 90
+"""Characters from which on columns of text are read with ease."""
+
+_WHOLE = 10_000
+"""Characters that no table of ours needs."""
+
+
+def check_view(
+    language: Language,
+    profile: Profile,
+    table: VerdictTable,
+    *,
+    sense: Sense = Sense.FINITE_PRECISION,
+    details: bool = False,
+    asked: str | None = None,
+) -> RenderableType:
+    """Returns the page that `nerode check` prints for one language.
+
+    Args:
+        language: the language.
+        profile: its algebra.
+        table: its verdicts.
+        sense: the sense whose reasons and sizes are shown.
+        details: whether to list references and assumptions below the table.
+        asked: how the user named the language, as words for a shell; its name by default.
+    """
+    parts: list[RenderableType] = [_headline(language), *_algebra_lines(language, profile), Text("")]
+    parts.append(Fitting(wide=_verdict_table(table, sense), narrow=_narrow_verdicts(table, sense)))
+    parts.append(Text(""))
+    if details:
+        parts.extend(_detail_lines(table, sense))
+    if profile.incomplete:
+        for what, why in profile.incomplete.items():
+            parts.append(Text(f"not computed: {what} ({why})", style="dim"))
+    parts.append(_next_line(asked or quote(visible(language.name))))
+    return Group(*parts)
+
+
+class Fitting:
+    """Two forms of one view: with columns of text where there is room, and without."""
+
+    def __init__(self, *, wide: RenderableType, narrow: RenderableType) -> None:
+        self.wide, self.narrow = wide, narrow
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yields what fits: as it is, or with cells of several lines that are still read with ease."""
+        whole = Measurement.get(console, options.update(max_width=_WHOLE), self.wide).maximum
+        yield self.wide if options.max_width >= min(_ROOM, whole) else self.narrow
+
+
+def _headline(language: Language) -> Text:
+    line = Text()
+    line.append("language  ")
+    line.append(visible(language.name), style="bold")
+    line.append(f"   over {{{language.alphabet.describe()}}}")
+    line.append(f"   {language.kind}", style="dim")
+    return line
+
+
+def _algebra_lines(language: Language, profile: Profile) -> list[RenderableType]:
+    lines: list[RenderableType] = [Text(visible(language.convention), style="italic")]
+    if not profile.regular:
+        lines.append(Text("not regular", style="red"))
+        return lines
+    line = Text("minimal DFA ")
+    line.append(_count(profile.num_states), style="cyan")
+    line.append(" state" if profile.num_states == 1 else " states")
+    if profile.monoid_size is not None:
+        line.append(" · monoid ")
+        line.append(f"{profile.monoid_size:,}", style="cyan")
+        line.append(" element" if profile.monoid_size == 1 else " elements")
+    line.append(" · ")
+    if profile.star_free is None:
+        line.append("star-free: not decided", style="yellow")
+    elif profile.star_free:
+        line.append("star-free", style="green")
+    else:
+        line.append("not star-free", style="red")
+        names = ", ".join(g.structure.name for g in profile.groups)
+        if names:
+            line.append(f" (contains {names})")
+    lines.append(line)
+    held = [
+        name if m.parameter is None else f"{name} (k = {m.parameter})"
+        for name, m in profile.classes.items()
+        if m.holds and name != "star-free"
+    ]
+    if held:
+        lines.append(Text("also " + ", ".join(held), style="dim"))
+    if profile.counter is not None:
+        lines.append(Text("witness  " + profile.counter.describe(language.alphabet), style="dim"))
+    return lines
+
+
+def _count(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
+
+
+def _verdict_table(table: VerdictTable, sense: Sense) -> Table:
+    view = _marks_table(table)
+    view.add_column(f"because ({_heading(sense, table)})", overflow="fold")
+    view.add_column("smallest known", overflow="fold")
+    for names, row in _grouped(table, sense):
+        main = row[sense]
+        size = Text(str(main.size) if main.size is not None else "–")
+        view.add_row(Text(" · ".join(names)), *_marks(row), _because(main), size)
+    return view
+
+
+def _narrow_verdicts(table: VerdictTable, sense: Sense) -> RenderableType:
+    """The marks of each architecture, and below them the reasons that architectures share."""
+    view = _marks_table(table)
+    lines: list[RenderableType] = [Text(""), Text(f"because ({_heading(sense, table)})", style="bold")]
+    for names, row in _grouped(table, sense):
+        for name in names:
+            view.add_row(Text(name), *_marks(row))
+        main = row[sense]
+        line = Text(" · ".join(names), style="cyan") + Text(": ").append_text(_because(main))
+        lines.append(line if main.size is None else line.append(f"; {main.size}"))
+    return Group(view, *lines)
+
+
+def _marks_table(table: VerdictTable) -> Table:
+    view = Table(box=None, header_style="bold", pad_edge=False, expand=False, padding=(0, 1))
+    view.add_column("architecture", overflow="fold", ratio=None, max_width=34)
+    for column in Sense:
+        view.add_column(_heading(column, table), justify="center", no_wrap=True)
+    return view
+
+
+def _heading(sense: Sense, table: VerdictTable) -> str:
+    return {Sense.FINITE_PRECISION: "finite", Sense.IEEE: table.dtype}.get(sense, sense.value)
+
+
+def _marks(row: Mapping[Sense, Verdict]) -> list[Text]:
+    return [Text(mark, style=colour) for mark, colour in (_MARKS[row[column].status] for column in Sense)]
+
+
+def _because(verdict: Verdict) -> Text:
+    line = Text(verdict.reason)
+    return line if verdict.reference is None else line.append(f"  ({verdict.reference})", style="dim")
+
+
+def _grouped(table: VerdictTable, sense: Sense) -> Iterable[tuple[list[str], Mapping[Sense, Verdict]]]:
+    """Joins architectures that have the same marks, reason and size, in order of first appearance."""
+    groups: dict[tuple[object, ...], tuple[list[str], Mapping[Sense, Verdict]]] = {}
+    for name in table.architectures():
+        row = {s: table[name, s] for s in Sense}
+        main = row[sense]
+        key = (*(row[s].status for s in Sense), main.reason, str(main.reference), str(main.size))
+        groups.setdefault(key, ([], row))[0].append(name)
+    return groups.values()
+
+
+def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]:
+    seen: set[str] = set()
+    for verdict in table:
+        if verdict.sense is not sense or not verdict.theorem or verdict.theorem in seen:
+            continue
+        seen.add(verdict.theorem)
+        known = f", {verdict.provenance.value}" if verdict.provenance is not None else ""
+        yield Text(f"{verdict.theorem}  {verdict.reference}{known}", style="bold")
+        for assumption in verdict.assumptions:
+            yield Text(f"  assumes: {assumption}")
+    yield Text("")
+
+
+def _next_line(asked: str) -> Text:
+    line = Text("Next: ")
+    line.append(f"nerode explain {asked} -o page.html", style="cyan")
+    return line
+
+
+def quote(name: str) -> str:
+    """A language name as one shell word; in double quotes, unless a shell reads something inside them."""
+    if name and all(c.isalnum() or c in "-_./:" for c in name):
+        return name
+    if any(c in name for c in "$`!"):
+        return shlex.quote(name)
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def name_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> RenderableType:
+    """Returns a plain table whose first column is a name; where it does not fit, one name after the other."""
+    kept = list(rows)
+    return Fitting(wide=_plain_table(headings, kept), narrow=_name_list(headings, kept))
+
+
+def _name_list(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> RenderableType:
+    lines: list[RenderableType] = []
+    for name, *others in rows:
+        lines.append(Text(name, style="cyan"))
+        for heading, value in zip(headings[1:], others, strict=True):
+            lines.append(
+                Padding(Text(f"{heading}: ", style="dim").append(value, style="default"), (0, 0, 0, 2))
+            )
+    return Group(*lines)
+
+
+def _plain_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
+    view = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for i, heading in enumerate(headings):
+        view.add_column(heading, style="cyan" if i == 0 else "", no_wrap=i == 0, overflow="fold")
+    for row in rows:
+        # As Text, because a plain string would be read as markup: [ab] is no style.
+        view.add_row(*map(Text, row))
+    return view
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leaves it to the caller; rich would end the program as if the answer were negative."""
+        raise BrokenPipeError
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Returns a console that is plain where there is no terminal, wide enough to be parsed by eye."""
+    console = _Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console = _Console(stderr=stderr, highlight=False, width=120, no_color=True)
+    return console

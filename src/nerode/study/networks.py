@@ -1,0 +1,216 @@
+"""The networks of one language: compiled for one target or for all, with what is proved of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from nerode.algebra import Profile
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, NotCompilable
+from nerode.languages import Language
+from nerode.network import Network
+from nerode.proofs import (
+    ANY_ORDER,
+    DTYPES,
+    EXACT,
+    FRAGILE,
+    RECOGNISE,
+    STEP_BY_STEP,
+    UNDER_NOISE,
+    UP_TO_LENGTH,
+    VALID_PREFIXES,
+    WINDOW,
+    Certificate,
+    Claim,
+    Refutation,
+    Unproved,
+    certify,
+)
+from nerode.verdict import ARCHITECTURES, LanguageTask, State, collect_facts
+
+TARGETS = (
+    "diagonal",
+    "diagonal-signed",
+    "diagonal-complex",
+    "householder",
+    "permutation-diagonal",
+    "dense",
+    "ssm",
+    "elman-relu",
+    "elman-tanh",
+    "lstm",
+    "gru",
+    "slstm",
+)
+"""The classes that networks are made for, and one architecture for each kind of nonlinear cell."""
+
+
+def all_targets() -> dict[str, tuple[str, ...]]:
+    """Returns the targets above and one architecture of each other class, with those that share its class.
+
+    Two architectures of one class get the same network, so that it is compiled and certified once. There
+    are no constructions for attention.
+    """
+    found = {target: ARCHITECTURES[target].properties for target in TARGETS}
+    for row in ARCHITECTURES.values():
+        if row.properties not in found.values() and row.properties.state is not State.CACHE:
+            found[row.name] = row.properties
+    # The class of GRU and Elman cells is the same, their constructions are not.
+    return {
+        target: tuple(
+            row.name
+            for row in ARCHITECTURES.values()
+            if row.properties == properties and row.name != target and row.name not in TARGETS
+        )
+        for target, properties in found.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkStudy:
+    """The network of a language for one target and its proof, or the reasons why there is none.
+
+    Attributes:
+        target: the class or architecture.
+        also: other classes and architectures that get the same network.
+        network: None if none was made.
+        result: the certificate, or why there is none; None if there is no network.
+        refusals: why no network was made.
+    """
+
+    target: str
+    network: Network | None
+    result: Certificate | Refutation | Unproved | None
+    refusals: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def lengths(self) -> dict[str, str]:
+        """The lengths at which each float format is proved correct: "all", a number, or ""."""
+        found = dict.fromkeys(DTYPES, "")
+        if isinstance(self.result, Certificate):
+            for claim in self.result.claims:
+                if claim.dtype is None or claim.task == WINDOW or found[claim.dtype] == "all":
+                    continue
+                if claim.scope in (ANY_ORDER, STEP_BY_STEP):
+                    found[claim.dtype] = "all"
+                elif claim.scope == UP_TO_LENGTH and isinstance(claim.length, int):
+                    found[claim.dtype] = f"{claim.length:,}"
+        return found
+
+    @property
+    def size(self) -> str:
+        """Layers, states and parameters in words."""
+        if self.network is None:
+            return ""
+        layers = f"{self.network.depth} layer{'s' if self.network.depth != 1 else ''}"
+        return f"{layers}, {self.network.state_size} states, {self.network.num_parameters:,} numbers"
+
+    @property
+    def proofs(self) -> list[str]:
+        """The claims, in a few words each."""
+        if isinstance(self.result, Certificate):
+            return summarise(self.result.claims)
+        if isinstance(self.result, Unproved):
+            return [f"no proof found: {self.result.reason}"]
+        return [] if self.result is None else ["refuted"]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The proved claims; empty without a certificate."""
+        return self.result.claims if isinstance(self.result, Certificate) else ()
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether there is a certificate."""
+        return isinstance(self.result, Certificate)
+
+
+def study_network(language: Language, target: str, *, budget: Budget | None = None) -> NetworkStudy:
+    """Returns the network of a language for one target, with its proof or the reason why there is none.
+
+    Args:
+        language: the language.
+        target: a class or an architecture.
+        budget: limits, for the compiler and for the proof anew.
+    """
+    budget = budget or Budget()
+    try:
+        network = compile_language(language, target, Options(budget=budget.start()))
+    except NotCompilable as refusal:
+        return NetworkStudy(target=target, network=None, result=None, refusals=refusal.reasons)
+    except BudgetExceeded as stop:
+        return NetworkStudy(target=target, network=None, result=None, refusals=(str(stop),))
+    return NetworkStudy(target=target, network=network, result=prove_network(network, language, budget))
+
+
+def study_networks(
+    language: Language,
+    *,
+    targets: Mapping[str, tuple[str, ...]] | None = None,
+    profile: Profile | None = None,
+    budget: Budget | None = None,
+) -> list[NetworkStudy]:
+    """Returns a network and its certificate for each target, or the reasons why there is none.
+
+    Targets that get the same network stand together.
+
+    Args:
+        language: the language.
+        targets: classes or architectures, each with others of its class; all when None.
+        profile: the algebra's findings, computed when None.
+        budget: limits, for each network and each certificate anew.
+    """
+    budget = budget or Budget()
+    facts = collect_facts(language, task=LanguageTask.RECOGNISE, profile=profile, budget=budget)
+    found: list[NetworkStudy] = []
+    for target, also in (all_targets() if targets is None else targets).items():
+        try:
+            network = compile_language(language, target, Options(budget=budget.start()), facts=facts)
+        except NotCompilable as refusal:
+            reasons = refusal.reasons
+            found.append(NetworkStudy(target=target, also=also, network=None, result=None, refusals=reasons))
+            continue
+        twin = next((i for i, s in enumerate(found) if s.network and _same(s.network, network)), None)
+        if twin is None:
+            result = prove_network(network, language, budget)
+            found.append(NetworkStudy(target=target, also=also, network=network, result=result))
+        else:
+            found[twin] = replace(found[twin], also=(*found[twin].also, target, *also))
+    return found
+
+
+def prove_network(
+    network: Network, language: Language, budget: Budget
+) -> Certificate | Refutation | Unproved:
+    """Returns what can be proved of a network within a budget; a budget that is used up proves nothing."""
+    try:
+        return certify(network, language, budget=budget.start())
+    except BudgetExceeded as stop:
+        return Unproved(reason=str(stop))
+
+
+def _same(one: Network, other: Network) -> bool:
+    """Whether two networks differ in their target and origin only: what is proved of one holds for both."""
+    return replace(one, target=other.target, origin=other.origin) == other
+
+
+def summarise(claims: Iterable[Claim]) -> list[str]:
+    """Returns claims in a few words each: formats that are exact at all lengths together in one line."""
+    claims = list(claims)
+    lines = []
+    exact = [c for c in claims if c.scope == EXACT and c.task not in (WINDOW, FRAGILE)]
+    if exact:
+        where = {VALID_PREFIXES: " on valid prefixes", RECOGNISE: ", membership only"}.get(exact[0].task, "")
+        eps = "" if exact[0].eps is None else f", L1 below {float(exact[0].eps):.2g}"
+        lines.append(f"all lengths, exact{where}{eps}")
+    formats = list(dict.fromkeys(c.dtype for c in claims if c.scope in (ANY_ORDER, STEP_BY_STEP) and c.dtype))
+    if formats:
+        lines.append("all lengths, bit for bit in " + ", ".join(formats))
+    for claim in claims:
+        if claim.scope == UP_TO_LENGTH and claim.dtype not in formats:
+            lines.append(f"{claim.dtype} up to length {claim.length:,}")
+        if claim.scope == UNDER_NOISE and claim.eps is not None:
+            lines.append(f"all lengths under noise below {float(claim.eps):.3g}")
+    return lines

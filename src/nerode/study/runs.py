@@ -1,0 +1,314 @@
+"""Finished runs from their folders, by task and model, with all seeds of a model together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from nerode.core import FormatError, InputError, to_mapping
+from nerode.records import RESULT, Measure, RunRecord, RunStore, read_run
+from nerode.study.words import shorten
+
+MEASURES: Mapping[Measure, str] = {
+    "token": "share of correct positions",
+    "sequence": "share of sequences that are correct throughout",
+    "final": "share of sequences with a correct last answer",
+    "scaled": "share of correct positions, a uniform guess at 0",
+}
+
+ANALYSIS_FORMAT = "nerode-analysis-1"
+_ANALYSES = ("analysis/analysis.json", "analysis.json")
+"""Places of the files of `nerode analyse`, inside the folder of a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFile:
+    """A finished run.
+
+    Attributes:
+        folder: its folder.
+        record: its record.
+        analysis: the JSON of `nerode analyse`; None if it was not asked.
+    """
+
+    folder: Path
+    record: RunRecord
+    analysis: Mapping[str, Any] | None = None
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return self.record.complete.run.seed
+
+    @property
+    def ignored_margins(self) -> dict[int, float]:
+        """Of tests of a written bit the least margin over bits and streams, by the number of ignored bits."""
+        found: dict[int, float] = {}
+        for row in _reads(self.record.examination):
+            ignored, margin = row.get("ignored"), row.get("margin")
+            if isinstance(ignored, int) and isinstance(margin, int | float):
+                found[ignored] = min(found.get(ignored, float("inf")), float(margin))
+        return dict(sorted(found.items()))
+
+
+def _reads(examination: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The rows of the streams of an examination; files may be the user's own."""
+    streams = examination.get("streams")
+    for stream in streams if isinstance(streams, list) else ():
+        reads = stream.get("reads") if isinstance(stream, dict) else None
+        yield from (row for row in (reads if isinstance(reads, list) else ()) if isinstance(row, dict))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Something in the folders that is in no figure, and why."""
+
+    path: str
+    why: str
+
+
+def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]]:
+    """Returns the runs of folders of runs and of run folders, each once, and what had to be left out.
+
+    Raises:
+        InputError: if a place is no folder, or if there is no run at all.
+    """
+    found: dict[str, RunFile] = {}
+    left_out: list[LeftOut] = []
+    for place in places:
+        if (place / RESULT).exists():
+            folders = [place]
+        else:
+            store = RunStore(place)
+            folders = [place / name for name in store.names()]
+            left_out += [
+                LeftOut(path=str(place / failure.key[:16]), why=f"failed: {failure.message}")
+                for failure in store.failures()
+            ]
+        for folder in folders:
+            try:
+                run = RunFile(folder=folder, record=read_run(folder), analysis=_read_analysis(folder))
+                found.setdefault(run.record.key, run)
+            except FormatError as error:
+                left_out.append(LeftOut(path=str(folder), why=str(error)))
+    if not found:
+        named = ", ".join(map(str, places))
+        why = f"; {left_out[0].path}: {left_out[0].why}" if left_out else ""
+        raise InputError(
+            f"there is no finished run in {named}{why}; `nerode train` and `nerode sweep` make them"
+        )
+    return list(found.values()), left_out
+
+
+def _read_analysis(folder: Path) -> dict[str, Any] | None:
+    for name in _ANALYSES:
+        try:
+            data = json.loads((folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(data, dict) and data.get("format") == ANALYSIS_FORMAT:
+            return data
+    return None
+
+
+def labelled_groups(records: Sequence[RunRecord]) -> list[tuple[str, list[int]]]:
+    """Returns the models of runs, each with a name of its own and with the places of its runs, by seed.
+
+    The name is the title of the model; where two models share it, with the settings in which they differ.
+    """
+    groups: dict[str, list[int]] = {}
+    for place, record in enumerate(records):
+        groups.setdefault(_canonical([record.title, _without_seed(record)]), []).append(place)
+    labels = _labels([records[places[0]] for places in groups.values()])
+    return [
+        (label, sorted(places, key=lambda place: records[place].complete.run.seed))
+        for label, places in zip(labels, groups.values(), strict=True)
+    ]
+
+
+def _canonical(value: object) -> str:
+    """A text that is the same for equal values."""
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _without_seed(record: RunRecord) -> dict[str, Any]:
+    plain = record.complete.to_mapping()
+    return {**plain, "run": {name: value for name, value in plain["run"].items() if name != "seed"}}
+
+
+def _labels(records: Sequence[RunRecord]) -> list[str]:
+    """The titles; where two are the same, with the settings in which their runs differ."""
+    titles = [record.title for record in records]
+    flat = [_flat(_without_seed(record)) for record in records]
+    labels = []
+    for title, own in zip(titles, flat, strict=True):
+        same = [other for name, other in zip(titles, flat, strict=True) if name == title]
+        names = [key for key in own if _differ(same, key)]
+        said = ", ".join(dict.fromkeys(f"{name.rpartition('.')[2]} {own[name]}" for name in names))
+        labels.append(f"{title} · {shorten(said, 60)}" if said else title)
+    return _numbered(labels)
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain values by dotted name, those of lists by their places."""
+    found: dict[str, Any] = {}
+    todo: list[tuple[str, Any]] = [("", table)]
+    while todo:
+        place, value = todo.pop()
+        if isinstance(value, Mapping):
+            todo += [(f"{place}.{name}", inner) for name, inner in reversed([*value.items()])]
+        elif isinstance(value, list):
+            todo += [(f"{place}.{i}", inner) for i, inner in reversed([*enumerate(value)])]
+        else:
+            found[place] = value
+    return found
+
+
+def _differ(tables: Iterable[Mapping[str, Any]], key: str) -> bool:
+    return len({_canonical(table.get(key)) for table in tables}) > 1
+
+
+def _numbered(labels: Sequence[str]) -> list[str]:
+    """The labels, the second of two equal ones with a number."""
+    seen: dict[str, int] = {}
+    found = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedSummary:
+    """Median and range over the seeds of a model."""
+
+    median: float
+    low: float
+    high: float
+    seeds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelGroup:
+    """All runs of one model on one task, which differ in the seed only.
+
+    Attributes:
+        label: the name of the model, with the settings that tell it from others of the same name.
+        runs: by seed.
+    """
+
+    label: str
+    runs: tuple[RunFile, ...]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds."""
+        return [run.seed for run in self.runs]
+
+    @property
+    def diverged(self) -> list[int]:
+        """The seeds of the runs that diverged."""
+        return [run.seed for run in self.runs if run.record.divergence]
+
+    @property
+    def lengths(self) -> list[int]:
+        """All lengths that a run was tested at."""
+        return sorted({score.length for run in self.runs for score in run.record.evaluations})
+
+    def points(self, run: RunFile, measure: Measure) -> tuple[tuple[int, float], ...]:
+        """Returns length and accuracy of a run, by length; none if it diverged and was not tested."""
+        return tuple(sorted((score.length, score.accuracy(measure)) for score in run.record.evaluations))
+
+    def counted(self, run: RunFile, measure: Measure) -> tuple[tuple[int, float], ...]:
+        """Returns the points of a run as they count: 0 wherever the others were tested, if it diverged."""
+        if run.record.divergence:
+            return tuple((length, 0.0) for length in self.lengths)
+        return self.points(run, measure)
+
+    def summary(self, length: int, measure: Measure) -> SeedSummary | None:
+        """Returns the scores of all seeds at a length, None if no run was tested there."""
+        values = [y for run in self.runs for x, y in self.counted(run, measure) if x == length]
+        if not values:
+            return None
+        return SeedSummary(median=median(values), low=min(values), high=max(values), seeds=len(values))
+
+    def mastering(self, length: int, measure: Measure, threshold: float) -> int:
+        """Returns how many runs master a length and all shorter ones that were tested."""
+        return sum(
+            any(x == length for x, _ in points) and all(y >= threshold for x, y in points if x <= length)
+            for points in (self.points(run, measure) for run in self.runs)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskGroup:
+    """All runs on one task.
+
+    Attributes:
+        name: of the task.
+        settings: of the task, all of them.
+        models: by label.
+        measure: the accuracy that is shown.
+        threshold: from which a length counts as mastered.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    models: tuple[ModelGroup, ...]
+    measure: Measure
+    threshold: float
+
+    @property
+    def title(self) -> str:
+        """The name of the task, with the language that it is about."""
+        return task_title(self.name, self.settings)
+
+    @property
+    def trained(self) -> tuple[int, int] | None:
+        """The shortest and the longest length of training, None if the settings do not say."""
+        short, long = self.settings.get("shortest"), self.settings.get("longest")
+        return (short, long) if isinstance(short, int) and isinstance(long, int) else None
+
+    @property
+    def lengths(self) -> list[int]:
+        """All lengths that were tested."""
+        return sorted({length for model in self.models for length in model.lengths})
+
+
+def task_title(name: str, settings: Mapping[str, Any]) -> str:
+    """Returns the name of a task, with the language that it is about."""
+    about = settings.get("language") or settings.get("monoid")
+    return f"{name} · {about}" if isinstance(about, str) else name
+
+
+def group_runs(runs: Sequence[RunFile], *, measure: Measure | None = None) -> list[TaskGroup]:
+    """Returns the runs by task, in the order of the titles.
+
+    Args:
+        runs: all runs.
+        measure: the accuracy to show; by default the one by which the first run of a task was judged.
+    """
+    tasks: dict[str, list[RunFile]] = {}
+    for run in runs:
+        tasks.setdefault(_canonical(to_mapping(run.record.complete.task)), []).append(run)
+    return sorted((_task_group(group, measure) for group in tasks.values()), key=lambda task: task.title)
+
+
+def _task_group(runs: Sequence[RunFile], measure: Measure | None) -> TaskGroup:
+    first = runs[0].record
+    models = [
+        ModelGroup(label=label, runs=tuple(runs[place] for place in places))
+        for label, places in labelled_groups([run.record for run in runs])
+    ]
+    return TaskGroup(
+        name=first.complete.task.name,
+        settings=first.complete.task.settings,
+        # The names of folders are hashes, whose order says nothing.
+        models=tuple(sorted(models, key=lambda model: model.label)),
+        measure=measure or first.measure,
+        threshold=first.threshold,
+    )

@@ -1,0 +1,1 @@
+"""Tasks made of patterns, groups and arithmetic, without a language; each file has the rows of its tasks."""

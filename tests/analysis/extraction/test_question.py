@@ -1,0 +1,59 @@
+"""The machine of each task gives the targets that the task itself gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nerode.analysis.extraction.question import OUTSIDE, UNASKED, bits_text, question_of
+from nerode.core import InputError
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
+
+TASKS = {
+    "parity": 9,
+    "even-pairs": 9,
+    "cycle-navigation": 9,
+    "s3": 8,
+    "a4-generators": 12,
+    "t3": 8,
+    "flip-flop": 12,
+    "states-tomita-3": 9,
+    "predict-tomita-7": 9,
+    "predict-dyck-1": 8,
+    "recognise-tomita-4": 9,
+    "recognise-anbn": 8,
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_answers_are_the_targets_of_the_task(name: str) -> None:
+    task = build_task(TaskConfig(name=name))
+    question = question_of(task)
+    batch = task.sample(TASKS[name], 40, np.random.default_rng(0))
+    checked = 0
+    for word, targets, mask in zip(batch.inputs.tolist(), batch.targets, batch.mask.tolist(), strict=True):
+        configuration = question.target.initial()
+        for letter, target, counts in zip(word, targets, mask, strict=True):
+            configuration = question.target.advance(configuration, letter)
+            answer = question.target.answer(configuration)
+            if question.kind == "prediction":
+                expected = bits_text(target.tolist(), question.alphabet)
+            elif question.kind == "acceptance":
+                expected = ("out", "in")[int(target)]
+            else:
+                expected = str(int(target))
+            assert answer != OUTSIDE
+            if counts:
+                assert answer == expected
+                checked += 1
+            elif name == "flip-flop":
+                assert answer == UNASKED
+    assert checked >= 40
+
+
+def test_other_tasks_are_refused() -> None:
+    with pytest.raises(InputError, match="does not ask for the answers of an automaton"):
+        question_of(build_task(TaskConfig(name="copying")))
+    with pytest.raises(InputError, match="blanks"):
+        question_of(build_task(TaskConfig(name="s5-four-tokens")))

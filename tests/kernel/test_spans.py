@@ -1,0 +1,72 @@
+"""Intervals of the kernel hold the functions that they are about."""
+
+from __future__ import annotations
+
+import decimal
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, strategies as st
+
+from nerode.kernel import spans
+from nerode.kernel.spans import ONE
+from nerode.kernel.work import Undecided
+
+ARGUMENTS = st.fractions(-90, 90, max_denominator=10**12)
+
+
+def exact(value: int) -> Decimal:
+    return Decimal(value) / Decimal(ONE)
+
+
+@given(ARGUMENTS)
+def test_exp_tanh_and_the_logistic_function(x: Fraction) -> None:
+    span = spans.outer(x, x)
+    with decimal.localcontext() as context:
+        context.prec = 120
+        low_x, high_x = exact(span[0]), exact(span[1])
+        functions = {
+            spans.exp: lambda v: v.exp(),
+            spans.tanh: lambda v: 1 - 2 / (1 + (2 * v).exp()),
+            spans.sigmoid: lambda v: 1 / (1 + (-v).exp()),
+        }
+        for function, wanted in functions.items():
+            low, high = function(span)
+            assert exact(low) <= wanted(low_x)
+            assert wanted(high_x) <= exact(high)
+            # Tight: some units of 2**-96, relative to the size of the value.
+            assert high - low <= 4 + (abs(high) >> 80)
+
+
+@given(*[st.tuples(st.fractions(-5, 5), st.fractions(-5, 5)) for _ in range(2)], st.fractions(0, 1))
+def test_products_quotients_and_mixtures(
+    a: tuple[Fraction, Fraction], b: tuple[Fraction, Fraction], share: Fraction
+) -> None:
+    one, other = spans.outer(min(a), max(a)), spans.outer(min(b), max(b))
+    mixed = spans.mix(spans.outer(share, share), one, other)
+    for x in a:
+        for y in b:
+            assert _in(x * y, spans.multiply(one, other))
+            assert _in(x + y, spans.add(one, other))
+            assert _in((1 - share) * x + share * y, mixed)
+            if min(b) > 0:
+                assert _in(x / y, spans.divide(one, other))
+        assert _in(max(x, Fraction(0)), spans.relu(one))
+        assert _in(min(max(x, Fraction(0)), Fraction(1)), spans.clip(one))
+
+
+def _in(value: Fraction, span: spans.Span) -> bool:
+    return span[0] <= value * ONE <= span[1]
+
+
+def test_what_has_no_bound_is_undecided() -> None:
+    with pytest.raises(Undecided, match="exp"):
+        spans.exp((0, 5_000 * ONE))
+    with pytest.raises(Undecided, match="divisor"):
+        spans.divide((0, ONE), (0, ONE))
+
+
+def test_far_arguments_are_near_the_limits() -> None:
+    assert spans.tanh((200 * ONE, 10**6 * ONE)) == (ONE - 1, ONE)
+    assert spans.sigmoid((-(10**6) * ONE, -200 * ONE)) == (0, 1)

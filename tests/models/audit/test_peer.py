@@ -1,0 +1,60 @@
+"""Pairs of weights: layouts, copies, and what does not fit."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from nerode.core import InputError
+from nerode.models.audit import Match, give_weights, match_weights
+from nerode.models.audit.peer import shake
+
+
+def test_a_weight_is_given_in_the_layout_of_the_peer() -> None:
+    ours = torch.arange(12.0).reshape(2, 2, 3)
+    theirs = torch.zeros(6)
+    give_weights([Match(name="w", ours=ours, theirs=theirs, part=1, turned=True, shift=-1.0)])
+    # Row 1 is [[6, 7, 8], [9, 10, 11]]; turned it reads 6 9 7 10 8 11, and one less.
+    assert theirs.tolist() == [5, 8, 6, 9, 7, 10]
+
+
+def test_all_weights_are_paired_by_name() -> None:
+    ours, theirs = nn.Linear(3, 2), nn.Linear(3, 2)
+    matches = match_weights(ours, theirs)
+    assert {m.name for m in matches} == {"weight", "bias"}
+    give_weights(matches)
+    assert torch.equal(ours.weight, theirs.weight)
+    assert torch.equal(ours.bias, theirs.bias)
+
+
+def test_names_may_differ() -> None:
+    ours, theirs = nn.Linear(3, 2, bias=False), nn.Sequential(nn.Linear(3, 2, bias=False))
+    (match,) = match_weights(ours, theirs, {"0.weight": "weight"})
+    assert match.ours is ours.weight
+    assert match.theirs is theirs[0].weight
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "names", "text"),
+    [
+        (nn.Linear(3, 2), nn.Linear(3, 2, bias=False), {}, "ours bias"),
+        (nn.Linear(3, 2, bias=False), nn.Linear(3, 2), {}, "the peer's bias"),
+        (nn.Linear(3, 2), nn.Linear(3, 2), {"wait": "weight"}, "no weight of the peer wait"),
+        (nn.Linear(3, 2), nn.Linear(3, 4), {}, r"weight has the shape \(2, 3\), the peer's \(4, 3\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    ours: nn.Module, theirs: nn.Module, names: dict[str, str], text: str
+) -> None:
+    with pytest.raises(InputError, match=text):
+        match_weights(ours, theirs, names)
+
+
+def test_shaking_moves_every_weight() -> None:
+    layer = nn.Linear(3, 2).double()
+    before = [weight.clone() for weight in layer.parameters()]
+    shake(layer, torch.Generator().manual_seed(0), by=0.1)
+    for old, new in zip(before, layer.parameters(), strict=True):
+        assert (old != new).all()
+        assert (old - new).abs().max() < 1

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from nerode.records import CellResult, LineResult, write_table
+from nerode.report.pages.atlas import atlas_page
+from nerode.report.pages.highlights import read_highlights
+from tests.report import table_specimens as specimens
+from tests.report.pages.test_atlas import parity_row
+from tests.report.pages.test_language import assert_offline, words
+
+
+def cell(column: str, *values: float, printed: str = "", published: float | None = None) -> CellResult:
+    return specimens.cell(column=column, values=values, printed=printed, published=published)
+
+
+def line(row: str, model: str, kind: str, *cells: CellResult) -> LineResult:
+    return specimens.line(row=row, model=model, kind=kind, cells=cells)
+
+
+def write(folder: Path, paper: str, table: str, *lines: LineResult) -> None:
+    found = specimens.table(
+        *lines,
+        paper=paper,
+        table=table,
+        citation="A paper 2024",
+        command=f"nerode reproduce {paper}:{table}",
+    )
+    write_table(folder / "reproduce", found)
+
+
+def write_all(folder: Path) -> None:
+    far = cell("51–100", 0.1, 0.2, 0.9, printed="54", published=0.54)
+    write(
+        folder,
+        "sarrof",
+        "counters",
+        line("Dyck-1", "Mamba", "trained", far),
+        line("Dyck-1", "gla, compiled", "compiled", cell("51–100", 1.0)),
+        line("Shuffle-2", "Mamba", "trained", far),
+    )
+    good = cell("51–100", 1.0, 0.95, printed="100", published=1.0)
+    write(folder, "sarrof", "star-free", line("A", "Mamba", "trained", good), line("B", "M", "trained", far))
+    write(folder, "sarrof", "not-star-free", line("C", "Mamba", "trained", far))
+    write(
+        folder,
+        "memory",
+        "table-2",
+        line("A5", "LSTM, 1 layer", "trained", cell("1X", 1.0), cell("512", 0.0)),
+        line("A5", "rotations", "polished", cell("1X", 1.0), cell("512", 1.0), cell("4096", 0.5, 1.0, 1.0)),
+    )
+    write(folder, "metric-automata", "flip-flop", line("Flip-flop", "LSTM", "trained", cell("survives", 1.0)))
+
+
+def test_the_four_comparisons(tmp_path: Path) -> None:
+    write_all(tmp_path)
+    counters, split, groups, horizon = read_highlights(tmp_path)
+    assert counters.columns == ("51–100",)
+    assert counters.rows == (
+        ("Mamba, published", False, ("54",)),
+        ("Mamba, trained here", False, ("20 (10–90)",)),
+        ("gla, compiled", True, ("100",)),
+    )
+    assert [row[2] for row in split.rows] == [("1 of 2",), ("1 of 2",), ("0 of 1",), ("0 of 1",)]
+    assert groups.rows[0] == ("A5, polished", True, ("100", "–", "–", "100", "100 (50–100)"))
+    assert groups.rows[1] == ("A5: LSTM, 1 layer", False, ("100", "–", "–", "0", "–"))
+    assert horizon.rows == (("LSTM", True, ("100",)),)
+
+
+def test_what_is_not_there_is_not_shown(tmp_path: Path) -> None:
+    assert read_highlights(tmp_path) == []
+    write_all(tmp_path)
+    (tmp_path / "reproduce" / "sarrof" / "star-free.json").unlink()
+    (tmp_path / "reproduce" / "memory" / "table-2.json").write_text("{", encoding="utf-8")
+    assert len(read_highlights(tmp_path)) == 2
+
+
+def test_they_stand_on_top_of_the_page(tmp_path: Path) -> None:
+    write_all(tmp_path)
+    page = atlas_page([parity_row()], highlights=read_highlights(tmp_path))
+    assert_offline(page)
+    text = words(page)
+    assert text.index("gla, compiled 100") < text.index("Languages and architectures")
+    assert "nerode reproduce sarrof:counters Published: A paper 2024." in text

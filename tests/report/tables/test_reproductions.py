@@ -1,0 +1,152 @@
+"""Reproduced tables as text."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from nerode.report.pages.claims import claims_page
+from nerode.report.tables.reproductions import (
+    cell_rows,
+    claim_text,
+    proof_text,
+    reproduction_table,
+    share,
+    table_markdown,
+)
+from tests.report.table_specimens import cell, line, table as result
+
+PROVED = {
+    "scope": "all lengths in exact arithmetic",
+    "dtype": None,
+    "length": "all",
+    "eps": None,
+    "task": "predict",
+}
+
+
+def test_a_row_has_published_ours_theory_and_agreement():
+    (row,) = cell_rows(result())
+    assert row == (
+        "{0,1}*d_",
+        "Mamba, 1 layer",
+        "51–100",
+        "54",
+        "0.6 (0.5–0.7; 3)",
+        "yes (robust: no)",
+        "agrees",
+    )
+
+
+def test_what_repeats_is_left_out():
+    rows = cell_rows(result(line(cells=[cell(), cell(column="b")]), line(model="LSTM")))
+    assert [row[0] for row in rows] == ["{0,1}*d_", "", ""]
+    assert [row[1] for row in rows] == ["Mamba, 1 layer", "", "LSTM"]
+
+
+def test_compiled_refused_and_diverged():
+    empty = cell(values=[], agreement="–")
+    rows = cell_rows(
+        result(
+            line(kind="compiled", cells=[cell(values=[1.0])], claims=[PROVED], seeds=[]),
+            line(kind="compiled", cells=[empty], failed=["no"], seeds=[]),
+            line(diverged=[1]),
+            line(theory=None),
+        )
+    )
+    assert [row[4] for row in rows] == [
+        "1 (compiled)",
+        "refused",
+        "0.6 (0.5–0.7; 3), 1 diverged",
+        "0.6 (0.5–0.7; 3)",
+    ]
+    assert rows[3][5] == "–"
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.0, "1"), (0.99999, "0.9995"), (0.5, "0.5"), (0.0, "0")])
+def test_shares_never_round_up_to_one(value, text):
+    assert share(value) == text
+
+
+def test_claims():
+    assert claim_text(PROVED) == "all lengths in exact arithmetic"
+    limit = {**PROVED, "scope": "right up to length N in a dtype", "dtype": "float16", "length": 1024}
+    assert claim_text(limit) == "right up to length 1,024 in float16"
+    noise = {**PROVED, "scope": "all lengths under noise below eps", "eps": "1/8"}
+    assert claim_text(noise) == "all lengths under noise below eps, eps = 0.125"
+    single = {**limit, "dtype": "float32", "length": 100}
+    assert proof_text([PROVED, limit, single, noise]) == (
+        "all lengths in exact arithmetic; right up to length 100 in float32; "
+        "all lengths under noise below eps, eps = 0.125"
+    )
+
+
+def test_a_claim_says_what_it_is_about():
+    assert claim_text({**PROVED, "task": "recognise"}) == "all lengths in exact arithmetic (recognise)"
+    fragile = {**PROVED, "task": "fragile", "eps": "1/8"}
+    window = {**PROVED, "task": "window"}
+    assert proof_text([fragile, PROVED, window]) == "all lengths in exact arithmetic"
+
+
+def test_the_markdown_of_a_table_has_all_that_is_needed_to_repeat_it():
+    text = table_markdown(result())
+    for part in ("nerode reproduce tiny:table-1", "90 CPU seconds", "a core", "0123456789", "checked twice"):
+        assert part in text
+    assert "{0,1}\\*d\\_" in text
+    assert "Put together at commit 0123456789, most runs at fedcba9876 and 1 others." in text
+    assert "2 lines of the paper have no run at this scale." in text
+
+
+def test_seeds_and_lines_that_were_not_run_are_said():
+    found = result(line(missing=[3, 4]), line(failed=["seed 3: failed: no"]), waiting=["(aa)* · d_2 · GRU"])
+    text = table_markdown(found)
+    assert "0.6 (0.5–0.7; 3 of 5)" in text
+    assert "0.6 (0.5–0.7; 3 of 4)" in text
+    assert "2 lines of the paper have no run at this scale, 1 of which can be run here." in text
+    assert "- {0,1}\\*d\\_ · Mamba, 1 layer: 3 of 5 seeds have been run." in text
+    assert "- Yet to be run: (aa)\\* · d\\_2 · GRU." in text
+    page = claims_page([found])
+    assert "| 3 of 5 |" in page
+    assert "1 lines have fewer seeds than asked for, and 1 are yet to be run." in page
+    assert "- Yet to be run: (aa)\\* · d\\_2 · GRU." in page
+
+
+def test_the_page_counts_and_lists_what_differs():
+    other = line(cells=[cell(agreement="differs"), cell(agreement="–")], model="LSTM")
+    text = claims_page([result(line(), other), result(line(claims=[PROVED], kind="compiled", keys=[]))])
+    assert "3 published cells compared: 2 agrees, 1 differs" in text
+    assert "In 0 of those that agree the paper solves the task, in 2 it does not" in text
+    assert "0 of the cells are compared on an easier task" in text
+    assert "3 training runs, 3 CPU minutes; 1 compiled networks" in text
+    assert "## Where we disagree" in text
+    assert "LSTM: 51–100: 54, ours 0.6 (0.5–0.7) (3 seeds)" in text
+    assert "the rule" in text
+    assert "proved: all lengths in exact arithmetic" in text
+
+
+def test_the_page_tells_ticks_from_crosses_and_easier_tasks():
+    solved = cell(published=0.95, printed="95", values=[1.0])
+    text = claims_page([result(line(cells=[solved, cell()]), line(stands_in=True))])
+    assert "3 published cells compared: 3 agrees." in text
+    assert "In 1 of those that agree the paper solves the task, in 2 it does not." in text
+    assert "1 of the cells are compared on an easier task than the paper's." in text
+
+
+def test_the_page_shows_compiled_networks_beside_trained_ones():
+    right = cell(values=[1.0], agreement="–")
+    compiled = line(kind="compiled", cells=[right], claims=[PROVED], seeds=[], architecture="gla")
+    text = claims_page([result(line(), compiled)])
+    assert (
+        "Mamba, 1 layer: 54 | 0.6 (0.5–0.7) | yes (robust: no) | gla: 1 | all lengths in exact arithmetic"
+        in text
+    )
+    learned = line(cells=[cell(values=[0.95])])
+    assert "Compiled beside trained" not in claims_page([result(learned, compiled)])
+
+
+def test_a_terminal_shows_the_table():
+    console = Console(file=io.StringIO(), width=150)
+    console.print(reproduction_table(result()))
+    assert "0.6 (0.5–0.7; 3)" in console.file.getvalue()

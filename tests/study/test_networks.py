@@ -1,0 +1,38 @@
+"""Networks for the pages: every class once, and the lengths at which each float format is right."""
+
+from __future__ import annotations
+
+from nerode.languages.bestiary import find_language
+from nerode.study.networks import TARGETS, NetworkStudy, all_targets, study_networks
+from nerode.verdict import ARCHITECTURES, State
+
+
+def test_every_architecture_but_attention_is_shown_once():
+    shown = [name for target, also in all_targets().items() for name in (target, *also)]
+    assert len(shown) == len(set(shown))
+    assert set(shown) == {a.name for a in ARCHITECTURES.values() if a.properties.state is not State.CACHE}
+    assert set(TARGETS) <= set(all_targets())
+    assert "griffin" in all_targets()["mamba"]
+
+
+def by_name(language: str) -> dict[str, NetworkStudy]:
+    studies = study_networks(find_language(language))
+    return {name: study for study in studies for name in (study.target, *study.also)}
+
+
+def test_lengths_by_format() -> None:
+    found = by_name("dyck-1")
+    assert found["gla"].lengths["float64"] == found["diagonal"].lengths["float64"]
+    assert int(found["diagonal"].lengths["float32"].replace(",", "")) > 1_000_000
+    assert int(found["diagonal"].lengths["bfloat16"].replace(",", "")) < 1_000
+    assert found["mamba"].network is None
+    assert set(found["mamba"].lengths.values()) == {""}
+    assert set(by_name("flip-flop")["mamba"].lengths.values()) == {"all"}
+
+
+def test_targets_with_the_same_network_stand_together() -> None:
+    studies = study_networks(find_language("flip-flop"))
+    shown = [name for study in studies for name in (study.target, *study.also)]
+    assert len(shown) == len(set(shown))
+    assert set(shown) == {name for target, also in all_targets().items() for name in (target, *also)}
+    assert by_name("flip-flop")["gla"].target == "diagonal"
