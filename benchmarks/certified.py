@@ -12,8 +12,8 @@ import torch
 
 from nerode.analysis.proofs import certify_run, certify_tables
 from nerode.core import write_atomically
-from nerode.records import run_name
-from nerode.training import make_specs, merge, run_key
+from nerode.records import merge_tables, run_name
+from nerode.training import make_specs, run_key
 from nerode.training.runs import run_in
 
 SEEDS = (0, 1, 2)
@@ -67,7 +67,7 @@ def write_results(rows: list[dict[str, Any]]) -> None:
 
 
 def study(task: str, arch: str, seed: int) -> dict[str, Any]:
-    tables = merge(certify_tables({"name": task}, arch), {"task": {"name": task}})
+    tables = merge_tables(certify_tables({"name": task}, arch), {"task": {"name": task}})
     (spec,) = make_specs(task, [arch], seeds=[seed], tables=tables)
     record = run_in(RUNS, spec)
     attempt = certify_run(RUNS / run_name(run_key(spec)))

@@ -1,9 +1,9 @@
 """Compiled networks in float32 on words of 100,000 letters: every named language, every architecture.
 
 For each network that theory allows and the compiler makes: the module (`load_model`), the real architecture
-where there is a carrier (`load_architecture`), both against the language on a random word and on a word whose
-prefixes can all be continued (only on the second, but as long, where the network is proved for such words
-alone); and what is proved of them in float formats. A line of JSON for each goes to
+where compiled weights can be written (`load_architecture`), both against the language on a random word and on
+a word whose prefixes can all be continued (only on the second, but as long, where the network is proved for
+such words alone); and what is proved of them in float formats. A line of JSON for each goes to
 experiments/long-words/results.jsonl; lines that are there are not made again. README.md is the summary.
 """
 
@@ -32,13 +32,13 @@ from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models import Model, State, all_members
 from nerode.models.compiled import CompiledModel, load_architecture, load_model
-from nerode.models.compiled.carrying import writer_of
+from nerode.models.compiled.load import writer_of
 from nerode.network import Interpreter, Network
 from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
 from nerode.proofs.floats import examine
 from nerode.proofs.floats.certify import certify_module
 from nerode.study import NetworkStudy, all_targets
-from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, Task, collect_facts, verdict_for
+from nerode.verdict import ARCHITECTURES, Facts, LanguageTask, Sense, Status, collect_facts, verdict_for
 
 LAWFUL = 20_000
 FOLDER = Path("experiments/long-words")
@@ -92,7 +92,7 @@ class Row:
 def facts_of(name: str) -> Facts:
     """What the algebra says about a named language."""
     budget = Budget(seconds=36_000)
-    return collect_facts(BESTIARY[name].language(), task=Task.RECOGNISE, budget=budget)
+    return collect_facts(BESTIARY[name].language(), task=LanguageTask.RECOGNISE, budget=budget)
 
 
 @functools.lru_cache(maxsize=2)

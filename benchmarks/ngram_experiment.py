@@ -17,8 +17,8 @@ import torch
 from nerode.analysis import analyse, load_subject
 from nerode.analysis.examination import Analysis
 from nerode.core import write_atomically
-from nerode.records import run_name
-from nerode.training import read_toml, run_key, specs_of_seeds
+from nerode.records import read_toml, run_name
+from nerode.training import run_key, specs_of_seeds
 from nerode.training.runs import run_in
 
 ROOT = Path(__file__).resolve().parents[1]

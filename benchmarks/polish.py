@@ -15,10 +15,10 @@ import torch
 from nerode.analysis import load_subject
 from nerode.analysis.polish import polish
 from nerode.models import read_model
-from nerode.records import TrainSpec, run_name
-from nerode.reproduce.memory_tracking import MARKS
+from nerode.records import TrainSpec, merge_tables, read_toml, run_name
+from nerode.reproduce.published.memory_tracking import MARKS
 from nerode.tasks import build_task
-from nerode.training import evaluate, merge, read_toml, run_key, specs_of_seeds
+from nerode.training import evaluate, run_key, specs_of_seeds
 from nerode.training.runs import run_in
 
 ROOT = Path(__file__).parent.parent
@@ -49,7 +49,7 @@ COLUMNS = ("Z60", "A4xZ5", "A5")
 def spec_of(group: str, seed: int) -> TrainSpec:
     preset, settings = GROUPS[group]
     tables = read_toml(PRESETS / f"group-{preset}-rotations.toml")
-    return specs_of_seeds(merge(tables, {"model": {"settings": settings}}), seeds=[seed])[0]
+    return specs_of_seeds(merge_tables(tables, {"model": {"settings": settings}}), seeds=[seed])[0]
 
 
 def measure(group: str, seed: int) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from typing import Any
 from benchmarks._preset_rows import ROWS, Row
 from benchmarks._preset_scores import score_of
 from nerode.core import write_atomically
-from nerode.training import read_toml, specs_of_seeds
+from nerode.records import read_toml
+from nerode.training import specs_of_seeds
 from nerode.training.runs import run_in
 
 FOLDER = Path(__file__).parent.parent / "experiments" / "presets"

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from nerode.analysis import analyse as analyse, load_subject as load_subject
     from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.polish import polish as polish
-    from nerode.compiler import Options as Options, compile_language as compile_language
+    from nerode.compiler import (
+        NgramOptions as NgramOptions,
+        Options as Options,
+        compile_language as compile_language,
+    )
     from nerode.core import (
         Budget as Budget,
         BudgetExceeded as BudgetExceeded,
@@ -54,7 +58,7 @@ _DOORS = {
     "nerode.analysis.extraction": ("extract",),
     "nerode.analysis.polish": ("polish",),
     "nerode.proofs": ("certify",),
-    "nerode.compiler": ("Options", "compile_language"),
+    "nerode.compiler": ("NgramOptions", "Options", "compile_language"),
     "nerode.core": ("Budget", "BudgetExceeded", "InputError", "NerodeError", "NotCompilable"),
     "nerode.languages": ("Dfa", "Language", "minimise"),
     "nerode.models": (

@@ -35,6 +35,15 @@ def test_json_on_the_terminal_is_that_of_the_file(folder):
     assert json.loads(outcome.out) == json.loads((folder / "analysis" / "analysis.json").read_text())
 
 
+def test_neurons_that_memorising_needs_are_proved(folder, tmp_path):
+    outcome = run("analyse", str(folder), "-o", str(tmp_path), "--memorise", "5")
+    assert outcome.code == 0, outcome.err
+    # The published bound says 5; four suffice (docs/theory/ngrams.md).
+    assert "5 alternating points on a line need 4 ReLU neurons; all " in outcome.out
+    found = json.loads((tmp_path / "analysis.json").read_text())["memorisation"]
+    assert (found["points"], found["neurons"], len(found["ramps"])) == (5, 4, 4)
+
+
 def test_a_metric_that_does_not_apply_is_left_out_with_its_reason(tmp_path):
     spec = TrainSpec.from_mapping(
         {

@@ -42,7 +42,7 @@ def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> N
     place = tmp_path / "polished"
     shown = run("polish", str(trained), "-o", str(place), "--lengths", "64,2048", "--sequences", "8")
     assert shown.code == 0, shown.err
-    assert "✓ with its exact matrices right at every length" in shown.out
+    assert "✓ with its exact matrices correct at every length" in shown.out
     assert "in float32, one letter after the other" in shown.out
     again = run("polish", str(place), "--check", "--json")
     assert again.code == 0

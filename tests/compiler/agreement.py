@@ -17,12 +17,12 @@ from nerode.languages.bestiary import find_language
 from nerode.network import Network, PointDecoder
 from nerode.network.interpreter import Interpreter
 from nerode.network.json_form import network_from_json, network_text, network_to_json
-from nerode.verdict import Facts, Task, collect_facts, find_architecture
+from nerode.verdict import Facts, LanguageTask, collect_facts, find_architecture
 
 
 @functools.cache
 def _facts(name: str) -> Facts:
-    return collect_facts(find_language(name), task=Task.RECOGNISE)
+    return collect_facts(find_language(name), task=LanguageTask.RECOGNISE)
 
 
 def named(language: Language | str) -> Language:
@@ -33,7 +33,9 @@ def named(language: Language | str) -> Language:
 def request_for(language: Language | str, target: str, options: Options | None = None) -> Request:
     """What the pipeline asks a construction."""
     return Request(
-        facts=_facts(language) if isinstance(language, str) else collect_facts(language, task=Task.RECOGNISE),
+        facts=_facts(language)
+        if isinstance(language, str)
+        else collect_facts(language, task=LanguageTask.RECOGNISE),
         target=find_architecture(target),
         options=options or Options(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.compiler.forms import StreamForm, constant, direction
+from nerode.compiler.forms import DirectionForm, constant, direction
 from nerode.core import Exact
 
 
@@ -13,14 +13,14 @@ class Values:
         self.values = dict(values)
         self.num_units = 0
 
-    def of(self, form: StreamForm) -> Exact:
+    def of(self, form: DirectionForm) -> Exact:
         """The value of a form."""
         total = form.bias
         for name, coefficient in form.terms.items():
             total = total + coefficient * self.values[name]
         return total
 
-    def relu(self, form: StreamForm) -> StreamForm:
+    def relu(self, form: DirectionForm) -> DirectionForm:
         """A unit, as a layer's builder would make it."""
         if form.is_constant:
             return constant(max(form.bias, 0))

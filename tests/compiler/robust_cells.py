@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.compiler.constructions.nonlinear_cells import cell_layer
-from nerode.compiler.forms import StreamForm, constant, direction
+from nerode.compiler.forms import DirectionForm, constant, direction
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import state_layer
 from nerode.compiler.thresholds import affine_rows
@@ -102,7 +102,7 @@ def slstm_repeat(*, corrected: bool = True) -> RobustCell:
     )
 
 
-def _previous_bit(decoder: DecoderBuilder, scale: Fraction) -> StreamForm:
+def _previous_bit(decoder: DecoderBuilder, scale: Fraction) -> DirectionForm:
     """Above 1/2 on the second and the fourth of the four intervals, below 0 or 0 on the others."""
     value = 1 / scale * direction("h")
     left = decoder.relu(value - Fraction("0.0175"))
@@ -111,7 +111,7 @@ def _previous_bit(decoder: DecoderBuilder, scale: Fraction) -> StreamForm:
     return 400 * left - 900 * middle + 40_000 * right
 
 
-def _constant_cell(language: Language, output: StreamForm) -> Layer:
+def _constant_cell(language: Language, output: DirectionForm) -> Layer:
     """An sLSTM cell whose cell and normaliser do not move; all that happens is in the output gate."""
     letters = _letters(language)
     gates = [constant(0), constant(-3), output, constant(2)]
@@ -120,7 +120,7 @@ def _constant_cell(language: Language, output: StreamForm) -> Layer:
 
 
 def _network(
-    target: str, language: Language, layer: Layer, score: Callable[[DecoderBuilder], StreamForm]
+    target: str, language: Language, layer: Layer, score: Callable[[DecoderBuilder], DirectionForm]
 ) -> Network:
     decoder = DecoderBuilder(layer.outputs, len(language.alphabet))
     legal = language.legal(language.initial())

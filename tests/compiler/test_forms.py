@@ -3,7 +3,7 @@ from fractions import Fraction
 from hypothesis import given, strategies as st
 
 from nerode.compiler.forms import (
-    StreamForm,
+    DirectionForm,
     conjunction,
     constant,
     direction,
@@ -20,7 +20,7 @@ from tests.compiler.evaluation import Values
 
 NAMES = ("a", "b", "c", "d")
 numbers = st.integers(-3, 3) | st.fractions(-2, 2, max_denominator=4)
-forms = st.builds(StreamForm, st.dictionaries(st.sampled_from(NAMES), numbers), numbers)
+forms = st.builds(DirectionForm, st.dictionaries(st.sampled_from(NAMES), numbers), numbers)
 points = st.fixed_dictionaries(dict.fromkeys(NAMES, numbers))
 
 

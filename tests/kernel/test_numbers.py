@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import functools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -28,6 +29,7 @@ DIGITS = 400
 ORDERS = (5, 7, 8, 12, 15, 16, 24, 60)
 
 
+@functools.cache
 def cosine(k: int, m: int) -> Decimal:
     """cos(2πk/m) to many digits: the series at a sixteenth of the angle, then four doublings."""
     with decimal.localcontext() as context:

@@ -129,7 +129,7 @@ def test_nesting_is_bounded() -> None:
     for _ in range(100):
         deep = [deep]
     with pytest.raises(Unreadable, match="nested"):
-        check_values(deep)
+        check_values(deep, WorkCount())
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import torch
 from nerode.conformance import CHECKS, ModelUnderTest
 from nerode.models.base import SequenceLayer
 from nerode.models.zoo import LayerConfig, all_members
-from nerode.verdict import ARCHITECTURES, Gates, Recurrence, Transition
+from nerode.verdict import ARCHITECTURES, Gates, MemoryKind, Transition
 
 WIDTH = 8
 
@@ -46,7 +46,7 @@ def stirred(layer: SequenceLayer) -> SequenceLayer:
 def promised_gates(name: str) -> str | None:
     """Where the theory says that the gates of this architecture lie."""
     row = ARCHITECTURES.get(name)
-    if row is None or row.properties.recurrence is not Recurrence.LINEAR:
+    if row is None or row.properties.recurrence is not MemoryKind.LINEAR:
         return None
     if row.properties.transition is Transition.HOUSEHOLDER and row.properties.max_factors != 1:
         # Two reflections make a rotation.
@@ -69,5 +69,5 @@ def test_what_the_checks_compare_is_not_zero(name: str) -> None:
 
 def test_the_zoo_has_every_architecture_of_the_verdict() -> None:
     named = {row.name for row in ARCHITECTURES.values() if not row.is_class}
-    hybrids = {r.name for r in ARCHITECTURES.values() if r.properties.recurrence is Recurrence.HYBRID}
+    hybrids = {r.name for r in ARCHITECTURES.values() if r.properties.recurrence is MemoryKind.HYBRID}
     assert named - hybrids <= set(all_members())

@@ -90,3 +90,11 @@ def test_a_library_from_other_sources_is_not_loaded(monkeypatch: pytest.MonkeyPa
         assert native._load("baseline") is None
     finally:
         native._load.cache_clear()
+
+
+def test_the_loader_needs_no_torch() -> None:
+    program = (
+        "import sys; from nerode.models.kernels.table_walk import TableWalk; "
+        "from nerode.models.compiled import Stream; print('torch' in sys.modules)"
+    )
+    assert python("-c", program, choice="").stdout.strip() == "False"

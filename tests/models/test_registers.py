@@ -11,7 +11,7 @@ from nerode.compiler import Options, compile_language
 from nerode.core import Exact, NotCompilable
 from nerode.models.compiled.plan import find_updates, plan_stream
 from nerode.models.registers import distinct_moves, read_registers, registers_of
-from nerode.models.weight_writer import StreamForm
+from nerode.models.weight_writer import PlaceForm
 from nerode.network import Affine, Gated, Network
 from tests.models.compiled.walks import facts_of, network_for
 
@@ -51,7 +51,7 @@ def test_a_gate_of_1_and_another_value() -> None:
     (register,) = read_registers(plan.blocks[0], "test")
     assert register.gate == Fraction(1, 4)
     # The letters stand at the places 1 and 2; the register moves unless the first is there.
-    assert register.moves == StreamForm({1: -1}, 1)
+    assert register.moves == PlaceForm({1: -1}, 1)
     assert distinct_moves([register, register]) == [register.moves]
 
 

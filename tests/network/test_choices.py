@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
-from nerode.network.affine import Affine
+from nerode.network.affine import Affine, Factor
 from nerode.network.choices import ByChoice
-from nerode.network.matrices import Factor
 from nerode.network.numbers import ExactNumbers
 
 SWAP_12 = Factor(beta=2, vector=(1, -1, 0))

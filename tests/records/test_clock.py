@@ -7,7 +7,7 @@ import pytest
 
 from nerode.core import InputError
 from nerode.records import LOCK, RunStore, list_runs, locked
-from nerode.sweeps.driver import LocalExecutor, run_sweep
+from nerode.sweeps.running import LocalExecutor, run_sweep
 from tests.sweeps.toy import NAME, assert_right, contents, job
 
 YEAR_1970, YEAR_2100 = 0.0, 4_102_444_800.0

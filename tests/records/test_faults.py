@@ -8,7 +8,7 @@ import pytest
 
 from nerode.core import InputError
 from nerode.records import RunStore, locked
-from nerode.sweeps.runner import execute
+from nerode.sweeps.running import execute
 from tests.records.faulty_disk import FaultyDisk
 from tests.sweeps.toy import TOY, assert_right, job
 

@@ -8,7 +8,7 @@ import pytest
 
 from nerode.records import RunStore, list_runs
 from nerode.records.index import INDEX
-from nerode.sweeps.runner import execute
+from nerode.sweeps.running import execute
 from tests.records.faulty_disk import FaultyDisk
 from tests.sweeps.toy import TOY, job
 

@@ -9,7 +9,7 @@ import pytest
 from nerode.core import FormatError, InputError
 from nerode.records import RunOutput, RunStore, read_metrics, run_name
 from nerode.records.store import read_key
-from nerode.sweeps.runner import execute
+from nerode.sweeps.running import execute
 from tests.sweeps.toy import TOY, Toy, assert_right, job
 
 

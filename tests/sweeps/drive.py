@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nerode.sweeps.driver import LocalExecutor, run_sweep
-from nerode.sweeps.runner import RunJob
+from nerode.sweeps.running import LocalExecutor, RunJob, run_sweep
 from nerode.sweeps.sweep_file import parse_sweep
 from tests.sweeps.toy import NAME, TOY
 

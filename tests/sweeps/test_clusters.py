@@ -13,7 +13,7 @@ import pytest
 from nerode.core import InputError
 from nerode.records import RunStore
 from nerode.sweeps.clusters import RayExecutor, SlurmExecutor
-from nerode.sweeps.driver import run_sweep
+from nerode.sweeps.running import run_sweep
 from tests.sweeps.test_training_sweeps import FILE, found
 from tests.sweeps.toy import NAME, assert_right, job
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 TOYS = """
 import sys
 from pathlib import Path
-from nerode.sweeps.driver import run_sweep
+from nerode.sweeps.running import run_sweep
 from nerode.sweeps.clusters import RayExecutor
 from tests.sweeps.toy import NAME, job
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from nerode.records import RunStore
-from nerode.sweeps.runner import execute
+from nerode.sweeps.running import execute
 from tests.sweeps.toy import TOY, job
 
 CODE = """

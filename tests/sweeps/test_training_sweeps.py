@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nerode.records import Divergence, RunStore, TrainSpec, read_run
-from nerode.sweeps.runner import RunJob, execute
+from nerode.sweeps.running import RunJob, execute
 from nerode.training import TRAINING, run_key
 from nerode.training.loop import Trainer
 from nerode.training.runs import CHECKPOINT

@@ -12,7 +12,7 @@ from typing import Any
 
 from nerode.core import InputError
 from nerode.records import RunOutput
-from nerode.sweeps.runner import RunJob
+from nerode.sweeps.running import RunJob
 
 NAME = "tests.sweeps.toy:TOY"
 

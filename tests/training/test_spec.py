@@ -8,13 +8,23 @@ from dataclasses import replace
 import pytest
 import torch
 
-from nerode.core import FormatError, InputError, UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.models import all_members
-from nerode.records import Curriculum, ModelSpec, OptimiserSpec, RunSpec, StopRule, TaskConfig, TrainSpec
+from nerode.records import (
+    Curriculum,
+    ModelSpec,
+    OptimiserSpec,
+    RunSpec,
+    StopRule,
+    TaskConfig,
+    TrainSpec,
+    merge_tables,
+    parse_assignments,
+    read_toml,
+)
 from nerode.tasks import build_task
 from nerode.training import run_key, spec_model, spec_model_config
-from nerode.training.defaults import make_specs
-from nerode.training.specs import complete_spec, make_spec, merge, parse_assignments, read_toml
+from nerode.training.specs import complete_spec, make_spec, make_specs
 
 PARITY = TaskConfig(name="parity")
 
@@ -39,51 +49,13 @@ def test_a_spec_is_read_from_toml_and_written_back(tmp_path):
     assert run_key(again) == run_key(spec)
 
 
-def test_files_that_are_no_toml_are_refused(tmp_path):
-    with pytest.raises(FormatError, match="cannot be read"):
-        read_toml(tmp_path / "absent.toml")
-    (tmp_path / "bad.toml").write_text("[task\n")
-    with pytest.raises(FormatError, match="is not TOML"):
-        read_toml(tmp_path / "bad.toml")
-    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(FormatError, match="not UTF-8"):
-        read_toml(tmp_path / "bytes.toml")
-
-
-def test_assignments():
-    tables = parse_assignments(
-        ["optimiser.rate=1e-3", "run.test_lengths=[1, 2]", "task.settings.labels=last", "run.steps=7"]
-    )
-    assert tables == {
-        "optimiser": {"rate": 1e-3},
-        "run": {"test_lengths": [1, 2], "steps": 7},
-        "task": {"settings": {"labels": "last"}},
-    }
-    assert merge({"run": {"steps": 1, "batch": 2}}, tables)["run"] == {
-        "steps": 7,
-        "batch": 2,
-        "test_lengths": [1, 2],
-    }
-
-
-@pytest.mark.parametrize("text", ["rate", "=3", "a..b=3"])
-def test_what_sets_nothing_is_refused(text):
-    with pytest.raises(InputError, match="does not set anything"):
-        parse_assignments([text])
-
-
-def test_assignments_that_contradict_each_other_are_refused():
-    with pytest.raises(InputError, match="another setting made a plain value"):
-        parse_assignments(["run=3", "run.steps=3"])
-
-
 @pytest.mark.parametrize(
     ("text", "nearest"),
     [("optimizer.rate=1", "optimiser"), ("run.step=1", "steps"), ("model.widht=1", "width")],
 )
 def test_unknown_settings_are_refused_with_the_nearest(text, nearest):
     with pytest.raises(UnknownName) as error:
-        TrainSpec.from_mapping(merge({"task": {"name": "parity"}}, parse_assignments([text])))
+        TrainSpec.from_mapping(merge_tables({"task": {"name": "parity"}}, parse_assignments([text])))
     assert nearest in error.value.nearest
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from nerode.records import TrainSpec
+from nerode.records import TrainSpec, merge_tables
 from nerode.tasks import Batch, Task
 from nerode.tasks.task import Axis, Memory
-from nerode.training.specs import merge
 
 TINY = {
     "task": {"name": "parity", "settings": {"shortest": 4, "longest": 10}},
@@ -26,7 +25,7 @@ TINY = {
 
 
 def tiny(**tables) -> TrainSpec:
-    return TrainSpec.from_mapping(merge(TINY, tables))
+    return TrainSpec.from_mapping(merge_tables(TINY, tables))
 
 
 class Signs(Task):

@@ -2,7 +2,7 @@ import pytest
 
 from nerode.core import UnknownName
 from nerode.verdict.architectures import ALIASES, ARCHITECTURES, find_architecture
-from nerode.verdict.classes import Gates, Recurrence, UnitGate
+from nerode.verdict.classes import Gates, MemoryKind, UnitGate
 
 # The table of properties in section 1.2 of the specification.
 NONNEGATIVE = {"mamba", "mamba-2", "griffin", "gla", "hgrn2", "mlstm", "rwkv-6", "deltanet", "gated-deltanet"}
@@ -26,7 +26,7 @@ def test_nonnegative(name):
 @pytest.mark.parametrize("name", [n for n in ARCHITECTURES if not ARCHITECTURES[n].is_class])
 def test_time_invariance(name):
     properties = ARCHITECTURES[name].properties
-    if properties.recurrence is Recurrence.LINEAR:
+    if properties.recurrence is MemoryKind.LINEAR:
         assert properties.input_dependent == (name not in TIME_INVARIANT)
 
 

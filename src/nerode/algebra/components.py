@@ -24,7 +24,7 @@ _PLAIN_EDGES = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialAction:
-    """How letters act on some states, as partial maps.
+    """The action of letters on some states, as partial maps.
 
     Two letters that act alike are one here. A letter that takes every state outside is left out.
 

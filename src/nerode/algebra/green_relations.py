@@ -353,7 +353,7 @@ class EggBoxCell:
 
     @property
     def num_hidden(self) -> int:
-        """How many elements are not listed."""
+        """The number of elements that are not listed."""
         return self.size - len(self.words)
 
 

@@ -116,7 +116,7 @@ class ImageClass:
 
     @property
     def degree(self) -> int:
-        """How many points each image has."""
+        """The number of points of each image."""
         return len(self.points)
 
     def edges(self) -> Iterator[Edge]:

@@ -23,7 +23,7 @@ _WORD_BYTES = 8
 
 
 class RowLayout:
-    """How maps of n points are stored, multiplied by letters, and given 64-bit keys.
+    """The layout of maps of n points: storage, multiplication by letters, 64-bit keys.
 
     A row holds the n images and then, up to a whole number of words, the value n, which every letter
     leaves alone. Up to 16 points the key determines the map; above that it is a hash.

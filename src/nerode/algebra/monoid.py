@@ -101,14 +101,14 @@ class TransitionMonoid:
 
     @functools.cached_property
     def in_semigroup(self) -> npt.NDArray[np.bool_]:
-        """Which elements are maps of words with at least one letter: all, but for the identity perhaps."""
+        """For each element, whether a word of at least one letter has this map: all, or all but 1."""
         inside = np.ones(len(self), dtype=np.bool_)
         inside[0] = bool((self.distinct_right == 0).any())
         return inside
 
     @functools.cached_property
     def is_idempotent(self) -> npt.NDArray[np.bool_]:
-        """Which elements e satisfy ee = e."""
+        """For each element e, whether ee = e."""
         found = np.empty(len(self), dtype=np.bool_)
         for part in _chunks(len(self), self.num_points):
             rows = self.elements[part].astype(np.intp)

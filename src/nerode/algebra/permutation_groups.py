@@ -373,7 +373,7 @@ class ElementTable:
 
     @functools.cached_property
     def statistics(self) -> tuple[tuple[int, int, int], ...]:
-        """How many elements have which order and which size of class; equal for isomorphic groups."""
+        """The number of elements by order and size of class; equal for isomorphic groups."""
         kinds, counts = np.unique(
             np.stack([self.orders, self.class_sizes], axis=1), axis=0, return_counts=True
         )

@@ -1,4 +1,4 @@
-"""What the algebra says about a language, as plain records."""
+"""Records of the algebra of a language: its groups, its classes, its profile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GroupFactor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStructure:
-    """What is known about the structure of a finite group.
+    """The structure of a finite group, as far as it is known.
 
     Attributes:
         name: a usual name ("Z3", "A5", "D4", "Z2xZ2"), or "group of order n" where there is none.

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from nerode.analysis import clusters as labelled
-from nerode.analysis.clusters import Labels, clusters
-from nerode.analysis.context import EPS, context
-from nerode.analysis.forgetting import forgetting
+from nerode.analysis.aspects import clusters as labelled
+from nerode.analysis.aspects.clusters import Labels, clusters
+from nerode.analysis.aspects.context import EPS, context
+from nerode.analysis.aspects.forgetting import forgetting
+from nerode.analysis.aspects.spectra import spectra
+from nerode.analysis.aspects.traces import attention_maps, trace_word
 from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, symbols_of
-from nerode.analysis.spectra import spectra
 from nerode.analysis.subject import LoadedNetwork
-from nerode.analysis.traces import attention_maps, trace_word
 from nerode.core import Budget, InputError
 from nerode.models import Model
 from nerode.records import Analysis, Forgetting, StateClusters

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from nerode.cli.options import budget_options, make_budget
-from nerode.core import InputError, to_mapping, write_atomically
+from nerode.core import Budget, BudgetExceeded, InputError, to_mapping, write_atomically
 from nerode.report import analysis_page, analysis_view, make_console
+from nerode.study import study_memorisation
 
 JSON_FILE = "analysis.json"
 PAGE_FILE = "analysis.html"
@@ -48,6 +49,12 @@ PAGE_FILE = "analysis.html"
     is_flag=True,
     help="Also measure the distances between states of the network and of the automaton.",
 )
+@click.option(
+    "--memorise",
+    metavar="N",
+    type=click.IntRange(2, 16),
+    help="Also prove how many ReLU neurons one hidden layer needs for N alternating points on a line.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the words.")
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Also print the JSON object.")
@@ -72,7 +79,8 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
         seed=options["seed"],
     )
     subject = load_subject(folder)
-    found = look(subject, chosen, budget=make_budget(options)).to_json()
+    budget = make_budget(options)
+    found = look(subject, chosen, budget=budget).to_json()
     if options["metric"]:
         from nerode.analysis import metric
 
@@ -80,6 +88,11 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
             found["metric"] = to_mapping(metric(subject))
         except InputError as error:
             found["left_out"]["metric"] = str(error)
+    if options["memorise"] is not None:
+        try:
+            found["memorisation"] = _memorisation(options["memorise"], budget.start())
+        except BudgetExceeded as stop:
+            found["left_out"]["memorisation"] = str(stop)
     place = folder / "analysis" if out is None else out
     text = json.dumps(found, ensure_ascii=False, allow_nan=False)
     write_atomically(place / JSON_FILE, text + "\n")
@@ -90,7 +103,29 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
     make_console().print(analysis_view(found))
     if "metric" in found:
         click.echo(_metric_lines(found["metric"]))
+    if "memorisation" in found:
+        click.echo(_memorisation_line(found["memorisation"]))
     click.echo(f"\n{place / PAGE_FILE}")
+
+
+def _memorisation(points: int, budget: Budget) -> dict[str, Any]:
+    """The bound for one hidden layer, with the neurons that attain it."""
+    bound = study_memorisation(points, budget=budget)
+    return {
+        "points": bound.points,
+        "neurons": bound.neurons,
+        "patterns": bound.patterns,
+        "ramps": [[str(slope), str(offset), sign] for slope, offset, sign in bound.ramps],
+    }
+
+
+def _memorisation_line(found: dict[str, Any]) -> str:
+    fewer = (
+        f"; all {found['patterns']:,} activation patterns of one less are ruled out"
+        if found["patterns"]
+        else ""
+    )
+    return f"\n{found['points']} alternating points on a line need {found['neurons']} ReLU neurons{fewer}"
 
 
 def _metric_lines(found: dict[str, Any]) -> str:

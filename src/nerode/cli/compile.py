@@ -13,10 +13,11 @@ import click
 
 from nerode.cli.options import budget_options, language_options, make_budget, read_language
 from nerode.compiler import NgramOptions, Options, compile_language
-from nerode.core import BudgetExceeded, InputError, NotCompilable
+from nerode.core import InputError, NotCompilable
 from nerode.network import Network, describe_network
-from nerode.proofs import Certificate, Refutation, Unproved, certify, write_folder
+from nerode.proofs import Certificate, Refutation, Unproved, write_folder
 from nerode.report import claim_line
+from nerode.study import prove_network
 
 
 @click.command(name="compile")
@@ -58,7 +59,7 @@ from nerode.report import claim_line
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compile_command(language: str, target: str, output: Path | None, as_json: bool, **options: Any) -> None:
-    """Compile LANG into exact weights for TARGET, and prove them right at every length.
+    """Compile LANG into exact weights for TARGET, and prove them correct at every length.
 
     \b
     nerode compile "(aa)*" --to diagonal-signed -o parity/
@@ -89,10 +90,7 @@ def compile_command(language: str, target: str, output: Path | None, as_json: bo
         sys.exit(1)
     verdict: Certificate | Refutation | Unproved | None = None
     if not options["no_certificate"]:
-        try:
-            verdict = certify(network, found, budget=budget.start())
-        except BudgetExceeded as stop:
-            verdict = Unproved(reason=str(stop))
+        verdict = prove_network(network, found, budget)
     certificate = verdict if isinstance(verdict, Certificate) else None
     if output is not None and not isinstance(verdict, Refutation):
         write_folder(output, network, found, certificate, budget=budget)

@@ -22,7 +22,7 @@ from nerode.proofs import read_network
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(folder: Path, out: Path, dtype: str, carry_state: bool, as_json: bool) -> None:
-    """Write the network in DIR as an ONNX graph: one Scan over the letters, right at any length.
+    """Write the network in DIR as an ONNX graph: one Scan over the letters, correct at any length.
 
     \b
     nerode compile "(ab)*" --to diagonal -o ab/

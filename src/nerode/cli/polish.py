@@ -130,7 +130,7 @@ def _show(record: PolishRecord, out: Path) -> None:
         for score in record.before
     ]
     console.print(name_table(("length", "before", "after"), scores))
-    console.print("\nshare of the words that are right throughout")
+    console.print("\nshare of the words that are correct throughout")
     console.print()
     if record.proved:
         console.print(polished_lines(margin=record.margin, length=record.length, dtype=record.dtype))

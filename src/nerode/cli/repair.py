@@ -85,10 +85,10 @@ def _said(search: FailureSearch) -> str:
         return f"{which}: {word} — expected {search.failing.expected}, got {search.failing.got}"
     if search.always_right:
         return (
-            f"right on every word, alone and step by step in these floats: all {search.states:,} states were "
-            "looked at"
+            f"correct on every word, alone and step by step in these floats: all "
+            f"{search.states:,} states were examined"
         )
     return (
-        f"no failing word found; right on every word of length {search.right_up_to} or less "
+        f"no failing word found; correct on every word of length {search.right_up_to} or less "
         f"({search.states:,} states; the search ended because of {search.why_ended})"
     )

@@ -114,8 +114,8 @@ def make_executor(
 
         return RayExecutor(address=address, processes=jobs, retries=retries)
     if name == "slurm":
+        from nerode.records import parse_assignments
         from nerode.sweeps import SlurmExecutor
-        from nerode.training import parse_assignments
 
         return SlurmExecutor(processes=jobs, settings=parse_assignments(slurm))
     from nerode.sweeps import LocalExecutor

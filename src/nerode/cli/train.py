@@ -155,7 +155,7 @@ def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> No
 
 def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     """The settings of the file, under those of the other options."""
-    from nerode.training import merge, parse_assignments, read_toml
+    from nerode.records import merge_tables, parse_assignments, read_toml
 
     run: dict[str, Any] = {}
     if options["steps"] is not None:
@@ -165,7 +165,7 @@ def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     if options["measure"] is not None:
         run["measure"] = options["measure"]
     file = {} if spec_file is None else read_toml(spec_file)
-    return merge(file, {"run": run} if run else {}, parse_assignments(options["settings"]))
+    return merge_tables(file, {"run": run} if run else {}, parse_assignments(options["settings"]))
 
 
 def _lengths(text: str) -> list[int]:
@@ -185,7 +185,8 @@ def _specs(
     certify: bool = False,
 ) -> list[TrainSpec]:
     """A spec for each architecture and seed; the seeds go on from that of the file."""
-    from nerode.training import make_specs, merge, specs_of_seeds
+    from nerode.records import merge_tables
+    from nerode.training import make_specs, specs_of_seeds
 
     model = tables.get("model", {})
     if own is not None and arch is not None:
@@ -194,7 +195,7 @@ def _specs(
     if named and (arch or own):
         raise InputError("the settings name a model already; leave out --arch or --model")
     if task is not None:
-        tables = merge(tables, {"task": {"name": task}})
+        tables = merge_tables(tables, {"task": {"name": task}})
     name = tables["task"].get("name") if isinstance(tables.get("task"), dict) else None
     if not isinstance(name, str):
         raise InputError("name a task (`nerode tasks` lists them), or give a file with --spec that does")
@@ -204,7 +205,7 @@ def _specs(
         raise InputError(f"run.seed is {first!r}; it has to be a whole number")
     chosen = range(first, first + seeds)
     if own is not None or named:
-        tables = merge(tables, {"model": {"module": own}} if own else {})
+        tables = merge_tables(tables, {"model": {"module": own}} if own else {})
         return specs_of_seeds(tables, seeds=chosen)
     names = split_names(arch)
     if names is None:
@@ -212,7 +213,7 @@ def _specs(
     if certify:
         from nerode.analysis.proofs import certify_tables
 
-        under = [merge(certify_tables(tables["task"], layers), tables) for layers in names]
+        under = [merge_tables(certify_tables(tables["task"], layers), tables) for layers in names]
         return [
             spec
             for layers, own_tables in zip(names, under, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -27,6 +28,7 @@ from nerode.proofs import (
     renew,
 )
 from nerode.report import claim_line, language_line, polished_lines
+from nerode.study import Question, add_claims
 
 if TYPE_CHECKING:
     from nerode.proofs.floats import Examination
@@ -38,14 +40,34 @@ if TYPE_CHECKING:
     "--dtype",
     "dtypes",
     metavar="D,D",
-    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it right bit "
-    "for bit, or say up to which length.",
+    help=f"Also run the network as a module in these float formats ({', '.join(DTYPES)}): prove it "
+    "correct bit for bit, or say up to which length.",
 )
 @click.option(
     "--renew",
     "renews",
     is_flag=True,
     help="Prove the network again and rewrite its certificate, for one of an older version.",
+)
+@click.option(
+    "--window",
+    is_flag=True,
+    help="Also prove how many last letters matter, and add it to the certificate.",
+)
+@click.option(
+    "--noise",
+    is_flag=True,
+    help="Also prove the network correct under the largest noise that is found, and add it.",
+)
+@click.option(
+    "--fragile",
+    is_flag=True,
+    help="Also find a word along which a linear layer keeps every error, and add it.",
+)
+@click.option(
+    "--eps",
+    metavar="E",
+    help="With --window: change that older letters may make. With --fragile: size of the noise.",
 )
 @click.option("--save", is_flag=True, help="Keep the proofs in floats in DIR; later they are only replayed.")
 @budget_options
@@ -55,24 +77,68 @@ def verify(folder: Path, dtypes: str | None, renews: bool, save: bool, as_json: 
 
     DIR may also be the folder of a run that was certified (`nerode train … --certify`), or of a polished
     network (`nerode polish RUN -o DIR`).
-    With --dtype, also exit 1 if the network fails on some word in one of the formats, or nothing is proved.
+    With --dtype, also exit 1 if the network fails on some word in one of the formats, or nothing is proved;
+    with --window, --noise or --fragile, if nothing of the kind is proved.
+
+    \b
+    nerode verify flip-flop/ --dtype float32,bfloat16 --save
+    nerode verify last-but-3/ --window
+    nerode verify lstm/ --noise
+    nerode verify parity/ --fragile --eps 1/100
     """
     budget = make_budget(options)
     wanted = _read_dtypes(dtypes)
+    eps = _read_eps(options["eps"], options)
     if save and not wanted:
         raise InputError("--save keeps proofs in floats; say in which with --dtype")
     if is_polished(folder):
+        if _questions(options):
+            raise InputError(
+                "the certificate of a polished network has no windows, noise or fragile words; leave them out"
+            )
         _verify_polished(folder, wanted, as_json, budget)
     folder = _folder_of_proof(folder)
     if renews:
         _renew(folder, budget)
+    questions = _questions(options)
     result = check_folder(folder, budget=budget)
+    searches = add_claims(folder, questions, eps=eps, budget=budget) if result.ok and questions else []
+    if any(search.found for search in searches):
+        result = check_folder(folder, budget=budget.start())
     found = _examine(folder, result, wanted, save=save, budget=budget) if result.ok and wanted else []
     if as_json:
-        click.echo(json.dumps(_object(result, found), ensure_ascii=False))
+        item = _object(result, found)
+        if searches:
+            item["searches"] = {s.question: {"found": s.found, "problem": s.problem} for s in searches}
+        click.echo(json.dumps(item, ensure_ascii=False))
     else:
         _print(folder, result, found)
-    sys.exit(0 if result.ok and all(_is_good(e, result) for e in found) else 1)
+        for search in searches:
+            if not search.found:
+                click.echo(f"✗ {search.question}: {search.problem}", err=True)
+    good = result.ok and all(_is_good(e, result) for e in found) and all(s.found for s in searches)
+    sys.exit(0 if good else 1)
+
+
+def _questions(options: dict[str, Any]) -> list[Question]:
+    """The searches that are asked for."""
+    known: tuple[Question, ...] = ("window", "noise", "fragile")
+    return [question for question in known if options[question]]
+
+
+def _read_eps(text: str | None, options: dict[str, Any]) -> Fraction | None:
+    """The size that windows and fragile words are about."""
+    if text is None:
+        return None
+    if not options["window"] and not options["fragile"]:
+        raise InputError("--eps belongs to --window and --fragile; give one of them")
+    try:
+        eps = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        eps = Fraction(0)
+    if eps <= 0:
+        raise InputError(f"--eps is {text!r}; give a number above 0, as 1/100 or 0.01")
+    return eps
 
 
 def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Budget) -> NoReturn:

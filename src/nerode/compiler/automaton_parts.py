@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.algebra import strong_components
-from nerode.compiler.forms import StreamForm, direction
+from nerode.compiler.forms import DirectionForm, direction
 from nerode.compiler.network_builder import DEAD, legal_sets
 from nerode.compiler.tables import ANY, DecisionTable, decision_table
 from nerode.core import Budget, BudgetExceeded
@@ -258,7 +258,7 @@ class Flags:
         part, leaving = self._names[name]
         return frozenset(self._parts.following[source]) if leaving else frozenset((part,))
 
-    def was_there(self, name: str, source: int) -> list[StreamForm]:
+    def was_there(self, name: str, source: int) -> list[DirectionForm]:
         """Returns literals that say that a letter can set the flag from this source.
 
         Where there is one way out of the source, "not yet left" is not asked for: the flag is then set
@@ -269,7 +269,7 @@ class Flags:
             for flag in self._read(name, source)
         ]
 
-    def is_there(self, part: int) -> list[StreamForm]:
+    def is_there(self, part: int) -> list[DirectionForm]:
         """Returns literals that say that the automaton is in a part after the letter."""
         name = self._parts.names[part]
         found = [] if part == self._parts.start else [direction(name)]

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nerode.algebra.cascades import Cascade, Level, Lookup, Reset, Source
-from nerode.compiler.forms import Relu, StreamForm, conjunction, constant, old_value, top_digit, total
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, old_value, top_digit, total
 from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.network_builder import LayerStack
 from nerode.core import Exact, InputError
 
-Labels = dict[tuple[str, int], list[StreamForm]]
+Labels = dict[tuple[str, int], list[DirectionForm]]
 """The bits of the labels ("old" or "new", level), lowest first, as far as they are known."""
 
 
@@ -33,7 +33,7 @@ class CascadeLayers:
         letter: 1 where the current letter is this one.
     """
 
-    def __init__(self, stack: LayerStack, cascade: Cascade, letter: Callable[[int], StreamForm]) -> None:
+    def __init__(self, stack: LayerStack, cascade: Cascade, letter: Callable[[int], DirectionForm]) -> None:
         if any(level.kind != "reset" for level in cascade.levels):
             raise InputError("only cascades of set-reset automata become diagonal layers")
         self.cascade = cascade
@@ -42,7 +42,7 @@ class CascadeLayers:
         self._exclusive = stack.request.options.exclusive_scan
         self._retain = stack.request.options.retention
         self._labels: Labels = {}
-        self._lookups: dict[int, dict[int, StreamForm]] = {
+        self._lookups: dict[int, dict[int, DirectionForm]] = {
             number: self._letter_classes(table)
             for number, table in enumerate(cascade.lookups)
             if cascade.lookup_depth(number) == 0
@@ -56,7 +56,7 @@ class CascadeLayers:
         reads = self.cascade.lookups[self.cascade.state].reads
         return all(s.number in self._lookups for s in reads if s.kind == "lookup")
 
-    def literal(self, source: Source, value: int) -> list[StreamForm]:
+    def literal(self, source: Source, value: int) -> list[DirectionForm]:
         """Returns literals, each 0 or 1, that say that a source has a value."""
         if source.kind == "letter":
             return [self._letter(value)]
@@ -66,8 +66,8 @@ class CascadeLayers:
         return [bit if value >> i & 1 else 1 - bit for i, bit in enumerate(bits)]
 
     def weigh(
-        self, number: int, weight: Callable[[int], Exact], relu: Relu, guard: Sequence[StreamForm] = ()
-    ) -> StreamForm:
+        self, number: int, weight: Callable[[int], Exact], relu: Relu, guard: Sequence[DirectionForm] = ()
+    ) -> DirectionForm:
         """Returns the weight of a lookup's value, one unit for each row that matters.
 
         Args:
@@ -82,7 +82,7 @@ class CascadeLayers:
                 conjunction([form, *guard], relu) * weight(v) for v, form in values if weight(v) != 0
             )
         table = self.cascade.lookups[number]
-        found: list[StreamForm] = []
+        found: list[DirectionForm] = []
         for value, default in enumerate(table.otherwise):
             if weight(default) != 0:
                 literals = self.literal(table.reads[0], value) if table.has_selector else []
@@ -95,9 +95,9 @@ class CascadeLayers:
                 found.append(conjunction([*literals, *guard], relu) * difference)
         return total(found)
 
-    def _letter_classes(self, table: Lookup) -> dict[int, StreamForm]:
+    def _letter_classes(self, table: Lookup) -> dict[int, DirectionForm]:
         """The values of a lookup that reads the letter alone."""
-        found: dict[int, StreamForm] = {}
+        found: dict[int, DirectionForm] = {}
         for a in range(self.cascade.num_letters):
             value = table.evaluate([a] * len(table.reads))
             found[value] = found.get(value, constant(0)) + self._letter(a)
@@ -119,7 +119,7 @@ class CascadeLayers:
         """Adds the coordinates of a level and returns its labels as later layers see them."""
         level = self.cascade.levels[number]
 
-        def resets(bit: int | None = None) -> StreamForm:
+        def resets(bit: int | None = None) -> DirectionForm:
             """Returns 1 where the level is reset, or reset to a label that has this bit."""
 
             def weight(value: int) -> int:
@@ -154,17 +154,17 @@ class CascadeLayers:
             ("old", number): [builder.output(f"{n}'", form) for n, form in zip(names, old, strict=True)],
         }
 
-    def _shown_lookups(self, depth: int, builder: LayerBuilder) -> dict[int, dict[int, StreamForm]]:
+    def _shown_lookups(self, depth: int, builder: LayerBuilder) -> dict[int, dict[int, DirectionForm]]:
         """Puts the lookups of a depth on the stream that other lookups read."""
         read = {s.number for table in self.cascade.lookups for s in table.reads if s.kind == "lookup"}
-        found: dict[int, dict[int, StreamForm]] = {}
+        found: dict[int, dict[int, DirectionForm]] = {}
         for number in sorted(read - set(self._lookups)):
             if self.cascade.lookup_depth(number) == depth:
                 values = range(self.cascade.lookups[number].num_values)
                 found[number] = {v: self._shown_value(number, v, builder) for v in values}
         return found
 
-    def _shown_value(self, number: int, value: int, builder: LayerBuilder) -> StreamForm:
+    def _shown_value(self, number: int, value: int, builder: LayerBuilder) -> DirectionForm:
         is_value = self.weigh(number, lambda v: int(v == value), builder.readout_relu)
         return builder.output(f"c{number}={value}", is_value)
 

@@ -17,7 +17,7 @@ RETAIN = Fraction(1, 4)
 """The usual gate of a retentive overwrite; a smaller one forgets sooner, which floats may need."""
 
 
-class StreamForm:
+class DirectionForm:
     """bias + sum of coefficient · direction; a value that can be added and scaled.
 
     Attributes:
@@ -31,33 +31,33 @@ class StreamForm:
         self.terms = {name: c for name, c in (terms or {}).items() if c != 0}
         self.bias = bias
 
-    def __add__(self, other: StreamForm | Exact) -> StreamForm:
+    def __add__(self, other: DirectionForm | Exact) -> DirectionForm:
         return total((self, other))
 
     __radd__ = __add__
 
-    def __neg__(self) -> StreamForm:
+    def __neg__(self) -> DirectionForm:
         return self * -1
 
-    def __sub__(self, other: StreamForm | Exact) -> StreamForm:
+    def __sub__(self, other: DirectionForm | Exact) -> DirectionForm:
         return self + (-other)
 
-    def __rsub__(self, other: Exact) -> StreamForm:
+    def __rsub__(self, other: Exact) -> DirectionForm:
         return -self + other
 
-    def __mul__(self, factor: Exact) -> StreamForm:
-        return StreamForm({name: c * factor for name, c in self.terms.items()}, self.bias * factor)
+    def __mul__(self, factor: Exact) -> DirectionForm:
+        return DirectionForm({name: c * factor for name, c in self.terms.items()}, self.bias * factor)
 
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StreamForm) and self.terms == other.terms and self.bias == other.bias
+        return isinstance(other, DirectionForm) and self.terms == other.terms and self.bias == other.bias
 
     def __hash__(self) -> int:
         return hash((frozenset(self.terms.items()), self.bias))
 
     def __repr__(self) -> str:
-        return f"StreamForm({self.terms}, {self.bias})"
+        return f"DirectionForm({self.terms}, {self.bias})"
 
     @property
     def is_constant(self) -> bool:
@@ -65,11 +65,11 @@ class StreamForm:
         return not self.terms
 
 
-Relu = Callable[[StreamForm], StreamForm]
+Relu = Callable[[DirectionForm], DirectionForm]
 """Makes a ReLU unit of a form and returns its value as a form."""
 
 
-def reduce_one_hot(form: StreamForm, one_hot: Sequence[str]) -> StreamForm:
+def reduce_one_hot(form: DirectionForm, one_hot: Sequence[str]) -> DirectionForm:
     """Returns a form with fewer terms, if any, that agrees where exactly one of some directions is 1.
 
     The sum of these directions is 1 there, so any multiple of (sum - 1) may be subtracted. A constant counts
@@ -86,34 +86,34 @@ def reduce_one_hot(form: StreamForm, one_hot: Sequence[str]) -> StreamForm:
     saved = num_terms(0) - num_terms(best)
     if saved <= max(0, (form.bias + best != 0) - (form.bias != 0)):
         return form
-    return form - best * (StreamForm(dict.fromkeys(one_hot, 1)) - 1)
+    return form - best * (DirectionForm(dict.fromkeys(one_hot, 1)) - 1)
 
 
-def direction(name: str) -> StreamForm:
+def direction(name: str) -> DirectionForm:
     """Returns the value of one direction."""
-    return StreamForm({name: 1})
+    return DirectionForm({name: 1})
 
 
-def constant(value: Exact) -> StreamForm:
+def constant(value: Exact) -> DirectionForm:
     """Returns a constant."""
-    return StreamForm(None, value)
+    return DirectionForm(None, value)
 
 
-def total(forms: Iterable[StreamForm | Exact]) -> StreamForm:
+def total(forms: Iterable[DirectionForm | Exact]) -> DirectionForm:
     """Returns the sum; 0 for none."""
     terms: dict[str, Exact] = {}
     bias: Exact = 0
     for form in forms:
-        if isinstance(form, StreamForm):
+        if isinstance(form, DirectionForm):
             bias = bias + form.bias
             for name, coefficient in form.terms.items():
                 terms[name] = terms.get(name, 0) + coefficient
         else:
             bias = bias + form
-    return StreamForm(terms, bias)
+    return DirectionForm(terms, bias)
 
 
-def conjunction(literals: Iterable[StreamForm], relu: Relu) -> StreamForm:
+def conjunction(literals: Iterable[DirectionForm], relu: Relu) -> DirectionForm:
     """Returns 1 where all literals, each 0 or 1, are 1, 0 elsewhere; one unit for two literals or more."""
     parts = [form for form in dict.fromkeys(literals) if form != constant(1)]
     if not parts:
@@ -121,28 +121,28 @@ def conjunction(literals: Iterable[StreamForm], relu: Relu) -> StreamForm:
     return parts[0] if len(parts) == 1 else relu(total(parts) - (len(parts) - 1))
 
 
-def ramp(form: StreamForm, low: Exact, steepness: int, relu: Relu) -> StreamForm:
+def ramp(form: DirectionForm, low: Exact, steepness: int, relu: Relu) -> DirectionForm:
     """Returns 0 up to `low` and 1 from `low + 1/steepness` on, linear between."""
     rise = (form - low) * steepness
     return relu(rise) - relu(rise - 1)
 
 
-def is_positive(integer: StreamForm, relu: Relu) -> StreamForm:
+def is_positive(integer: DirectionForm, relu: Relu) -> DirectionForm:
     """Returns 1 for an integer above 0, and 0 otherwise."""
     return relu(integer) - relu(integer - 1)
 
 
-def equals(integer: StreamForm, value: int, relu: Relu) -> StreamForm:
+def equals(integer: DirectionForm, value: int, relu: Relu) -> DirectionForm:
     """Returns 1 where an integer has this value, and 0 elsewhere: a tent of three units."""
     return relu(integer - (value - 1)) - 2 * relu(integer - value) + relu(integer - (value + 1))
 
 
-def top_digit(form: StreamForm, relu: Relu) -> StreamForm:
+def top_digit(form: DirectionForm, relu: Relu) -> DirectionForm:
     """Returns the value that was written last over a gate of at most 1/4."""
     return ramp(form, Fraction(1, 2), 4, relu)
 
 
-def second_digit(form: StreamForm, relu: Relu, retain: Fraction = RETAIN) -> StreamForm:
+def second_digit(form: DirectionForm, relu: Relu, retain: Fraction = RETAIN) -> DirectionForm:
     """Returns the value before the one that was written last over the gate `retain`.
 
     The form lies in [0, r/3], [r, 4r/3], 1 + [0, r/3] or 1 + [r, 4r/3].
@@ -151,7 +151,9 @@ def second_digit(form: StreamForm, relu: Relu, retain: Fraction = RETAIN) -> Str
     return steps(form, ((retain / 2, steep), (Fraction(1, 2), -4), (1 + retain / 2, steep)), relu)
 
 
-def old_value(form: StreamForm, wrote: StreamForm, relu: Relu, retain: Fraction = RETAIN) -> StreamForm:
+def old_value(
+    form: DirectionForm, wrote: DirectionForm, relu: Relu, retain: Fraction = RETAIN
+) -> DirectionForm:
     """Returns the value before the current step of a coordinate with gate 1 (hold) or `retain` (write).
 
     After a hold it is the top digit, after a write the second one. Both are one function of the coordinate
@@ -168,6 +170,6 @@ def old_value(form: StreamForm, wrote: StreamForm, relu: Relu, retain: Fraction 
     return steps(form + 2 * wrote, rises, relu)
 
 
-def steps(form: StreamForm, rises: Sequence[tuple[Exact, int]], relu: Relu) -> StreamForm:
+def steps(form: DirectionForm, rises: Sequence[tuple[Exact, int]], relu: Relu) -> DirectionForm:
     """Returns a staircase from 0: at each (place, steepness) it goes up by one, or down if negative."""
     return total(ramp(form, low, abs(s), relu) * (1 if s > 0 else -1) for low, s in rises)

@@ -27,6 +27,8 @@ Cost = tuple[int, ...]
 CostOf = Callable[[Sequence[Piece]], Cost]
 """The cost of a sum of blocks; a further block never makes it cheaper."""
 
+Integers = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Representation:
@@ -194,9 +196,6 @@ def _on_states(dfa: Dfa) -> Representation:
         num_factors=max((n - len(cycles(tuple(images))) for images in columns), default=0),
         on_states=True,
     )
-
-
-Integers = npt.NDArray[np.int64]
 
 
 def coset_pieces(group: LanguageGroup, largest: int) -> Iterator[Piece]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nerode.compiler.forms import StreamForm, constant, direction, reduce_one_hot
+from nerode.compiler.forms import DirectionForm, constant, direction, reduce_one_hot
 from nerode.core import Exact, InputError
 from nerode.languages import Legal
 from nerode.network import (
@@ -31,9 +31,9 @@ class _Units:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._number: dict[StreamForm, int] = {}
+        self._number: dict[DirectionForm, int] = {}
 
-    def add(self, form: StreamForm) -> StreamForm:
+    def add(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form."""
         if form.is_constant:
             return constant(form.bias if form.bias > 0 else 0)
@@ -41,7 +41,7 @@ class _Units:
         return direction(f"{self._prefix}{number}")
 
     @property
-    def forms(self) -> list[StreamForm]:
+    def forms(self) -> list[DirectionForm]:
         """The arguments of the units, in order."""
         return list(self._number)
 
@@ -57,7 +57,7 @@ class Selection:
 
     factors: Sequence[tuple[Factor, ...]]
     writes: Sequence[tuple[Exact, ...]]
-    choices: Sequence[StreamForm]
+    choices: Sequence[DirectionForm]
 
 
 class LayerBuilder:
@@ -90,18 +90,18 @@ class LayerBuilder:
         self._one_hot = tuple(one_hot)
         self._units = _Units("unit ")
         self._readout_units = _Units("readout unit ")
-        self._gates: dict[str, StreamForm] = {}
-        self._writes: dict[str, StreamForm] = {}
+        self._gates: dict[str, DirectionForm] = {}
+        self._writes: dict[str, DirectionForm] = {}
         self._start: list[Exact] = []
-        self._outputs: dict[str, StreamForm] = {}
+        self._outputs: dict[str, DirectionForm] = {}
 
-    def relu(self, form: StreamForm) -> StreamForm:
+    def relu(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form of the stream, for gates and writes."""
         return self._units.add(reduce_one_hot(form, self._one_hot))
 
     def coordinate(
-        self, name: str, *, gate: StreamForm | Exact, write: StreamForm | Exact, start: Exact = 0
-    ) -> StreamForm:
+        self, name: str, *, gate: DirectionForm | Exact, write: DirectionForm | Exact, start: Exact = 0
+    ) -> DirectionForm:
         """Adds a state coordinate and returns its value after the letter, for the readout."""
         if name in self._gates:
             raise InputError(f"layer {self.name} has two coordinates called {name!r}")
@@ -110,27 +110,27 @@ class LayerBuilder:
         self._start.append(start)
         return direction(f"state {name}")
 
-    def _short(self, form: StreamForm | Exact) -> StreamForm:
-        return reduce_one_hot(form, self._one_hot) if isinstance(form, StreamForm) else constant(form)
+    def _short(self, form: DirectionForm | Exact) -> DirectionForm:
+        return reduce_one_hot(form, self._one_hot) if isinstance(form, DirectionForm) else constant(form)
 
-    def previous(self, name: str) -> StreamForm:
+    def previous(self, name: str) -> DirectionForm:
         """Returns the value of a coordinate before the letter, for the readout."""
         if not self.exposes_previous:
             raise InputError(f"layer {self.name} does not expose its state before the letter")
         return direction(f"previous {name}")
 
-    def imaginary(self, value: StreamForm) -> StreamForm:
+    def imaginary(self, value: DirectionForm) -> DirectionForm:
         """Returns the imaginary part of a coordinate of which `value` is the real part, now or before."""
         (name,) = value.terms
         if not self.complex_state:
             raise InputError(f"layer {self.name} has no complex coordinates")
         return direction(_imaginary(name))
 
-    def readout_relu(self, form: StreamForm) -> StreamForm:
+    def readout_relu(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form of the stream and the state, for outputs."""
         return self._readout_units.add(self._short(form))
 
-    def output(self, name: str, form: StreamForm) -> StreamForm:
+    def output(self, name: str, form: DirectionForm) -> DirectionForm:
         """Appends a direction to the stream and returns its value, for later layers."""
         if name in self._outputs:
             raise InputError(f"layer {self.name} has two outputs called {name!r}")
@@ -222,15 +222,15 @@ class DecoderBuilder:
         self._units = _Units("unit ")
         self._scores = [constant(0)] * (num_letters + 1)
 
-    def relu(self, form: StreamForm) -> StreamForm:
+    def relu(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form of the stream."""
         return self._units.add(reduce_one_hot(form, self._one_hot))
 
-    def add(self, output: int, form: StreamForm) -> None:
+    def add(self, output: int, form: DirectionForm) -> None:
         """Adds a form to the score of a letter, or of the end."""
         self._scores[output] = self._scores[output] + form
 
-    def add_legal(self, legal: Legal, form: StreamForm) -> None:
+    def add_legal(self, legal: Legal, form: DirectionForm) -> None:
         """Adds a form to the score of everything that is legal."""
         for symbol in sorted(legal.symbols):
             self.add(symbol, form)
@@ -253,12 +253,12 @@ def _imaginary(name: str) -> str:
     return f"imaginary {name}"
 
 
-def _used(stream: Sequence[str], forms: Iterable[StreamForm]) -> tuple[str, ...]:
+def _used(stream: Sequence[str], forms: Iterable[DirectionForm]) -> tuple[str, ...]:
     mentioned = {name for form in forms for name in form.terms}
     return tuple(name for name in stream if name in mentioned)
 
 
-def _affine(inputs: Sequence[str], forms: Iterable[StreamForm]) -> Affine:
+def _affine(inputs: Sequence[str], forms: Iterable[DirectionForm]) -> Affine:
     builder = AffineBuilder(inputs)
     for number, form in enumerate(forms):
         builder.row(str(number), form.terms, form.bias)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from nerode.algebra.cascades import Add, Command, Permute, Reset
-from nerode.compiler.forms import Relu, StreamForm, conjunction, constant, total
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, total
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_machine import TabledLevel
 from nerode.compiler.matrices import Matrix, reflection_factors
@@ -16,7 +16,7 @@ from nerode.compiler.tables import decision_table
 from nerode.core import Budget, Exact, cosine, inverse, root_of_unity, sine
 from nerode.network import Factor
 
-Indicators = Sequence[StreamForm]
+Indicators = Sequence[DirectionForm]
 """For each label of a level a form that is 1 where it has that label, and 0 elsewhere."""
 
 
@@ -48,7 +48,7 @@ class CommandForms:
         parents: Sequence[Indicators],
         relu: Relu,
         budget: Budget,
-        guard: Sequence[StreamForm] = (),
+        guard: Sequence[DirectionForm] = (),
     ) -> None:
         kinds = _letter_kinds(level)
         classes = [constant(0)] * (max(kinds.values()) + 1 if kinds else 1)
@@ -65,13 +65,13 @@ class CommandForms:
             for literals, command in table.rows
         ]
 
-    def weigh(self, weight: Callable[[Command], Exact]) -> StreamForm:
+    def weigh(self, weight: Callable[[Command], Exact]) -> DirectionForm:
         """Returns the weight of the command that is given; 0 where the guard does not hold."""
         default = weight(self._otherwise)
         rows = [unit * (weight(command) - default) for command, unit in self._units]
         return total([self._always * default, *rows])
 
-    def is_given(self, command: Command) -> StreamForm:
+    def is_given(self, command: Command) -> DirectionForm:
         """Returns 1 where this command is given, and 0 elsewhere."""
         return self.weigh(lambda other: int(other == command))
 
@@ -229,12 +229,12 @@ def num_factors(level: TabledLevel, *, as_permutation: bool) -> int:
     return found
 
 
-def relu_near(x: StreamForm, y: StreamForm, label: int, m: int, relu: Relu) -> StreamForm:
+def relu_near(x: DirectionForm, y: DirectionForm, label: int, m: int, relu: Relu) -> DirectionForm:
     """Returns 1 at the point label/m of a turn on the unit circle and 0 at the other multiples of 1/m."""
     return relu(nearness(x, y, Fraction(label, m), m))
 
 
-def nearness(x: StreamForm, y: StreamForm, turns: Fraction, m: int) -> StreamForm:
+def nearness(x: DirectionForm, y: DirectionForm, turns: Fraction, m: int) -> DirectionForm:
     """Returns a form that is 1 at an angle on the unit circle and at most 0 from 1/m of a turn away on."""
     k, n = turns.numerator, turns.denominator
     across = cosine(1, m)
@@ -270,8 +270,8 @@ def _shown(
     builder: LayerBuilder,
     number: int,
     level: TabledLevel,
-    new: Sequence[StreamForm],
-    old: Sequence[StreamForm],
+    new: Sequence[DirectionForm],
+    old: Sequence[DirectionForm],
 ) -> LevelLabels:
     return LevelLabels(
         new=show_labels(builder, number, level, new, ""), old=show_labels(builder, number, level, old, "'")

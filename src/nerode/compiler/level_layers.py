@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from nerode.algebra.cascades import Add
-from nerode.compiler.forms import StreamForm, direction
+from nerode.compiler.forms import DirectionForm, direction
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_codings import (
     CommandForms,
@@ -54,7 +54,7 @@ class MachineLayers:
     """
 
     def __init__(
-        self, stack: LayerStack, machine: LevelMachine, letters: Sequence[StreamForm] | None = None
+        self, stack: LayerStack, machine: LevelMachine, letters: Sequence[DirectionForm] | None = None
     ) -> None:
         request = stack.request
         if not request.options.exclusive_scan and any(level.parents for level in machine.levels):
@@ -65,7 +65,9 @@ class MachineLayers:
         self.labels: dict[int, LevelLabels] = {}
         self._letters = letters or [stack.letter(a) for a in range(machine.dfa.num_letters)]
 
-    def commands(self, number: int, builder: LayerBuilder, guard: Sequence[StreamForm] = ()) -> CommandForms:
+    def commands(
+        self, number: int, builder: LayerBuilder, guard: Sequence[DirectionForm] = ()
+    ) -> CommandForms:
         """Returns the command of a level in units of a layer, where the literals of the guard hold."""
         level = self.machine.levels[number]
         parents = [self.labels[parent].old for parent in level.parents]
@@ -159,7 +161,9 @@ def add_mirrors(layers: MachineLayers, number: int) -> None:
     layers.stack.append(builder.build(selection=selection), builder.stream)
 
 
-def _labels(builder: LayerBuilder, vector: list[StreamForm], odd: StreamForm, m: int) -> list[StreamForm]:
+def _labels(
+    builder: LayerBuilder, vector: list[DirectionForm], odd: DirectionForm, m: int
+) -> list[DirectionForm]:
     """The labels of a vector: at even positions at label/m of a turn, at odd ones seen in F."""
     x, y = vector
     found = []

@@ -1,11 +1,15 @@
-"""Small dense matrices with exact entries, and orthogonal ones as products of reflections."""
+"""Small dense matrices with exact entries: products, inverses, orthogonal ones as products of reflections."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeVar, cast
 
 from nerode.core import Exact, InputError, exact_sum, inverse, simplify
 from nerode.network import Factor
+
+E = TypeVar("E", bound=Exact)
 
 Vector = tuple[Exact, ...]
 Matrix = tuple[Vector, ...]
@@ -22,10 +26,49 @@ def apply(matrix: Matrix, vector: Sequence[Exact]) -> Vector:
     return tuple(_dot(row, vector) for row in matrix)
 
 
-def multiply(left: Matrix, right: Matrix) -> Matrix:
+def multiply(left: Sequence[Sequence[E]], right: Sequence[Sequence[E]]) -> tuple[tuple[E, ...], ...]:
     """Returns the product of two matrices."""
     columns = list(zip(*right, strict=True))
-    return tuple(tuple(_dot(row, column) for column in columns) for row in left)
+    return tuple(tuple(cast("E", _dot(row, column)) for column in columns) for row in left)
+
+
+def invert(matrix: Sequence[Sequence[Fraction | int]]) -> list[list[Fraction]] | None:
+    """Returns the inverse of a square matrix of rational numbers, None if it has none."""
+    n = len(matrix)
+    rows = [
+        [Fraction(v) for v in row] + [Fraction(int(i == j)) for j in range(n)] for i, row in enumerate(matrix)
+    ]
+    for column in range(n):
+        pivot = next((i for i in range(column, n) if rows[i][column]), None)
+        if pivot is None:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        scale = rows[column][column]
+        rows[column] = [v / scale for v in rows[column]]
+        for i in range(n):
+            factor = rows[i][column]
+            if i != column and factor:
+                rows[i] = [v - factor * p for v, p in zip(rows[i], rows[column], strict=True)]
+    return [row[n:] for row in rows]
+
+
+def independent_rows(rows: Sequence[Sequence[Fraction | int]], wanted: int) -> list[int]:
+    """Returns the first `wanted` rows (by number) that are linearly independent; fewer if there are fewer."""
+    basis: list[tuple[int, list[Fraction]]] = []
+    found: list[int] = []
+    for number, row in enumerate(rows):
+        if len(found) == wanted:
+            break
+        rest = [Fraction(v) for v in row]
+        for pivot, vector in basis:
+            if rest[pivot]:
+                factor = rest[pivot] / vector[pivot]
+                rest = [a - factor * b for a, b in zip(rest, vector, strict=True)]
+        pivot_at = next((j for j, v in enumerate(rest) if v), None)
+        if pivot_at is not None:
+            basis.append((pivot_at, rest))
+            found.append(number)
+    return found
 
 
 def block_diagonal(blocks: Sequence[Matrix]) -> Matrix:

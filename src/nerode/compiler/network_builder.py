@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nerode.compiler.construction import Request
-from nerode.compiler.forms import StreamForm, direction, is_positive, old_value, top_digit
+from nerode.compiler.forms import DirectionForm, direction, is_positive, old_value, top_digit
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.core import Exact, Reference
 from nerode.languages import Dfa, Legal
@@ -50,7 +50,7 @@ class LayerStack:
         """Whether the target's gates are the same at every step."""
         return not self.request.target.properties.input_dependent
 
-    def letter(self, symbol: int) -> StreamForm:
+    def letter(self, symbol: int) -> DirectionForm:
         """Returns 1 where the current letter is this one; for one-hot embeddings."""
         return direction(f"x={self.alphabet.symbols[symbol]}")
 
@@ -67,7 +67,7 @@ class LayerStack:
         self.layers.append(layer)
         self.stream = tuple(stream)
 
-    def flag(self, builder: LayerBuilder, name: str, event: StreamForm, *, old: str | None = None) -> None:
+    def flag(self, builder: LayerBuilder, name: str, event: DirectionForm, *, old: str | None = None) -> None:
         """Adds a coordinate that remembers whether `event`, 0 or 1 at each step, was ever 1.
 
         With input-dependent gates the coordinate is overwritten with 1; with fixed gates it counts and is
@@ -83,7 +83,7 @@ class LayerStack:
         relu = builder.readout_relu
         retention = self.request.options.retention
         retain = retention if old is not None and not exclusive else 0
-        gate: StreamForm | Exact = 1 if self.time_invariant else 1 - (1 - retain) * event
+        gate: DirectionForm | Exact = 1 if self.time_invariant else 1 - (1 - retain) * event
         state = builder.coordinate(name, gate=gate, write=event)
         if self.time_invariant:
             builder.output(name, is_positive(state, relu))
@@ -103,7 +103,7 @@ class LayerStack:
                 else old_value(state, now, relu, retention),
             )
 
-    def add_dead_flag(self, builder: LayerBuilder, bad: StreamForm) -> None:
+    def add_dead_flag(self, builder: LayerBuilder, bad: DirectionForm) -> None:
         """Finishes a layer with the flag that says that no word goes on like this."""
         self.flag(builder, DEAD, bad)
         self.add(builder)

@@ -14,7 +14,16 @@ from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Language
 from nerode.network import Network
-from nerode.verdict import Facts, Sense, Status, Task, Verdict, collect_facts, find_architecture, verdict_for
+from nerode.verdict import (
+    Facts,
+    LanguageTask,
+    Sense,
+    Status,
+    Verdict,
+    collect_facts,
+    find_architecture,
+    verdict_for,
+)
 
 
 def compile_language(
@@ -54,7 +63,7 @@ def compile_language(
 def _facts(language: Language, budget: Budget) -> Facts:
     """The facts for recognition; class tests run only where a theorem or a construction asks for them."""
     found = profile(language, budget, on_demand=True)
-    return collect_facts(language, task=Task.RECOGNISE, profile=found, budget=budget)
+    return collect_facts(language, task=LanguageTask.RECOGNISE, profile=found, budget=budget)
 
 
 def _refusals(request: Request) -> list[str]:

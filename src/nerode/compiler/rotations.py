@@ -18,6 +18,12 @@ from nerode.languages import Dfa
 
 Numbers = npt.NDArray[np.intp]
 
+ICOSAHEDRAL_START: tuple[Exact, ...] = (2, 4, 3)
+"""A vector far from all axes of the icosahedron, so that its 60 images are well apart."""
+
+MOST_TURNS = 120
+"""Rotations by 1/m of a turn are offered up to this m; beyond it exact arithmetic is slow."""
+
 
 class LanguageGroup:
     """The group that the letters of a permutation automaton generate, with all its products.
@@ -68,13 +74,6 @@ class Piece:
     kernel: Members
     matrices: Callable[[], tuple[Matrix, ...]]
     start: Vector
-
-
-ICOSAHEDRAL_START: tuple[Exact, ...] = (2, 4, 3)
-"""A vector far from all axes of the icosahedron, so that its 60 images are well apart."""
-
-MOST_TURNS = 120
-"""Rotations by 1/m of a turn are offered up to this m; beyond it exact arithmetic is slow."""
 
 
 def rotation(k: int, m: int) -> Matrix:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nerode.compiler.forms import Relu, StreamForm, conjunction, total
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.core import Budget
 from nerode.languages import Legal
@@ -27,7 +27,7 @@ V = TypeVar("V", bound=Hashable)
 Literals = tuple[tuple[int, int], ...]
 IntArray = npt.NDArray[np.int64]
 
-Literal = Callable[[int, int], Sequence[StreamForm]]
+Literal = Callable[[int, int], Sequence[DirectionForm]]
 """The literals, each 0 or 1, that say that a variable has a value."""
 
 
@@ -140,7 +140,10 @@ def _most_common(leaves: Sequence[tuple[Literals, int]]) -> int:
 
 
 def decode_table(
-    decoder: DecoderBuilder, table: DecisionTable[Legal], literal: Literal, guard: Sequence[StreamForm] = ()
+    decoder: DecoderBuilder,
+    table: DecisionTable[Legal],
+    literal: Literal,
+    guard: Sequence[DirectionForm] = (),
 ) -> None:
     """Adds the scores of a table of legal sets, one unit for each row.
 
@@ -163,8 +166,8 @@ def table_indicator(
     wanted: Callable[[V], bool],
     literal: Literal,
     relu: Relu,
-    guard: Sequence[StreamForm] = (),
-) -> StreamForm:
+    guard: Sequence[DirectionForm] = (),
+) -> DirectionForm:
     """Returns 1 where all literals of the guard hold and the table has a wanted value, and 0 elsewhere."""
     default = wanted(table.otherwise)
     found = [conjunction(guard, relu)] if default else []

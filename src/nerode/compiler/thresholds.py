@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from nerode.compiler.forms import StreamForm, constant, direction, total
+from nerode.compiler.forms import DirectionForm, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets
 from nerode.core import Exact, simplify
@@ -27,6 +27,9 @@ _MANY_UNITS = 128
 """Above this number of chains, pairs of units are preferred where they are fewer."""
 
 Preimage = frozenset[int]
+
+_GROWTH = Fraction(321, 250)
+"""A number below e^(1/4)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,18 +272,14 @@ def _list(dfa: Dfa, letters: Sequence[int]) -> str:
     return shown + (" …" if len(letters) > 4 else "")
 
 
-_GROWTH = Fraction(321, 250)
-"""A number below e^(1/4)."""
-
-
-def letter_sum(dfa: Dfa, amounts: Sequence[int]) -> StreamForm:
+def letter_sum(dfa: Dfa, amounts: Sequence[int]) -> DirectionForm:
     """Returns the amount of the current letter, read from one-hot letters."""
     return total(a * direction(f"x={s}") for s, a in zip(dfa.alphabet.symbols, amounts, strict=True) if a)
 
 
 def unit_sum(
-    dfa: Dfa, coding: ThresholdCoding, unit: ThresholdUnit, bits: Sequence[StreamForm]
-) -> StreamForm:
+    dfa: Dfa, coding: ThresholdCoding, unit: ThresholdUnit, bits: Sequence[DirectionForm]
+) -> DirectionForm:
     """Returns a whole number that is 0 or more exactly where a unit has to be 1.
 
     Args:
@@ -311,7 +310,7 @@ def threshold_decoder(
     dfa: Dfa,
     coding: ThresholdCoding,
     stream: Sequence[str],
-    indicator: Callable[[DecoderBuilder, int, int | None], StreamForm],
+    indicator: Callable[[DecoderBuilder, int, int | None], DirectionForm],
 ) -> ScoreDecoder:
     """Returns the decoder that finds the state and says what is legal there.
 
@@ -336,14 +335,14 @@ def threshold_decoder(
 
 def sign_indicator(
     names: Sequence[str], scale: Exact = 1
-) -> Callable[[DecoderBuilder, int, int | None], StreamForm]:
+) -> Callable[[DecoderBuilder, int, int | None], DirectionForm]:
     """Returns the indicator for units whose values are near 1/scale when on and -1/scale when off.
 
     Four times a ReLU: exactly 0 for a unit that is off, and above 1/2 as long as a unit that is on keeps
     an eighth of its value.
     """
 
-    def found(decoder: DecoderBuilder, on: int, off: int | None) -> StreamForm:
+    def found(decoder: DecoderBuilder, on: int, off: int | None) -> DirectionForm:
         value = scale * direction(names[on])
         if off is not None:
             value = value - scale * direction(names[off]) - 1
@@ -352,7 +351,7 @@ def sign_indicator(
     return found
 
 
-def affine_rows(inputs: Sequence[str], forms: Iterable[StreamForm]) -> Affine:
+def affine_rows(inputs: Sequence[str], forms: Iterable[DirectionForm]) -> Affine:
     """Returns the map with one row for each form."""
     builder = AffineBuilder(inputs)
     for number, form in enumerate(forms):

@@ -9,18 +9,13 @@ Names are imported when they are first used: the pytest plugin, which pytest loa
 torch.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from nerode.core import lazy_door
 
 if TYPE_CHECKING:
     from nerode.conformance.checks import CHECKS, ModelUnderTest, examine, suite
 
+__getattr__, __dir__ = lazy_door(__name__, __file__)
+
 __all__ = ["CHECKS", "ModelUnderTest", "examine", "suite"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.checks"), name)

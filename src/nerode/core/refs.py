@@ -90,7 +90,7 @@ def parse_works(text: str) -> dict[str, Work]:
 
 
 def _where(fields: dict[str, str]) -> str:
-    """Where a work appeared: journal, conference or publisher, and its number at arXiv."""
+    """The place of publication: journal, conference or publisher, and its number at arXiv."""
     places = [fields[name] for name in ("journal", "booktitle", "publisher") if fields.get(name)][:1]
     if fields.get("eprint"):
         places.append(f"arXiv:{fields['eprint']}")

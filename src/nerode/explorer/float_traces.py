@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nerode.explorer.steps import Number, Step, plain_numbers
 from nerode.languages import Legal, Word
@@ -14,7 +14,7 @@ from nerode.models.compiled import CompiledLayer, CompiledRecurrence, Drive, loa
 from nerode.network import Network
 
 
-class Probe(nn.Module):
+class DisturbedRecurrence:
     """A recurrence that is disturbed after each step, and remembers what moved it.
 
     Args:
@@ -24,7 +24,6 @@ class Probe(nn.Module):
     """
 
     def __init__(self, inner: CompiledRecurrence, *, noise: float, generator: torch.Generator) -> None:
-        super().__init__()
         self.inner = inner
         self.noise = noise
         self.generator = generator
@@ -36,9 +35,13 @@ class Probe(nn.Module):
 
     def advance(self, drive: Drive, state: Tensor) -> Tensor:
         """Returns the state after one position, disturbed."""
-        self.seen = {name: plain_numbers(v[0].tolist()) for name, v in self.inner.shown(drive, state).items()}
+        self.seen = {name: plain_numbers(v[0].tolist()) for name, v in self.shown(drive, state).items()}
         after = self.inner.advance(drive, state)
         return after + self._disturbance(after) if self.noise else after
+
+    def shown(self, drive: Drive, state: Tensor) -> dict[str, Tensor]:
+        """Returns what moves the state, by name."""
+        return self.inner.shown(drive, state)
 
     def _disturbance(self, state: Tensor) -> Tensor:
         parts = torch.view_as_real(state) if state.is_complex() else state
@@ -68,9 +71,8 @@ def float_steps(network: Network, word: Word, *, dtype: str, noise: float, seed:
     probes = []
     for layer in model.layers:
         assert isinstance(layer, CompiledLayer)
-        assert isinstance(layer.recurrence, CompiledRecurrence)
-        probes.append(Probe(layer.recurrence, noise=noise, generator=generator))
-        layer.recurrence = probes[-1]
+        probes.append(DisturbedRecurrence(layer.recurrence, noise=noise, generator=generator))
+        layer.exact_step.recurrence = probes[-1]
     with torch.inference_mode():
         state = model.initial_state(1)
         steps = [Step(legal=_legal(model.empty), states=_states(state))]

@@ -60,7 +60,7 @@ class LanguageOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkOrder:
-    """Make the network of a language for a target, or prove it right, or pack it."""
+    """Make the network of a language for a target, or prove it correct, or pack it."""
 
     language: LanguageText
     target: str

@@ -115,7 +115,7 @@ def _check(
     network: Json, language: Json, certificate: Json, *, budget: WorkBudget | None, names: list[str]
 ) -> CheckResult:
     work = WorkCount(budget)
-    stated = _reading(names[2], lambda: _checked(certificate, certificate_from_json))
+    stated = _reading(names[2], certificate, certificate_from_json, work)
     problem = _read_problem(network, language, work, names)
     hashes = {"network": content_hash(network), "language": content_hash(language["definition"])}
     for what, found in hashes.items():
@@ -135,25 +135,19 @@ def _check(
 
 def _read_problem(network: Json, language: Json, work: WorkCount, names: Sequence[str]) -> CheckProblem:
     return CheckProblem(
-        network=_reading(names[0], lambda: _checked(network, lambda data: read_network(data, work))),
-        language=_reading(names[1], lambda: _checked(language, lambda data: read_language(data, work))),
+        network=_reading(names[0], network, lambda data: read_network(data, work), work),
+        language=_reading(names[1], language, lambda data: read_language(data, work), work),
         work=work,
     )
 
 
-def _checked(data: Json, read: Callable[[Json], Any]) -> Any:
-    check_values(data)
-    return read(data)
-
-
-def _reading(name: str, read: Callable[[], Any]) -> Any:
+def _reading(name: str, data: Json, read: Callable[[Json], Any], work: WorkCount) -> Any:
     """Returns what `read` returns; what it cannot make sense of is named after its file."""
     try:
-        return read()
+        check_values(data, work)
+        return read(data)
     except Unreadable as error:
         raise Unreadable(error.what, path=name) from None
-    except RecursionError:
-        raise Unreadable("is nested too deeply", path=name) from None
 
 
 def _refused(failure: Failure) -> CheckResult:
@@ -235,7 +229,7 @@ def prove(
     """
     work = WorkCount(budget)
     problem = _read_problem(network, language, work, ("network", "language"))
-    check_values(dict(description))
+    check_values(dict(description), work)
     if problem.network.alphabet != problem.language.letters:
         raise Unreadable("network and language have different alphabets")
     if method in _OTHERS:

@@ -90,7 +90,7 @@ _PREFIXES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FloatFormat:
+class BinaryFormat:
     """A binary floating-point format.
 
     Attributes:
@@ -104,11 +104,11 @@ class FloatFormat:
     largest: int
 
 
-DTYPES: Mapping[str, FloatFormat] = {
-    "float64": FloatFormat(bits=53, smallest=-1022, largest=1023),
-    "float32": FloatFormat(bits=24, smallest=-126, largest=127),
-    "bfloat16": FloatFormat(bits=8, smallest=-126, largest=127),
-    "float16": FloatFormat(bits=11, smallest=-14, largest=15),
+DTYPES: Mapping[str, BinaryFormat] = {
+    "float64": BinaryFormat(bits=53, smallest=-1022, largest=1023),
+    "float32": BinaryFormat(bits=24, smallest=-126, largest=127),
+    "bfloat16": BinaryFormat(bits=8, smallest=-126, largest=127),
+    "float16": BinaryFormat(bits=11, smallest=-14, largest=15),
 }
 """The formats that a claim may name."""
 

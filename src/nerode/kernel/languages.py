@@ -141,7 +141,7 @@ class AutomatonTable:
 
 
 @dataclass(frozen=True, slots=True)
-class CounterRule:
+class MachineRule:
     """If the last letter and the counters are so, these letters may follow and the word may end."""
 
     after: frozenset[int] | None
@@ -170,7 +170,7 @@ class CounterTable:
     letters: LetterNames
     start: tuple[int, ...]
     increments: tuple[tuple[int, ...], ...]
-    rules: tuple[CounterRule, ...]
+    rules: tuple[MachineRule, ...]
 
     def initial(self) -> tuple[int, tuple[int, ...]]:
         """Returns the start values of the counters."""
@@ -399,7 +399,7 @@ def _read_counters(data: Json) -> CounterTable:
         after = None if rule["after"] is None else frozenset(_numbers(rule["after"], "a letter", -1, last))
         zero, positive = (_numbers(rule[k], "a counter", 0, len(start) - 1) for k in ("zero", "positive"))
         symbols = frozenset(_numbers(rule["symbols"], "a letter", 0, last))
-        rules.append(CounterRule(after, zero, positive, symbols, rule["end"]))
+        rules.append(MachineRule(after, zero, positive, symbols, rule["end"]))
     return CounterTable(letters, tuple(start), tuple(map(tuple, rows)), tuple(rules))
 
 

@@ -20,7 +20,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from nerode.kernel.claims import DTYPES, Claim, FloatFormat, language_claim
+from nerode.kernel.claims import DTYPES, BinaryFormat, Claim, language_claim
 from nerode.kernel.forms import AffineForm, FormRegion, Value, grid_of
 from nerode.kernel.network import CheckedNetwork, ChosenMove, FixedMove, GatedMove, Matrix, all_numbers
 from nerode.kernel.numbers import Number, Rational, RootSum, gaussian_parts
@@ -396,7 +396,7 @@ def _bounded_powers(matrix: Matrix) -> tuple[Fraction, int] | None:
     return largest, finest
 
 
-def _all_fit(numbers: Iterable[Number], form: FloatFormat) -> bool:
+def _all_fit(numbers: Iterable[Number], form: BinaryFormat) -> bool:
     """Whether a format holds all the numbers exactly, real and imaginary parts alike."""
     for number in set(numbers):
         parts = gaussian_parts(number)
@@ -405,7 +405,7 @@ def _all_fit(numbers: Iterable[Number], form: FloatFormat) -> bool:
     return True
 
 
-def fits(number: Rational, form: FloatFormat) -> bool:
+def fits(number: Rational, form: BinaryFormat) -> bool:
     """Whether a format holds a rational number exactly."""
     if number == 0:
         return True

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from nerode.kernel.work import Unreadable
+from nerode.kernel.work import Unreadable, WorkCount
 
 Json = Any
 
@@ -65,7 +65,7 @@ def _no_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a number")
 
 
-def check_values(data: Json) -> None:
+def check_values(data: Json, work: WorkCount) -> None:
     """Looks at every value inside JSON values.
 
     Raises:
@@ -89,6 +89,7 @@ def check_values(data: Json) -> None:
                 below.extend(value.values())
             elif value is not None and kind is not bool and kind is not float:
                 raise Unreadable(f"a value of the type {kind.__name__}, which JSON does not have")
+        work.spend(len(level))
         if not below:
             return
         level = below

@@ -257,6 +257,7 @@ class SpanArithmetic:
     """
 
     zero = spans.ZERO
+    meter = None
 
     def __init__(self, work: WorkCount, noise: int = 0) -> None:
         self.work = work
@@ -437,6 +438,12 @@ class Stepper:
         value: Callable[[Number], Any] = self.arithmetic.value
         return tuple(tuple([value(v) for v in layer.start]) for layer in self.network.layers)
 
+    def forget(self) -> None:
+        """Forgets all steps, so that a meter sees every sum again."""
+        self._answers.clear()
+        for memory in self._memory:
+            memory.clear()
+
     def step(
         self, states: States, letter: int, region: FormRegion | None = None
     ) -> tuple[States, NextLetters | None]:
@@ -498,7 +505,7 @@ class Stepper:
         match move:
             case GatedMove():
                 gates, writes = (rows.values(table) for rows in maps.moves)
-                if getattr(arithmetic, "meter", None) is not None:
+                if arithmetic.meter is not None:
                     arithmetic.meter.gates(number, gates, writes, arithmetic.region)
                 zero = arithmetic.zero
                 return [

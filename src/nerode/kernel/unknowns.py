@@ -391,8 +391,9 @@ class UnknownsDomain:
                 known = self._images[cell, letter] = list(self._step(cell, letter))
             except Undecided:
                 if cell.classes is None:
-                    # The cell is replaced by smaller ones; what was measured on it is no bound that matters.
+                    # The cell is replaced by smaller ones, on which every sum is measured again.
                     self.meter.forget_doubts(self._doubts[1])
+                    self._stepper.forget()
                 raise
         return known
 

@@ -184,7 +184,7 @@ class CounterLanguage(Language):
         return Counters(last, self.machine.add(configuration.values, symbol))
 
     def legal(self, configuration: Counters | None) -> Legal:
-        """What the rules allow."""
+        """The letters that the rules allow next, and whether the word may end."""
         if configuration is None:
             return Legal(frozenset(), False)
         return Legal(*self.machine.allowed(*configuration))

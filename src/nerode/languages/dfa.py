@@ -171,7 +171,7 @@ class Dfa(Shown):
 
     @functools.cached_property
     def live(self) -> BoolArray:
-        """Which states can still reach an accepting state."""
+        """For each state, whether it can still reach an accepting state."""
         n = self.num_states
         targets = self.transitions.ravel()
         by_target = np.argsort(targets, kind="stable")

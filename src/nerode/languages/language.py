@@ -1,4 +1,4 @@
-"""What every language offers: membership, exact next-symbol sets, a sampler by length."""
+"""The interface of languages: membership, exact next-letter sets, a sampler by length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nerode.languages.sampling import sample_accepted
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """What may follow a prefix: the set of next symbols, and whether the word may end."""
+    """Possible continuations of a prefix: the set of next letters, and whether the word may end."""
 
     symbols: frozenset[int]
     end: bool

@@ -74,7 +74,7 @@ Operator = PrefixOperator[T] | PostfixOperator[T] | BinaryOperator[T]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar(Generic[T]):
-    """What the parser needs to know about a notation.
+    """The operators of a notation and the words of its messages.
 
     Attributes:
         noun: what an expression is called ("pattern").

@@ -28,7 +28,7 @@ class Tree:
 
     @property
     def label(self) -> Hashable:
-        """What the node holds besides its children."""
+        """The content of the node besides its children."""
         return None
 
     def __eq__(self, other: object) -> bool:

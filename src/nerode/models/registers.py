@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, StreamForm
+from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +30,14 @@ class Register:
         late: whether it is written one letter late.
     """
 
-    moves: StreamForm | None
+    moves: PlaceForm | None
     gate: Exact
-    write: StreamForm
+    write: PlaceForm
     start: Exact
     place: int
     sign: int = 1
     late: bool = False
-    signs: StreamForm | None = None
+    signs: PlaceForm | None = None
 
 
 def registers_of(
@@ -111,7 +111,7 @@ def read_registers(block: BlockPlan, architecture: str, *, signs: bool = False) 
     return registers
 
 
-def _three_signs(move: GatedPlan | FixedPlan, i: int) -> StreamForm | None:
+def _three_signs(move: GatedPlan | FixedPlan, i: int) -> PlaceForm | None:
     """The gate of coordinate i if it takes the values 1, 0 and -1 and nothing is written at -1."""
     if isinstance(move, FixedPlan):
         return None
@@ -124,7 +124,7 @@ def _three_signs(move: GatedPlan | FixedPlan, i: int) -> StreamForm | None:
 def _require_tied(registers: Sequence[Register], architecture: str) -> None:
     """Raises NotCompilable if a register is written while it holds for ever, as a counter is."""
     for register in registers:
-        if register.moves is None and register.gate == 1 and register.write != StreamForm():
+        if register.moves is None and register.gate == 1 and register.write != PlaceForm():
             raise NotCompilable(
                 architecture,
                 ["a counter adds while its gate is 1, but this architecture writes only where it forgets"],
@@ -133,7 +133,7 @@ def _require_tied(registers: Sequence[Register], architecture: str) -> None:
 
 def _gate(
     move: GatedPlan | FixedPlan, i: int, where: str, architecture: str
-) -> tuple[StreamForm | None, Exact]:
+) -> tuple[PlaceForm | None, Exact]:
     """The signal that moves coordinate i, and its gate then: the gate is 1 - (1 - value) · moves."""
     if isinstance(move, FixedPlan):
         row = move.matrix[i]
@@ -153,7 +153,7 @@ def _gate(
             architecture, [f"a gate of {where} takes the values {found}; here it can take 1 and one other"]
         )
     scale = Fraction(1) / (1 - others[0])
-    return move.gates[i].scaled(-scale).plus(StreamForm({}, scale)), others[0]
+    return move.gates[i].scaled(-scale).plus(PlaceForm({}, scale)), others[0]
 
 
 def share_of(gate: Exact, architecture: str, *, signed: bool = False) -> float:
@@ -168,9 +168,9 @@ def share_of(gate: Exact, architecture: str, *, signed: bool = False) -> float:
     return share
 
 
-def distinct_moves(registers: Sequence[Register]) -> list[StreamForm]:
+def distinct_moves(registers: Sequence[Register]) -> list[PlaceForm]:
     """Returns the different signals that say when registers move."""
-    found: list[StreamForm] = []
+    found: list[PlaceForm] = []
     for register in registers:
         if register.moves is not None and register.moves not in found:
             found.append(register.moves)

@@ -26,7 +26,7 @@ SparseRow = tuple[tuple[int, Exact], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StreamForm:
+class PlaceForm:
     """constant + Σ coefficient · (number at a place), with exact coefficients."""
 
     terms: Mapping[int, Exact] = field(default_factory=dict)
@@ -37,23 +37,23 @@ class StreamForm:
         """Whether nothing is read."""
         return not self.terms
 
-    def scaled(self, factor: Exact) -> StreamForm:
+    def scaled(self, factor: Exact) -> PlaceForm:
         """Returns the form times a number."""
         if factor == 0:
-            return StreamForm()
-        return StreamForm({place: c * factor for place, c in self.terms.items()}, self.constant * factor)
+            return PlaceForm()
+        return PlaceForm({place: c * factor for place, c in self.terms.items()}, self.constant * factor)
 
-    def mapped(self, function: Callable[[Exact], Exact]) -> StreamForm:
+    def mapped(self, function: Callable[[Exact], Exact]) -> PlaceForm:
         """Returns the form with a function applied to all its numbers."""
         terms = {place: function(c) for place, c in self.terms.items()}
-        return StreamForm({p: c for p, c in terms.items() if c != 0}, function(self.constant))
+        return PlaceForm({p: c for p, c in terms.items() if c != 0}, function(self.constant))
 
-    def plus(self, other: StreamForm) -> StreamForm:
+    def plus(self, other: PlaceForm) -> PlaceForm:
         """Returns the sum of two forms."""
         terms = dict(self.terms)
         for place, c in other.terms.items():
             terms[place] = terms.get(place, 0) + c
-        return StreamForm({p: c for p, c in terms.items() if c != 0}, self.constant + other.constant)
+        return PlaceForm({p: c for p, c in terms.items() if c != 0}, self.constant + other.constant)
 
     def row(self, width: int) -> Tensor:
         """Returns the coefficients by place, in float64; the constant is that of the place `ONE`."""
@@ -64,14 +64,14 @@ class StreamForm:
         return row
 
 
-def at(place: int) -> StreamForm:
+def at(place: int) -> PlaceForm:
     """Returns the form that reads one place."""
-    return StreamForm({place: 1})
+    return PlaceForm({place: 1})
 
 
-def combine(parts: Iterable[tuple[StreamForm, Exact]], constant: Exact = 0) -> StreamForm:
+def combine(parts: Iterable[tuple[PlaceForm, Exact]], constant: Exact = 0) -> PlaceForm:
     """Returns the constant and the sum of forms times numbers."""
-    total = StreamForm({}, constant)
+    total = PlaceForm({}, constant)
     for form, factor in parts:
         total = total.plus(form.scaled(factor))
     return total
@@ -89,8 +89,8 @@ class GatedPlan:
         kind: as the network calls it.
     """
 
-    gates: Sequence[StreamForm]
-    writes: Sequence[StreamForm]
+    gates: Sequence[PlaceForm]
+    writes: Sequence[PlaceForm]
     steps: Sequence[Sequence[Exact]]
     updates: Sequence[set[tuple[Exact, Exact]]]
     kind: str
@@ -101,7 +101,7 @@ class FixedPlan:
     """h ← A h + write with one sparse matrix A."""
 
     matrix: Sequence[SparseRow]
-    writes: Sequence[StreamForm]
+    writes: Sequence[PlaceForm]
     kind: str
 
 
@@ -135,7 +135,7 @@ class ReflectionPlan:
         kind: as the network calls it.
     """
 
-    chosen: Sequence[StreamForm]
+    chosen: Sequence[PlaceForm]
     factors: Sequence[Sequence[tuple[Exact, Sequence[Exact]]]]
     writes: Sequence[Sequence[Exact]]
     kind: str
@@ -145,7 +145,7 @@ class ReflectionPlan:
 class CellGate:
     """The sum that a gate of a cell squashes: forms over the inputs, and a matrix of the state (n, n)."""
 
-    inputs: Sequence[StreamForm]
+    inputs: Sequence[PlaceForm]
     recurrent: Tensor
 
     @property
@@ -211,8 +211,8 @@ class BlockPlan:
 
     layer: LayerPlan | None = None
     states: list[int] = field(default_factory=list)
-    late: list[StreamForm] = field(default_factory=list)
-    units: list[tuple[int, StreamForm]] = field(default_factory=list)
+    late: list[PlaceForm] = field(default_factory=list)
+    units: list[tuple[int, PlaceForm]] = field(default_factory=list)
     letters: list[int] = field(default_factory=list)
     sources: list[list[tuple[int, complex]]] = field(default_factory=list)
     columns: dict[int, int] = field(default_factory=dict)
@@ -262,7 +262,7 @@ class WeightWriter(ABC):
             raise NotCompilable(self.architecture, [f"layer {layer.name} has a cap on its update gate"])
         return layer.move
 
-    def reads_out(self, block: BlockPlan, reads: Sequence[StreamForm]) -> bool:
+    def reads_out(self, block: BlockPlan, reads: Sequence[PlaceForm]) -> bool:
         """Returns whether the layer of the only block computes the scores itself, of forms in its units."""
         return False
 
@@ -275,14 +275,14 @@ class WeightWriter(ABC):
         raise NotImplementedError
 
 
-def set_rows(linear: nn.Linear, forms: Sequence[StreamForm], *, first: int = 0) -> None:
+def set_rows(linear: nn.Linear, forms: Sequence[PlaceForm], *, first: int = 0) -> None:
     """Sets rows of a linear map; constants are read from the stream, so that no bias is needed."""
     if forms:
         rows = torch.stack([form.row(linear.in_features) for form in forms])
         linear.weight[first : first + len(forms)] = rows.to(linear.weight)
 
 
-def set_affine(weight: Tensor, bias: Tensor, forms: Sequence[StreamForm], columns: Mapping[int, int]) -> None:
+def set_affine(weight: Tensor, bias: Tensor, forms: Sequence[PlaceForm], columns: Mapping[int, int]) -> None:
     """Sets rows of a weight and a bias over features that hold some of the places."""
     for row, form in enumerate(forms):
         for place, c in form.terms.items():

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from nerode.core import Exact, InputError, is_rational
-from nerode.network.affine import Affine
-from nerode.network.moves import Recurrence, check_map
+from nerode.network.affine import Affine, check_map
+from nerode.network.moves import Recurrence
 from nerode.network.numbers import Numbers, RecurrenceStep
 from nerode.network.writing import NamedMap, StateNames, write_map
 
@@ -49,9 +49,9 @@ class Squashed(Recurrence):
         """Returns the recurrence with another update."""
         return replace(self, update=change(self.update))
 
-    def sources(self, width: int) -> list[set[int]]:
-        """Returns the coordinates of the state that each row reads."""
-        first = self.update.num_inputs - width
+    def sources(self) -> list[set[int]]:
+        """Returns for each coordinate those that its next value may depend on."""
+        first = self.update.num_inputs - self.update.num_outputs
         return [{j - first for j, _ in row if j >= first} for row in self.update.rows]
 
     def lines(self, names: StateNames) -> list[str]:
@@ -168,21 +168,21 @@ class _CellStep:
     def __init__(self, record: GatedCell, numbers: Numbers[Any]) -> None:
         self.record, self.numbers = record, numbers
         names = CELL_GATES[record.cell]
-        self.gates = {
-            name: numbers.stateful(gate, f"{name} gate", number)
+        self.gates = [
+            (name, self._function(name), *numbers.stateful(gate, f"{name} gate", number))
             for number, (name, gate) in enumerate(zip(names, record.gates, strict=True))
-        }
+        ]
 
     def drive(self, seen: Any, letter: Any) -> tuple[Any, ...]:
-        return tuple(read(seen) for read, _ in self.gates.values())
+        return tuple(read(seen) for _, _, read, _ in self.gates)
 
     def shown(self, drive: tuple[Any, ...], state: Any) -> dict[str, Any]:
         """Returns the gates after their nonlinearity."""
         h = self.numbers.split(state, self.record.blocks)[0]
         found: dict[str, Any] = {}
-        for part, (name, (_, complete)) in zip(drive, self.gates.items(), strict=True):
+        for part, (name, function, _, complete) in zip(drive, self.gates, strict=True):
             inner = self.numbers.times(found["reset"], h) if name == "candidate" else h
-            found[name] = self.numbers.apply(self._function(name), complete(part, inner))
+            found[name] = self.numbers.apply(function, complete(part, inner))
         return found
 
     def _function(self, gate: str) -> str:

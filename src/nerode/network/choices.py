@@ -6,19 +6,33 @@ The matrices are stored by rows, as products of Householder factors, or by colum
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from nerode.core import Exact, InputError, write_exact
-from nerode.network.affine import Affine, Row
-from nerode.network.matrices import Factor, Vector, check_matrix, check_vectors, moved_columns, multiplied
-from nerode.network.moves import Recurrence, Transition, check_map
+from nerode.network.affine import (
+    Affine,
+    Factor,
+    Row,
+    Vector,
+    check_map,
+    check_matrix,
+    check_vectors,
+    moved_columns,
+    multiplied,
+)
+from nerode.network.moves import Recurrence, Transition
 from nerode.network.numbers import Numbers, RecurrenceStep
-from nerode.network.writing import NamedMap, StateNames, shorten, write_grid, write_map, write_vector
-
-_MOST_LINES = 60
-"""Lines that the grids of all choices together may take."""
+from nerode.network.writing import (
+    MOST_LINES,
+    NamedMap,
+    StateNames,
+    shorten,
+    write_grid,
+    write_map,
+    write_vector,
+)
 
 
 class MatrixTable(ABC):
@@ -29,10 +43,19 @@ class MatrixTable(ABC):
     kind: ClassVar[str] = ""
     """The name of a recurrence with this table in files and on pages."""
 
+    headline: ClassVar[tuple[str, ...]] = ()
+    most_lines: ClassVar[int] = MOST_LINES
+    """The lines of text above the table, and how many lines it may have."""
+
     @property
     @abstractmethod
     def count(self) -> int:
         """Number of choices."""
+
+    @property
+    @abstractmethod
+    def num_entries(self) -> int:
+        """Number of stored non-zero numbers."""
 
     @abstractmethod
     def check(self, width: int) -> None:
@@ -47,34 +70,8 @@ class MatrixTable(ABC):
         """Returns (choice, h, b) ↦ A(choice) h + b in some numbers."""
 
     @abstractmethod
-    def applied(self) -> Iterable[Sequence[Row]]:
-        """Yields the matrices that are applied one after the other, choice by choice."""
-
-    @abstractmethod
-    def constants(self) -> Iterable[Exact]:
-        """Yields the numbers that a model has to store."""
-
-    @property
-    def num_entries(self) -> int:
-        """Number of stored non-zero numbers."""
-        return sum(1 for c in self.constants() if c != 0)
-
-    @abstractmethod
-    def lines(
-        self,
-        choices: Sequence[str],
-        selecting: Sequence[str],
-        writes: Sequence[Vector],
-        names: Sequence[str],
-    ) -> list[str]:
-        """Returns the matrices and the writes as lines of text.
-
-        Args:
-            choices: the names of the choices, such as "on a".
-            selecting: lines of the selector.
-            writes: what is added after each choice.
-            names: the names of the coordinates.
-        """
+    def lines(self, choice: int, added: str, names: Sequence[str]) -> list[str]:
+        """Returns one matrix, and what is added after it, as lines of text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +79,7 @@ class RowTable(MatrixTable):
     """Sparse matrices by their rows."""
 
     kind: ClassVar[str] = "letter-matrices"
+    most_lines: ClassVar[int] = 61
 
     matrices: tuple[tuple[Row, ...], ...]
 
@@ -89,6 +87,11 @@ class RowTable(MatrixTable):
     def count(self) -> int:
         """Number of choices."""
         return len(self.matrices)
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries."""
+        return sum(len(row) for matrix in self.matrices for row in matrix)
 
     def check(self, width: int) -> None:
         """Raises InputError if a matrix is not of this width."""
@@ -103,28 +106,10 @@ class RowTable(MatrixTable):
         """Returns the product with the matrix of a choice."""
         return numbers.by_rows(self.matrices)
 
-    def applied(self) -> Iterable[Sequence[Row]]:
-        """Yields the matrices."""
-        return self.matrices
-
-    def constants(self) -> Iterable[Exact]:
-        """Yields the entries."""
-        return (c for matrix in self.matrices for row in matrix for _, c in row)
-
-    def lines(
-        self,
-        choices: Sequence[str],
-        selecting: Sequence[str],
-        writes: Sequence[Vector],
-        names: Sequence[str],
-    ) -> list[str]:
-        """Returns a grid for each choice."""
-        lines = list(selecting)
-        for choice, matrix, write in zip(choices, self.matrices, writes, strict=True):
-            lines.append(f"{choice}: h ← A h{_added(write)}, A =")
-            lines += [f"  {line}" for line in write_grid(matrix, names)]
-        hidden = len(lines) - _MOST_LINES
-        return lines if hidden <= 0 else [*lines[:_MOST_LINES], f"… and {hidden} more lines"]
+    def lines(self, choice: int, added: str, names: Sequence[str]) -> list[str]:
+        """Returns a grid."""
+        grid = write_grid(self.matrices[choice], names)
+        return [f"h ← A h{added}, A =", *(f"  {line}" for line in grid)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +117,7 @@ class FactorTable(MatrixTable):
     """Products of Householder factors, the first factor applied first."""
 
     kind: ClassVar[str] = "householder"
+    headline: ClassVar[tuple[str, ...]] = ("h ← product of I - β v vᵀ/(vᵀ v), the first factor first",)
 
     factors: tuple[tuple[Factor, ...], ...]
 
@@ -139,6 +125,12 @@ class FactorTable(MatrixTable):
     def count(self) -> int:
         """Number of choices."""
         return len(self.factors)
+
+    @property
+    def num_entries(self) -> int:
+        """Number of non-zero entries of the vectors, and a beta for each."""
+        factors = [f for product in self.factors for f in product]
+        return len(factors) + sum(1 for f in factors for e in f.vector if e != 0)
 
     def check(self, width: int) -> None:
         """Raises InputError if a vector is not of this width."""
@@ -154,35 +146,11 @@ class FactorTable(MatrixTable):
         """Returns the products with the factors of a choice."""
         return numbers.by_factors(self.factors, width)
 
-    def applied(self) -> Iterable[Sequence[Row]]:
-        """Yields each factor as a matrix."""
-        return (multiplied([f], len(f.vector)) for product in self.factors for f in product)
-
-    def constants(self) -> Iterable[Exact]:
-        """Yields the scales and vectors of the factors."""
-        for factor in (f for product in self.factors for f in product):
-            yield factor.scale
-            yield from factor.vector
-
-    @property
-    def num_entries(self) -> int:
-        """Number of non-zero entries of the vectors, and a beta for each."""
-        factors = [f for product in self.factors for f in product]
-        return len(factors) + sum(1 for f in factors for e in f.vector if e != 0)
-
-    def lines(
-        self,
-        choices: Sequence[str],
-        selecting: Sequence[str],
-        writes: Sequence[Vector],
-        names: Sequence[str],
-    ) -> list[str]:
-        """Returns the factors of each choice in one line."""
-        lines = ["h ← product of I - β v vᵀ/(vᵀ v), the first factor first", *selecting]
-        for choice, factors, write in zip(choices, self.factors, writes, strict=True):
-            shown = "; ".join(f"β = {write_exact(f.beta)}, v = {write_vector(f.vector)}" for f in factors)
-            lines.append(f"{choice}: {shown or 'identity'}{_added(write)}")
-        return shorten(lines)
+    def lines(self, choice: int, added: str, names: Sequence[str]) -> list[str]:
+        """Returns the factors in one line."""
+        factors = self.factors[choice]
+        shown = "; ".join(f"β = {write_exact(f.beta)}, v = {write_vector(f.vector)}" for f in factors)
+        return [f"{shown or 'identity'}{added}"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +167,11 @@ class ColumnTable(MatrixTable):
         """Number of choices."""
         return len(self.images)
 
+    @property
+    def num_entries(self) -> int:
+        """Number of images and of non-zero entries of the diagonals."""
+        return sum(map(len, self.images)) + sum(1 for v in self.diagonals for e in v if e != 0)
+
     def check(self, width: int) -> None:
         """Raises InputError if an image or a diagonal is not of this width."""
         for image in self.images:
@@ -214,29 +187,16 @@ class ColumnTable(MatrixTable):
         """Returns the product with the matrix of a choice."""
         return numbers.by_columns(self.images, self.diagonals)
 
-    def applied(self) -> Iterable[Sequence[Row]]:
-        """Yields the matrices."""
-        return map(moved_columns, self.images, self.diagonals)
-
-    def constants(self) -> Iterable[Exact]:
-        """Yields the diagonals."""
-        return (d for diagonal in self.diagonals for d in diagonal)
-
-    @property
-    def num_entries(self) -> int:
-        """Number of images and of non-zero entries of the diagonals."""
-        return sum(map(len, self.images)) + sum(1 for c in self.constants() if c != 0)
-
-    def lines(
-        self,
-        choices: Sequence[str],
-        selecting: Sequence[str],
-        writes: Sequence[Vector],
-        names: Sequence[str],
-    ) -> list[str]:
-        """Returns the moves of each choice in one line."""
-        parts = zip(choices, self.images, self.diagonals, writes, strict=True)
-        return shorten([*selecting, *(f"{a}: {_moves(i, d, names)}{_added(b)}" for a, i, d, b in parts)])
+    def lines(self, choice: int, added: str, names: Sequence[str]) -> list[str]:
+        """Returns what moves where, in one line."""
+        moves = []
+        for j, (i, d) in enumerate(zip(self.images[choice], self.diagonals[choice], strict=True)):
+            if d == 0:
+                moves.append(f"h[{names[j]}] dropped")
+            elif i != j or d != 1:
+                factor = "" if d == 1 else f"{write_exact(d)}·"
+                moves.append(f"{factor}h[{names[j]}] → h[{names[i]}]")
+        return [f"{', '.join(shorten(moves)) or 'h stays'}{added}"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,6 +265,12 @@ class ByChoice(Recurrence):
         factors = self.fields().get("factors")
         return None if factors is None else max(map(len, factors), default=0)
 
+    @property
+    def num_entries(self) -> int:
+        """Number of stored non-zero numbers."""
+        written = sum(1 for write in self.writes for e in write if e != 0)
+        return self.table.num_entries + written + sum(m.num_entries for m in self.maps())
+
     def maps(self) -> tuple[Affine, ...]:
         """Returns the selector."""
         return () if self.selector is None else (self.selector,)
@@ -312,30 +278,6 @@ class ByChoice(Recurrence):
     def with_maps(self, change: Callable[[Affine], Affine]) -> Self:
         """Returns the recurrence with another selector."""
         return self if self.selector is None else replace(self, selector=change(self.selector))
-
-    def applied(self) -> Iterable[Sequence[Row]]:
-        """Yields the matrices of all choices, those of Householder factors one by one."""
-        return self.table.applied()
-
-    def constants(self) -> Iterable[Exact]:
-        """Yields the numbers of the table and the writes."""
-        yield from self.table.constants()
-        for write in self.writes:
-            yield from write
-
-    @property
-    def num_entries(self) -> int:
-        """Number of stored non-zero numbers."""
-        written = sum(1 for write in self.writes for e in write if e != 0)
-        return self.table.num_entries + written + sum(m.num_entries for m in self.maps())
-
-    def sources(self, width: int) -> list[set[int]]:
-        """Returns for each row the columns that some choice has there."""
-        found: list[set[int]] = [set() for _ in range(width)]
-        for choice in range(self.table.count):
-            for i, row in enumerate(self.rows(choice)):
-                found[i].update(j for j, _ in row)
-        return found
 
     def rows(self, choice: int) -> tuple[Row, ...]:
         """Returns the rows of the matrix of one choice."""
@@ -354,11 +296,16 @@ class ByChoice(Recurrence):
 
     def lines(self, names: StateNames) -> list[str]:
         """Returns the selector, and the matrix and the write of each choice."""
-        choices, selecting = [f"on {symbol}" for symbol in names.letters], []
+        choices, lines = [f"on {symbol}" for symbol in names.letters], list(self.table.headline)
         if self.selector is not None:
             choices = self._choices
-            selecting = write_map(self.selector, choices, names.marked_inputs)
-        return self.table.lines(choices, selecting, self.writes, names.state)
+            lines += write_map(self.selector, choices, names.marked_inputs)
+        for number, (choice, write) in enumerate(zip(choices, self.writes, strict=True)):
+            added = f" + {write_vector(write)}" if any(value != 0 for value in write) else ""
+            first, *rest = self.table.lines(number, added, names.state)
+            lines += [f"{choice}: {first}", *rest]
+        most = self.table.most_lines
+        return shorten(lines, most, " lines" if most > MOST_LINES else "")
 
     def tables(self, names: StateNames) -> list[NamedMap]:
         """Returns the selector, and for each choice its matrix with its write."""
@@ -387,7 +334,6 @@ class ByChoice(Recurrence):
 
 class _ChoiceStep:
     def __init__(self, record: ByChoice, numbers: Numbers[Any]) -> None:
-        self.numbers = numbers
         self.move = record.table.step(numbers, len(record.writes[0]) if record.writes else 0)
         self.writes = numbers.vectors(record.writes, "writes")
         self.selector = None if record.selector is None else numbers.selector(record.selector)
@@ -402,19 +348,3 @@ class _ChoiceStep:
 
     def shown(self, drive: tuple[Any, ...], state: Any) -> dict[str, Any]:
         return {}
-
-
-def _moves(image: Sequence[int], diagonal: Sequence[Exact], names: Sequence[str]) -> str:
-    """What moves where under a column-one-hot matrix times a diagonal one."""
-    moves = []
-    for j, i in enumerate(image):
-        if diagonal[j] == 0:
-            moves.append(f"h[{names[j]}] dropped")
-        elif i != j or diagonal[j] != 1:
-            factor = "" if diagonal[j] == 1 else f"{write_exact(diagonal[j])}·"
-            moves.append(f"{factor}h[{names[j]}] → h[{names[i]}]")
-    return ", ".join(shorten(moves)) or "h stays"
-
-
-def _added(write: Sequence[Exact]) -> str:
-    return f" + {write_vector(write)}" if any(value != 0 for value in write) else ""

@@ -10,11 +10,10 @@ from typing import Any
 
 from nerode.core import Exact, InputError, Reference, read_exact, simplify, write_exact
 from nerode.languages import END, Alphabet, Legal
-from nerode.network.affine import Affine, Row
+from nerode.network.affine import Affine, Factor, Row
 from nerode.network.cells import GatedCell, Squashed
 from nerode.network.choices import ByChoice
 from nerode.network.decoders import Decoder, LogitDecoder, PointDecoder, ScoreDecoder
-from nerode.network.matrices import Factor
 from nerode.network.moves import Fixed, Gated, Recurrence
 from nerode.network.record import Embedding, Layer, Network, Origin
 

@@ -13,13 +13,12 @@ about itself that other modules need: its shape, its step in any numbers, its te
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
-from nerode.core import Exact, InputError, write_exact
-from nerode.network.affine import Affine, Row, constant_map
-from nerode.network.matrices import check_matrix
+from nerode.core import Exact, write_exact
+from nerode.network.affine import Affine, Row, check_map, check_matrix, constant_map
 from nerode.network.numbers import Numbers, RecurrenceStep
 from nerode.network.writing import NamedMap, StateNames, shorten, write_grid, write_map, write_row
 
@@ -74,22 +73,10 @@ class Recurrence(ABC):
     def with_maps(self, change: Callable[[Affine], Affine]) -> Self:
         """Returns the same recurrence with all of its maps changed."""
 
-    def applied(self) -> Iterable[Sequence[Row]]:
-        """Yields the constant matrices that are applied to the state."""
-        return ()
-
-    def constants(self) -> Iterable[Exact]:
-        """Yields the numbers that a model has to store beside the maps."""
-        return (c for matrix in self.applied() for row in matrix for _, c in row)
-
     @property
     def num_entries(self) -> int:
         """Number of stored non-zero numbers."""
-        return sum(m.num_entries for m in self.maps()) + sum(1 for c in self.constants() if c != 0)
-
-    def sources(self, width: int) -> list[set[int]] | None:
-        """Returns for each coordinate those that its next value may depend on; None if this is not known."""
-        return None
+        return sum(m.num_entries for m in self.maps())
 
     def transition(self, seen: Sequence[Exact], letter: int) -> Transition | None:
         """Returns the matrix and the vector of one letter; None for a recurrence that is not linear."""
@@ -142,11 +129,6 @@ class Gated(Recurrence):
     def with_maps(self, change: Callable[[Affine], Affine]) -> Self:
         """Returns the recurrence with both maps changed."""
         return replace(self, gate=change(self.gate), write=change(self.write))
-
-    def sources(self, width: int) -> list[set[int]]:
-        """Returns each coordinate itself unless its gate is always 0."""
-        gates = zip(self.gate.bias, self.gate.rows, strict=True)
-        return [{i} if bias != 0 or row else set() for i, (bias, row) in enumerate(gates)]
 
     def transition(self, seen: Sequence[Exact], letter: int) -> Transition:
         """Returns the diagonal matrix and the write of one letter."""
@@ -214,17 +196,18 @@ class Fixed(Recurrence):
         """Returns the recurrence with another write."""
         return replace(self, write=change(self.write))
 
-    def applied(self) -> Iterable[Sequence[Row]]:
-        """Yields the matrix."""
-        return (self.matrix,)
+    @property
+    def num_entries(self) -> int:
+        """Number of stored non-zero numbers."""
+        return sum(map(len, self.matrix)) + self.write.num_entries
 
     @property
     def is_diagonal(self) -> bool:
         """Whether the matrix is diagonal."""
         return all(j == i for i, row in enumerate(self.matrix) for j, _ in row)
 
-    def sources(self, width: int) -> list[set[int]]:
-        """Returns the columns of each row."""
+    def sources(self) -> list[set[int]]:
+        """Returns for each coordinate those that its next value may depend on."""
         return [{j for j, _ in row} for row in self.matrix]
 
     def transition(self, seen: Sequence[Exact], letter: int) -> Transition:
@@ -270,15 +253,6 @@ class _FixedStep:
 
     def shown(self, drive: tuple[Any, ...], state: Any) -> dict[str, Any]:
         return {"write": drive[0]}
-
-
-def check_map(given: Affine, num_outputs: int, num_inputs: int, what: str) -> None:
-    """Raises InputError if a map has not this shape."""
-    if given.num_outputs != num_outputs or given.num_inputs != num_inputs:
-        raise InputError(
-            f"the {what} map has shape {given.num_outputs}x{given.num_inputs} instead of "
-            f"{num_outputs}x{num_inputs}"
-        )
 
 
 def _gate_lines(gates: Sequence[str], write: Affine, names: StateNames) -> list[str]:

@@ -1,8 +1,7 @@
 """Number systems: the arithmetic that a step is computed in.
 
 A step (see `step.py` and the recurrences) only asks for what is below, for whole vectors at a time. Exact and
-decimal numbers are here; torch tensors, nodes of an ONNX graph, intervals and counted bits are defined where
-they are used.
+decimal numbers are here; torch tensors, nodes of an ONNX graph and boxes are defined where they are used.
 
 Methods that are given a part of a record convert its numbers once and return a function. That part is named
 by its place, for errors and for the names of weights.
@@ -11,6 +10,7 @@ by its place, for errors and for the names of weights.
 from __future__ import annotations
 
 import functools
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
@@ -18,8 +18,7 @@ from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
 
 from nerode.core import Cyclotomic, Exact, imaginary_part, real_part
-from nerode.network.affine import Affine, Row
-from nerode.network.matrices import Factor, moved_columns, multiplied
+from nerode.network.affine import Affine, Factor, Row, moved_columns, multiplied
 
 Vector = TypeVar("Vector")
 Rows = Sequence[Row]
@@ -52,6 +51,10 @@ class Numbers(ABC, Generic[Vector]):
     @abstractmethod
     def map(self, affine: Affine, place: str) -> Callable[[Vector], Vector]:
         """Returns an affine map."""
+
+    def with_units(self, affine: Affine, place: str) -> Callable[[Vector], Vector]:
+        """Returns x ↦ x followed by relu(map(x))."""
+        return _WithUnits(affine, self, place)
 
     @abstractmethod
     def stateful(
@@ -146,29 +149,43 @@ class Numbers(ABC, Generic[Vector]):
         return step
 
 
+class _WithUnits(Generic[Vector]):
+    """Vectors followed by ReLU units of them."""
+
+    def __init__(self, affine: Affine, numbers: Numbers[Vector], place: str) -> None:
+        self._numbers = numbers
+        self._map = numbers.map(affine, place)
+        self._any = bool(affine.num_outputs)
+
+    def __call__(self, values: Vector) -> Vector:
+        if not self._any:
+            return values
+        return self._numbers.join([values, self._numbers.apply("relu", self._map(values))])
+
+
 Scalar = Any
 """Exact in exact mode, Decimal in decimal mode; one network uses one of the two throughout."""
 
 Scalars = Sequence[Scalar]
 
 
-class ScalarNumbers(Numbers[Scalars]):
-    """Vectors as sequences of Python numbers."""
+class ExactNumbers(Numbers[Scalars]):
+    """Sequences of rational and cyclotomic numbers, without rounding."""
 
     def number(self, value: Exact) -> Scalar:
         """Returns an exact number in this arithmetic."""
         return value
 
-    def total(self, terms: Sequence[Scalar]) -> Scalar:
-        """Returns a sum."""
-        found = terms[0]
-        for term in terms[1:]:
-            found = found + term
-        return found
-
     def map(self, affine: Affine, place: str) -> Callable[[Scalars], Scalars]:
         """Returns a map that looks only at inputs that are not zero."""
         return ColumnMap(affine, self.number)
+
+    def with_units(self, affine: Affine, place: str) -> Callable[[Scalars], Scalars]:
+        """Returns x ↦ x followed by relu(map(x))."""
+        if not affine.num_outputs:
+            return lambda x: x
+        units = self.map(affine, place)
+        return lambda x: [*x, *[v if v > 0 else 0 for v in units(x)]]
 
     def stateful(
         self, affine: Affine, place: str, number: int | None = None
@@ -179,15 +196,8 @@ class ScalarNumbers(Numbers[Scalars]):
 
     def matrix(self, rows: Rows, place: str) -> Callable[[Scalars, Scalars], Scalars]:
         """Returns (h, b) ↦ A h + b."""
-        found = [[(j, self.number(c)) for j, c in row] for row in rows]
-
-        def moved(h: Scalars, added: Scalars) -> Scalars:
-            return [
-                self.total([b, *[c * h[j] for j, c in row if h[j]]])
-                for row, b in zip(found, added, strict=True)
-            ]
-
-        return moved
+        moved = self.by_rows([rows])
+        return lambda h, added: moved(0, h, added)
 
     def vectors(self, table: Sequence[Sequence[Exact]], place: str) -> Callable[[int], Scalars]:
         """Returns the vectors of a table."""
@@ -205,14 +215,11 @@ class ScalarNumbers(Numbers[Scalars]):
             return found
 
         def moved(choice: int, h: Scalars, added: Scalars) -> Scalars:
-            terms: dict[int, list[Scalar]] = {}
+            new = list(added)
             for v, column in zip(h, columns(choice), strict=True):
                 if v:
                     for i, c in column:
-                        terms.setdefault(i, [added[i]]).append(c * v)
-            new = list(added)
-            for i, products in terms.items():
-                new[i] = self.total(products)
+                        new[i] = new[i] + c * v
             return new
 
         return moved
@@ -221,23 +228,23 @@ class ScalarNumbers(Numbers[Scalars]):
         self, factors: Sequence[Sequence[Factor]], width: int
     ) -> Callable[[int, Scalars, Scalars], Scalars]:
         """Returns (choice, h, b) ↦ A(choice) h + b, one factor after the other."""
+        number = self.number
         products = [
-            [
-                (self.number(f.scale), [(i, self.number(e)) for i, e in enumerate(f.vector) if e != 0])
-                for f in product
-            ]
+            [(number(f.scale), [(i, number(e)) for i, e in enumerate(f.vector) if e != 0]) for f in product]
             for product in factors
         ]
 
         def moved(choice: int, h: Scalars, added: Scalars) -> Scalars:
             values = list(h)
             for scale, vector in products[choice]:
-                product = self.total([e * values[i] for i, e in vector])
+                product: Scalar = 0
+                for i, e in vector:
+                    product = product + e * values[i]
                 if product != 0:
-                    amount = self.total([scale * product])
+                    amount = scale * product
                     for i, e in vector:
-                        values[i] = self.total([values[i], -e * amount])
-            return [self.total([b, v]) for b, v in zip(added, values, strict=True)]
+                        values[i] = values[i] - amount * e
+            return [v + b for v, b in zip(values, added, strict=True)]
 
         return moved
 
@@ -258,7 +265,7 @@ class ScalarNumbers(Numbers[Scalars]):
 
     def join(self, parts: Sequence[Scalars]) -> Scalars:
         """Returns vectors one after the other."""
-        return [v for part in parts for v in part]
+        return list(itertools.chain.from_iterable(parts))
 
     def split(self, values: Scalars, count: int) -> list[Scalars]:
         """Returns a vector in parts of equal length."""
@@ -275,7 +282,7 @@ class ScalarNumbers(Numbers[Scalars]):
 
     def function(self, name: str) -> Callable[[Scalar], Scalar]:
         """Returns a function of one number."""
-        return {"relu": relu, "clip": _clip}[name]
+        return _FUNCTIONS[name]
 
     def times(self, left: Scalars, right: Scalars) -> Scalars:
         """Returns products."""
@@ -283,7 +290,7 @@ class ScalarNumbers(Numbers[Scalars]):
 
     def gated(self, gate: Scalars, values: Scalars, added: Scalars) -> Scalars:
         """Returns gate · value + added."""
-        return [self.total([b, g * v] if v else [b]) for g, v, b in zip(gate, values, added, strict=True)]
+        return [g * v + b if v else b for g, v, b in zip(gate, values, added, strict=True)]
 
     def over(self, left: Scalars, right: Scalars) -> Scalars:
         """Returns quotients."""
@@ -299,19 +306,11 @@ class ScalarNumbers(Numbers[Scalars]):
         return [1 - most * (1 - s) for s in share]
 
 
-class ExactNumbers(ScalarNumbers):
-    """Rational and cyclotomic numbers, without rounding."""
-
-    def gated(self, gate: Scalars, values: Scalars, added: Scalars) -> Scalars:
-        """Returns gate · value + added."""
-        return [g * v + b if v else b for g, v, b in zip(gate, values, added, strict=True)]
-
-
 DIGITS = Context(prec=50)
 """The precision of decimal numbers; who computes with them makes it the local context."""
 
 
-class DecimalNumbers(ScalarNumbers):
+class DecimalNumbers(ExactNumbers):
     """Decimal numbers of 50 digits, for tanh, sigmoid and exp."""
 
     def number(self, value: Exact) -> Decimal:
@@ -323,12 +322,7 @@ class DecimalNumbers(ScalarNumbers):
 
     def function(self, name: str) -> Callable[[Scalar], Scalar]:
         """Returns a function of one number."""
-        functions: dict[str, Callable[[Scalar], Scalar]] = {
-            "tanh": _tanh,
-            "sigmoid": _sigmoid,
-            "exp": Decimal.exp,
-        }
-        return functions.get(name) or super().function(name)
+        return _DECIMAL_FUNCTIONS[name]
 
 
 class ColumnMap:
@@ -372,3 +366,12 @@ def _tanh(value: Decimal) -> Decimal:
 @functools.lru_cache(maxsize=1 << 16)
 def _sigmoid(value: Decimal) -> Decimal:
     return 1 / (1 + (-value).exp())
+
+
+_FUNCTIONS: dict[str, Callable[[Scalar], Scalar]] = {"relu": relu, "clip": _clip}
+_DECIMAL_FUNCTIONS: dict[str, Callable[[Scalar], Scalar]] = {
+    **_FUNCTIONS,
+    "tanh": _tanh,
+    "sigmoid": _sigmoid,
+    "exp": Decimal.exp,
+}

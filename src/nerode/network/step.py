@@ -1,7 +1,9 @@
 """One step of a network, in any numbers: the definition that all other modules use.
 
 The interpreter steps in exact or decimal numbers, the modules of `models` in torch, ONNX graphs in nodes, the
-finders of proofs in intervals and counted bits. `record.py` says in formulas what is computed here.
+finders of proofs in boxes. `record.py` says in formulas what is computed here. To the network a layer is
+something that reads the stream, keeps a state of its own, and gives outputs; other kinds of layers, such as
+heads of attention whose state is the past, fit beside `LayerStep`.
 """
 
 from __future__ import annotations
@@ -9,24 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic
 
-from nerode.network.affine import Affine
 from nerode.network.numbers import Numbers, Vector
 from nerode.network.record import Layer, Network
-
-
-class Units(Generic[Vector]):
-    """Rows x followed by relu(map(x))."""
-
-    def __init__(self, affine: Affine, numbers: Numbers[Vector], place: str) -> None:
-        self._numbers = numbers
-        self._map = numbers.map(affine, place)
-        self._any = bool(affine.num_outputs)
-
-    def __call__(self, values: Vector) -> Vector:
-        """Returns the values with the units after them."""
-        if not self._any:
-            return values
-        return self._numbers.join([values, self._numbers.apply("relu", self._map(values))])
 
 
 class LayerStep(Generic[Vector]):
@@ -40,25 +26,23 @@ class LayerStep(Generic[Vector]):
     def __init__(self, layer: Layer, numbers: Numbers[Vector]) -> None:
         self._numbers = numbers
         self._exposes_previous, self._is_complex = layer.exposes_previous, layer.complex_state
-        self.seen = Units(layer.units, numbers, "units")
+        self.seen = numbers.with_units(layer.units, "units")
         self.recurrence = numbers.recurrence(layer.recurrence, is_complex=layer.complex_state)
-        self._inside = Units(layer.readout_units, numbers, "readout_units")
+        self._inside = numbers.with_units(layer.readout_units, "readout_units")
         self._readout = numbers.map(layer.readout, "readout")
 
     def step(self, reads: Vector, letter: Any, state: Vector) -> tuple[Vector, Vector]:
         """Returns the state after the letter and the outputs."""
-        new = self.recurrence.advance(self.recurrence.drive(self.seen(reads), letter), state)
+        recurrence = self.recurrence
+        new = recurrence.advance(recurrence.drive(self.seen(reads), letter), state)
         return new, self.read_out(reads, new, state)
 
     def read_out(self, reads: Vector, state: Vector, before: Vector) -> Vector:
         """Returns the outputs for a state and the one before it."""
-        inside = [reads, *self._shown(state)]
-        if self._exposes_previous:
-            inside += self._shown(before)
-        return self._readout(self._inside(self._numbers.join(inside)))
-
-    def _shown(self, state: Vector) -> list[Vector]:
-        return self._numbers.parts(state) if self._is_complex else [state]
+        shown = [state, before] if self._exposes_previous else [state]
+        if self._is_complex:
+            shown = [part for values in shown for part in self._numbers.parts(values)]
+        return self._readout(self._inside(self._numbers.join([reads, *shown])))
 
 
 class NetworkStep(Generic[Vector]):

@@ -73,11 +73,11 @@ def write_vector(vector: Sequence[Exact]) -> str:
     return f"({', '.join(shown)}{', …' if len(vector) > MOST_TERMS else ''})"
 
 
-def shorten(lines: Sequence[str]) -> list[str]:
+def shorten(lines: Sequence[str], most: int = MOST_LINES, what: str = "") -> list[str]:
     """Returns the first lines and how many more there are."""
-    if len(lines) <= MOST_LINES:
+    if len(lines) <= most:
         return list(lines)
-    return [*lines[: MOST_LINES - 1], f"… and {len(lines) - MOST_LINES + 1} more"]
+    return [*lines[: most - 1], f"… and {len(lines) - most + 1} more{what}"]
 
 
 def _term(coefficient: Exact, name: str) -> str:

@@ -27,7 +27,6 @@ from nerode.network import (
     RecurrenceStep,
     Row,
     ScoreDecoder,
-    Units,
     zero_map,
 )
 
@@ -205,7 +204,7 @@ class BoxStepper:
         numbers = BoxNumbers()
         self._step = NetworkStep(network, numbers)
         units, scores = _decoder_maps(network.decoder)
-        self._units, self._scores = Units(units, numbers, "units"), numbers.map(scores, "scores")
+        self._units, self._scores = numbers.with_units(units, "units"), numbers.map(scores, "scores")
         widths = [layer.width for layer in network.layers]
         self._spans = [slice(a, b) for a, b in itertools.pairwise(np.cumsum([0, *widths]).tolist())]
 

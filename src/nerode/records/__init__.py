@@ -43,6 +43,7 @@ from nerode.records.run_record import (
     first_failing_length,
     join_scores,
 )
+from nerode.records.settings import merge_tables, parse_assignments, read_toml
 from nerode.records.spec import (
     CompleteSpec,
     Curriculum,
@@ -143,6 +144,8 @@ __all__ = [
     "join_scores",
     "list_runs",
     "locked",
+    "merge_tables",
+    "parse_assignments",
     "prune",
     "read_metrics",
     "read_owner",
@@ -150,6 +153,7 @@ __all__ = [
     "read_run",
     "read_table",
     "read_tables",
+    "read_toml",
     "removable",
     "run_name",
     "write_table",

@@ -1,36 +1,43 @@
 """Pages for people: drawings, egg-boxes and HTML files that work without a network."""
 
-from nerode.report.automaton.diagram import Diagram
-from nerode.report.automaton.svg import automaton_figure
-from nerode.report.figures.paper import Record, save_figure
-from nerode.report.notation import group_name, plural, sentence, visible
-from nerode.report.pages.analysis import analysis_page
-from nerode.report.pages.atlas import atlas_page
-from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
-from nerode.report.pages.claims import claims_page
-from nerode.report.pages.highlights import read_highlights
-from nerode.report.pages.language import explain_page, view_language
-from nerode.report.pages.render import Bibliography, environment
-from nerode.report.pages.report import report_page
-from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
-from nerode.report.tables.run_report import RunReport, make_report, report_json
-from nerode.report.tables.runs import (
-    plain_columns,
-    to_csv,
-    to_latex,
-    to_markdown,
-)
-from nerode.report.tables.verdicts import families, family_title, sense_title
-from nerode.report.terminal.analysis import analysis_view
-from nerode.report.terminal.findings import (
-    claim_line,
-    extraction_lines,
-    language_line,
-    polished_lines,
-    standing_table,
-)
-from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_table
-from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
+from typing import TYPE_CHECKING
+
+from nerode.core import lazy_door
+
+if TYPE_CHECKING:
+    from nerode.report.automaton.diagram import Diagram
+    from nerode.report.automaton.svg import automaton_figure
+    from nerode.report.figures.paper import Record, save_figure
+    from nerode.report.notation import group_name, plural, sentence, visible
+    from nerode.report.pages.analysis import analysis_page
+    from nerode.report.pages.atlas import atlas_page
+    from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
+    from nerode.report.pages.claims import claims_page
+    from nerode.report.pages.highlights import read_highlights
+    from nerode.report.pages.language import explain_page, view_language
+    from nerode.report.pages.render import Bibliography, environment
+    from nerode.report.pages.report import report_page
+    from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
+    from nerode.report.tables.run_report import RunReport, make_report, report_json
+    from nerode.report.tables.runs import (
+        plain_columns,
+        to_csv,
+        to_latex,
+        to_markdown,
+    )
+    from nerode.report.tables.verdicts import families, family_title, sense_title
+    from nerode.report.terminal.analysis import analysis_view
+    from nerode.report.terminal.findings import (
+        claim_line,
+        extraction_lines,
+        language_line,
+        polished_lines,
+        standing_table,
+    )
+    from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_table
+    from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
+
+__getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
     "AtlasEntry",

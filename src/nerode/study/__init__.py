@@ -3,54 +3,67 @@
 Atlas, explain, explorer, reproduce and benchmarks call this stage; `report` draws what it returns.
 """
 
-from nerode.study.atlas import StudyCache, for_all_languages, study_named
-from nerode.study.eggboxes import Box, EggCell, ElementPlaces
-from nerode.study.language import (
-    LanguageProfile,
-    LanguageVerdicts,
-    Study,
-    check_language,
-    check_object,
-    profile_language,
-    study_language,
-)
-from nerode.study.networks import (
-    TARGETS,
-    NetworkStudy,
-    all_targets,
-    prove_network,
-    study_network,
-    study_networks,
-    summarise,
-)
-from nerode.study.run_lists import LIST_HEADINGS, RESULT_KEYS, list_row, name_run, run_item
-from nerode.study.runs import (
-    MEASURES,
-    LeftOut,
-    ModelGroup,
-    RunFile,
-    TaskGroup,
-    group_runs,
-    labelled_groups,
-    read_run_files,
-    task_title,
-)
-from nerode.study.theory import TheoryOfRuns, architectures_of, summarise_verdict, works_of
-from nerode.study.trained import (
-    Disagreement,
-    TrainingOutcome,
-    find_disagreements,
-    read_experiments,
-    read_runs,
-)
-from nerode.study.words import (
-    LengthCount,
-    count_by_length,
-    example_word,
-    first_words,
-    random_word,
-    shorten,
-)
+from typing import TYPE_CHECKING
+
+from nerode.core import lazy_door
+
+if TYPE_CHECKING:
+    from nerode.study.atlas import StudyCache, for_all_languages, study_named
+    from nerode.study.check import (
+        LanguageProfile,
+        LanguageVerdicts,
+        check_language,
+        check_object,
+        profile_language,
+    )
+    from nerode.study.eggboxes import Box, EggCell, ElementPlaces
+    from nerode.study.language import Study, study_language
+    from nerode.study.networks import (
+        TARGETS,
+        NetworkStudy,
+        all_targets,
+        prove_network,
+        study_network,
+        study_networks,
+        summarise,
+    )
+    from nerode.study.run_lists import LIST_HEADINGS, RESULT_KEYS, list_row, name_run, run_item
+    from nerode.study.runs import (
+        MEASURES,
+        LeftOut,
+        ModelGroup,
+        RunFile,
+        TaskGroup,
+        group_runs,
+        labelled_groups,
+        read_run_files,
+        task_title,
+    )
+    from nerode.study.searches import (
+        MemorisationStudy,
+        Question,
+        Search,
+        add_claims,
+        study_memorisation,
+    )
+    from nerode.study.theory import TheoryOfRuns, architectures_of, summarise_verdict, works_of
+    from nerode.study.trained import (
+        Disagreement,
+        TrainingOutcome,
+        find_disagreements,
+        read_experiments,
+        read_runs,
+    )
+    from nerode.study.words import (
+        LengthCount,
+        count_by_length,
+        example_word,
+        first_words,
+        random_word,
+        shorten,
+    )
+
+__getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
     "LIST_HEADINGS",
@@ -65,14 +78,18 @@ __all__ = [
     "LanguageVerdicts",
     "LeftOut",
     "LengthCount",
+    "MemorisationStudy",
     "ModelGroup",
     "NetworkStudy",
+    "Question",
     "RunFile",
+    "Search",
     "Study",
     "StudyCache",
     "TaskGroup",
     "TheoryOfRuns",
     "TrainingOutcome",
+    "add_claims",
     "all_targets",
     "architectures_of",
     "check_language",
@@ -95,6 +112,7 @@ __all__ = [
     "run_item",
     "shorten",
     "study_language",
+    "study_memorisation",
     "study_named",
     "study_network",
     "study_networks",

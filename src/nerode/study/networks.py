@@ -27,7 +27,7 @@ from nerode.proofs import (
     Unproved,
     certify,
 )
-from nerode.verdict import ARCHITECTURES, State, Task, collect_facts
+from nerode.verdict import ARCHITECTURES, LanguageTask, State, collect_facts
 
 TARGETS = (
     "diagonal",
@@ -87,7 +87,7 @@ class NetworkStudy:
 
     @property
     def lengths(self) -> dict[str, str]:
-        """For each float format the lengths at which the network is proved right: "all", a number, or ""."""
+        """The lengths at which each float format is proved correct: "all", a number, or ""."""
         found = dict.fromkeys(DTYPES, "")
         if isinstance(self.result, Certificate):
             for claim in self.result.claims:
@@ -163,7 +163,7 @@ def study_networks(
         budget: limits, for each network and each certificate anew.
     """
     budget = budget or Budget()
-    facts = collect_facts(language, task=Task.RECOGNISE, profile=profile, budget=budget)
+    facts = collect_facts(language, task=LanguageTask.RECOGNISE, profile=profile, budget=budget)
     found: list[NetworkStudy] = []
     for target, also in (all_targets() if targets is None else targets).items():
         try:

@@ -14,10 +14,10 @@ from nerode.records import RESULT, Measure, RunRecord, RunStore, read_run
 from nerode.study.words import shorten
 
 MEASURES: Mapping[Measure, str] = {
-    "token": "share of positions that are right",
-    "sequence": "share of sequences that are right throughout",
-    "final": "share of sequences whose last answer is right",
-    "scaled": "share of positions that are right, a uniform guess at 0",
+    "token": "share of correct positions",
+    "sequence": "share of sequences that are correct throughout",
+    "final": "share of sequences with a correct last answer",
+    "scaled": "share of correct positions, a uniform guess at 0",
 }
 
 ANALYSIS_FORMAT = "nerode-analysis-1"

@@ -180,8 +180,8 @@ class Disagreement:
     Attributes:
         trained: what was found.
         verdict: "yes" or "no".
-        kind: "beyond" (theory says no, the longest tested length is right), "forgets" (theory says yes, and
-            only the lengths of training are right) or "unlearned" (theory says yes, and not even those are).
+        kind: "beyond" (theory says no, the longest tested length is correct), "forgets" (theory says yes,
+            only the lengths of training are correct) or "unlearned" (theory says yes, not even those are).
         reading: what it means, in a sentence.
     """
 
@@ -192,10 +192,10 @@ class Disagreement:
 
 
 _READINGS = {
-    "beyond": "right at the longest length tested, although no weights are right at all: longer words will "
-    "fail",
-    "forgets": "weights that are right at every length exist; training found others",
-    "unlearned": "weights that are right at every length exist; training did not find them in its steps",
+    "beyond": "correct at the longest length tested, although no weights are correct at all: longer words "
+    "will fail",
+    "forgets": "weights that are correct at every length exist; training found others",
+    "unlearned": "weights that are correct at every length exist; training did not find them in its steps",
 }
 
 

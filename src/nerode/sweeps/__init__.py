@@ -1,9 +1,8 @@
 """Sweeps: many runs, from a file of combinations to finished runs in a store."""
 
 from nerode.sweeps.clusters import RayExecutor, SlurmExecutor
-from nerode.sweeps.driver import LocalExecutor, SweepReport, run_sweep
 from nerode.sweeps.export import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
-from nerode.sweeps.runner import Executor, RunJob, RunOutcome
+from nerode.sweeps.running import Executor, LocalExecutor, RunJob, RunOutcome, SweepReport, run_sweep
 from nerode.sweeps.sweep_file import read_sweep
 
 __all__ = [

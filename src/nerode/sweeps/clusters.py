@@ -17,7 +17,7 @@ from typing import Any
 
 from nerode.core import InputError, from_mapping, to_mapping
 from nerode.records import RunStore
-from nerode.sweeps.runner import OnOutcome, RunJob, RunOutcome, execute, load_run_kind
+from nerode.sweeps.running import OnOutcome, RunJob, RunOutcome, execute, load_run_kind
 
 FOLDER = ".slurm"
 _MINUTES = 240

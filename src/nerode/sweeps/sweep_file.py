@@ -22,14 +22,14 @@ A sweep is a set of runs. Adding a value to the grid, or a combination, adds run
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError, UnknownName
-from nerode.sweeps.runner import RunJob, RunKind
+from nerode.records import merge_tables, read_toml
+from nerode.sweeps.running import RunJob, RunKind
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
 """Adds to the settings of a run what they leave open."""
@@ -75,9 +75,9 @@ class Sweep:
         """Yields all specs: the rows in order, for each the last name of the grid fastest."""
         for row in self.rows:
             for values in itertools.product(*self.grid.values()):
-                spec = _merged(self.base, row)
+                spec = merge_tables(self.base, row)
                 for name, value in zip(self.grid, values, strict=True):
-                    spec = _merged(spec, _nested(name, value))
+                    spec = merge_tables(spec, _nested(name, value))
                 yield spec
 
     def jobs(self, runner: RunKind, complete: Complete = dict) -> list[RunJob]:
@@ -107,14 +107,7 @@ def read_sweep(path: Path) -> Sweep:
     Raises:
         FormatError: if it cannot be read, is not TOML, or is no sweep.
     """
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
-    except UnicodeDecodeError:
-        raise FormatError("is not UTF-8 text", path=path) from None
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"is not TOML: {error}", path=path) from None
+    tables = read_toml(path)
     try:
         return parse_sweep(tables)
     except InputError as error:
@@ -155,7 +148,7 @@ def _expanded(table: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, value in table.items():
         inner = _expanded(value) if isinstance(value, Mapping) else value
-        result = _merged(result, _nested(name, inner))
+        result = merge_tables(result, _nested(name, inner))
     return result
 
 
@@ -163,15 +156,6 @@ def _nested(name: str, value: Any) -> dict[str, Any]:
     for part in reversed(name.split(".")):
         value = {part: value}
     return dict(value)
-
-
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    joined = dict(base)
-    for name, value in over.items():
-        before = joined.get(name)
-        both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        joined[name] = _merged(before, value) if both else value  # type: ignore[arg-type]
-    return joined
 
 
 def _has(table: Mapping[str, Any], name: str) -> bool:

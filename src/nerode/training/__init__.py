@@ -1,13 +1,19 @@
 """Training of models on tasks: specs, one loop, evaluation by length, and runs in a store."""
 
-from nerode.training.defaults import make_specs, specs_of_seeds, with_small_defaults
 from nerode.training.environment import describe_environment
 from nerode.training.evaluation import draw_tests, evaluate, require_tests, run
 from nerode.training.loop import ProgressEvent, train
 from nerode.training.model_building import spec_model, spec_model_config
 from nerode.training.optimiser import make_optimiser
 from nerode.training.runs import MODEL, TRAINING, WEIGHTS, run_all, run_in, write_model
-from nerode.training.specs import make_spec, merge, parse_assignments, read_toml, run_key, tested_lengths
+from nerode.training.specs import (
+    make_spec,
+    make_specs,
+    run_key,
+    specs_of_seeds,
+    tested_lengths,
+    with_small_defaults,
+)
 from nerode.training.together import train_groups
 
 __all__ = [
@@ -21,9 +27,6 @@ __all__ = [
     "make_optimiser",
     "make_spec",
     "make_specs",
-    "merge",
-    "parse_assignments",
-    "read_toml",
     "require_tests",
     "run",
     "run_all",

@@ -1,15 +1,17 @@
-"""Training specs from tables, TOML files and `--set a.b=c`; the complete spec and the key of a run."""
+"""Training specs: from tables and small defaults; complete specs and run keys.
+
+The defaults are models and rates that learn on a laptop, one row per kind of layer: `--arch` begins there.
+"""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nerode.core import FormatError, InputError
-from nerode.records import CompleteSpec, TrainSpec
+from nerode.core import InputError
+from nerode.models import model_config
+from nerode.records import CompleteSpec, TrainSpec, merge_tables
 from nerode.tasks import build_task, complete_task, resolve_task, task_file_hashes
 from nerode.training.model_building import complete_model, model_file_hashes
 
@@ -58,59 +60,113 @@ def run_key(spec: TrainSpec) -> str:
     return complete_spec(spec).key
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Returns the tables of a TOML file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Small:
+    """Settings of a small model.
+
+    Attributes:
+        rate: the learning rate.
+        width: features after the embedding.
+        settings: of its layers.
+    """
+
+    rate: float = 5e-3
+    width: int = 16
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+OTHER = Small()
+"""For a kind of layer that has no row."""
+
+SMALL: dict[str, Small] = {
+    "elman-tanh": Small(rate=3e-3, width=8, settings={"hidden": 16}),
+    "lstm": Small(rate=1e-2, width=8, settings={"hidden": 16}),
+    "gru": Small(rate=1e-2, width=8, settings={"hidden": 16}),
+    "mingru": Small(rate=1e-2, width=16, settings={"hidden": 16}),
+    "nru": Small(rate=5e-3, width=8, settings={"hidden": 16}),
+    "slstm": Small(rate=5e-3, width=16),
+    "mamba": Small(settings={"states": 4}),
+    "mamba-2": Small(settings={"states": 8}),
+    "s4": Small(settings={"states": 16}),
+    "s4d": Small(settings={"states": 16}),
+    "h3": Small(settings={"states": 16}),
+    "lssl": Small(settings={"states": 16}),
+    "ids4": Small(settings={"states": 16}),
+    "ssm": Small(rate=1e-3, width=10, settings={"states": 32}),
+    "orthogonal": Small(rate=1e-2),
+    "transformer": Small(rate=1e-3, width=32),
+    "local-attention": Small(rate=1e-3, width=32),
+}
+"""By the name of the kind; the rates of the cells, of Mamba and of the rotations are measured ones."""
+
+
+def default_tables(task: str, layers: str) -> dict[str, Any]:
+    """Returns the tables of a spec for a task and a list of layers: what is not measured is left out.
+
+    Args:
+        task: name of the task.
+        layers: names of the zoo, separated by commas or by `+`.
+    """
+    names = layers.replace("+", ",")
+    kinds = [layer.resolve()[0].name for layer in model_config(names, letters=2, outputs=2).layers]
+    rows = [SMALL.get(kind, OTHER) for kind in kinds]
+    model: dict[str, Any] = {"layers": names, "width": max(row.width for row in rows)}
+    if len({id(row) for row in rows}) == 1:
+        model["settings"] = dict(rows[0].settings)
+    else:
+        model["layer_settings"] = [dict(row.settings) for row in rows]
+    return {
+        "task": {"name": task},
+        "model": model,
+        "optimiser": {"rate": min(row.rate for row in rows)},
+    }
+
+
+def with_small_defaults(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the tables of a spec with what its layers need and they do not give: width, settings, rate.
+
+    Tables without a list of layers (a model of a paper, one of the user's own) come back as they are.
+    """
+    model = tables.get("model")
+    if not isinstance(model, Mapping) or model.get("configuration") or model.get("module"):
+        return dict(tables)
+    layers, depth = model.get("layers"), model.get("depth", 1)
+    if not isinstance(layers, str) or not isinstance(depth, int):
+        return dict(tables)
+    defaults = default_tables("", layers)
+    defaults.pop("task")
+    if "layer_settings" in defaults["model"]:
+        defaults["model"]["layer_settings"] *= depth
+    return merge_tables(defaults, tables)
+
+
+def make_specs(
+    task: str,
+    architectures: Sequence[str],
+    *,
+    seeds: Sequence[int],
+    tables: dict[str, Any] | None = None,
+) -> list[TrainSpec]:
+    """Returns a spec for each architecture and seed, the architectures in the order given.
+
+    Args:
+        task: name of the task.
+        architectures: lists of layers; the layers of one model are joined by `+`.
+        seeds: of the runs.
+        tables: settings over the defaults.
 
     Raises:
-        FormatError: if it cannot be read or is not TOML.
+        InputError: if nothing is to be trained, or a setting does not fit.
     """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
-    except UnicodeDecodeError:
-        raise FormatError("is not UTF-8 text", path=path) from None
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"is not TOML: {error}", path=path) from None
+    if not architectures or not seeds:
+        raise InputError("there is nothing to train; name one architecture or more, and one seed or more")
+    return [
+        spec
+        for layers in architectures
+        for spec in specs_of_seeds(merge_tables(default_tables(task, layers), tables or {}), seeds=seeds)
+    ]
 
 
-def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
-    """Returns nested tables for texts like "optimiser.rate=1e-3".
-
-    What stands behind the sign is read as a TOML value (numbers, lists, true, tables), and as plain text if
-    it is none.
-
-    Raises:
-        InputError: for a text without a name or a sign, or for names that contradict each other.
-    """
-    tables: dict[str, Any] = {}
-    for text in assignments:
-        name, sign, value = text.partition("=")
-        parts = [part.strip() for part in name.split(".")]
-        if not sign or not all(parts):
-            raise InputError(f"{text!r} does not set anything; write it like optimiser.rate=1e-3")
-        place = tables
-        for part in parts[:-1]:
-            place = place.setdefault(part, {})
-            if not isinstance(place, dict):
-                raise InputError(f"{text!r} sets a part of {part}, which another setting made a plain value")
-        place[parts[-1]] = _value(value.strip())
-    return tables
-
-
-def merge(base: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tables joined, later ones over earlier ones, table by table."""
-    joined = dict(base)
-    for other in others:
-        for name, value in other.items():
-            before = joined.get(name)
-            both = isinstance(before, Mapping) and isinstance(value, Mapping)
-            joined[name] = merge(before, value) if both else value  # type: ignore[arg-type]
-    return joined
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+def specs_of_seeds(tables: Mapping[str, Any], *, seeds: Sequence[int]) -> list[TrainSpec]:
+    """Returns the spec that tables describe, once for each seed."""
+    return [make_spec(merge_tables(tables, {"run": {"seed": seed}})) for seed in seeds]

@@ -1,10 +1,14 @@
-"""Which architecture can express a language: classes, theorems, and the decision."""
+"""Verdicts: whether an architecture can express a language, by which theorem, in which arithmetic.
+
+Open `decision` first: it joins the facts of a language (`facts`), the properties of an architecture
+(`architectures`, `classes`) and the theorems (`theorems/`, one row per result).
+"""
 
 from nerode.verdict.architectures import ALIASES, ARCHITECTURES, Architecture, find_architecture
 from nerode.verdict.classes import (
     ClassCondition,
     Gates,
-    Recurrence,
+    MemoryKind,
     State,
     Transition,
     can_hold,
@@ -41,7 +45,7 @@ from nerode.verdict.facts import (
     two_groups,
     with_group,
 )
-from nerode.verdict.records import Sense, Status, Task, Verdict, VerdictTable
+from nerode.verdict.records import LanguageTask, Sense, Status, Verdict, VerdictTable
 
 __all__ = [
     "ALIASES",
@@ -51,11 +55,11 @@ __all__ = [
     "Facts",
     "Gates",
     "LanguageCondition",
-    "Recurrence",
+    "LanguageTask",
+    "MemoryKind",
     "Sense",
     "State",
     "Status",
-    "Task",
     "Transition",
     "Verdict",
     "VerdictTable",

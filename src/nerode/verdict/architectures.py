@@ -12,7 +12,7 @@ from nerode.core import Reference, Registry
 from nerode.verdict.classes import (
     ArchitectureClass,
     Gates,
-    Recurrence,
+    MemoryKind,
     State,
     Transition,
     UnitGate,
@@ -76,7 +76,7 @@ def _linear(
     gate_scalar: bool = False,
 ) -> ArchitectureClass:
     return ArchitectureClass(
-        recurrence=Recurrence.LINEAR,
+        recurrence=MemoryKind.LINEAR,
         transition=transition,
         gates=gates,
         input_dependent=input_dependent,
@@ -90,7 +90,7 @@ def _linear(
 
 def _nonlinear(state: State, *, unit_gate: UnitGate = UnitGate.EXACT) -> ArchitectureClass:
     return ArchitectureClass(
-        recurrence=Recurrence.NONLINEAR,
+        recurrence=MemoryKind.NONLINEAR,
         transition=Transition.DENSE,
         gates=Gates.FREE,
         unit_gate=unit_gate,
@@ -165,14 +165,14 @@ _row(
 _row(
     "transformer",
     "Transformer (positions)",
-    ArchitectureClass(recurrence=Recurrence.ATTENTION, state=State.CACHE, positions=True),
+    ArchitectureClass(recurrence=MemoryKind.ATTENTION, state=State.CACHE, positions=True),
     "causal attention with position encodings",
     "Vaswani2017",
 )
 _row(
     "transformer-nope",
     "Transformer (no positions)",
-    ArchitectureClass(recurrence=Recurrence.ATTENTION, state=State.CACHE),
+    ArchitectureClass(recurrence=MemoryKind.ATTENTION, state=State.CACHE),
     "causal attention without position encodings",
     "Vaswani2017",
 )
@@ -287,14 +287,14 @@ _row("ids4", "IDS4", _linear(_DENSE, Gates.FREE), "h = A(x) h + B x, dense", "Me
 _row(
     "s4d-mamba",
     "S4D and Mamba layers",
-    ArchitectureClass(recurrence=Recurrence.HYBRID, parts=("s4d", "mamba")),
+    ArchitectureClass(recurrence=MemoryKind.HYBRID, parts=("s4d", "mamba")),
     "time-invariant and selective diagonal layers in turn",
     "Khavari2025",
 )
 _row(
     "mamba-attention",
     "Mamba and attention layers",
-    ArchitectureClass(recurrence=Recurrence.HYBRID, state=State.CACHE, parts=("mamba", "transformer-nope")),
+    ArchitectureClass(recurrence=MemoryKind.HYBRID, state=State.CACHE, parts=("mamba", "transformer-nope")),
     "selective SSM and attention layers in turn",
     "Lieber2024",
 )

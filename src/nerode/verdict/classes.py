@@ -8,8 +8,8 @@ from enum import StrEnum
 from nerode.verdict.conditions import Condition
 
 
-class Recurrence(StrEnum):
-    """How a layer carries the past."""
+class MemoryKind(StrEnum):
+    """The kind of recurrence by which a layer carries the past."""
 
     LINEAR = "linear"
     NONLINEAR = "nonlinear"
@@ -28,7 +28,7 @@ class Transition(StrEnum):
 
 
 class Gates(StrEnum):
-    """Where the eigenvalues of one factor of the transition may lie."""
+    """The set in which the eigenvalues of one factor of the transition may lie."""
 
     NONNEGATIVE = "[0,1]"
     SIGNED = "[-1,1]"
@@ -46,7 +46,7 @@ class UnitGate(StrEnum):
 
 
 class State(StrEnum):
-    """What keeps the values of a nonlinear state in bounds."""
+    """The function that keeps the values of a nonlinear state in bounds."""
 
     SQUASHED = "squashed into a bounded interval"
     RELU = "unbounded ReLU units"
@@ -76,7 +76,7 @@ class ArchitectureClass:
         parts: for hybrids, the names of the architectures whose layers alternate.
     """
 
-    recurrence: Recurrence
+    recurrence: MemoryKind
     transition: Transition = Transition.NONE
     gates: Gates = Gates.NONE
     input_dependent: bool = True
@@ -90,11 +90,11 @@ class ArchitectureClass:
 
     def describe(self) -> str:
         """The class in one line."""
-        if self.recurrence is Recurrence.ATTENTION:
+        if self.recurrence is MemoryKind.ATTENTION:
             return "attention, " + ("with position encodings" if self.positions else "no position encodings")
-        if self.recurrence is Recurrence.HYBRID:
+        if self.recurrence is MemoryKind.HYBRID:
             return "layers of " + " and ".join(self.parts)
-        if self.recurrence is Recurrence.NONLINEAR:
+        if self.recurrence is MemoryKind.NONLINEAR:
             return f"nonlinear recurrence, state {self.state.value}"
         dependence = "input-dependent" if self.input_dependent else "time-invariant"
         write = "free write" if self.free_write else "write tied to the gate"
@@ -103,16 +103,16 @@ class ArchitectureClass:
 
 ClassCondition = Condition[ArchitectureClass]
 
-linear = ClassCondition("a linear recurrence", lambda c: c.recurrence is Recurrence.LINEAR)
+linear = ClassCondition("a linear recurrence", lambda c: c.recurrence is MemoryKind.LINEAR)
 linear_stack = ClassCondition(
     "linear recurrences only",
     lambda c: (
-        c.recurrence is Recurrence.LINEAR or (c.recurrence is Recurrence.HYBRID and c.state is State.LINEAR)
+        c.recurrence is MemoryKind.LINEAR or (c.recurrence is MemoryKind.HYBRID and c.state is State.LINEAR)
     ),
 )
 fixed_memory = ClassCondition(
     "a state of fixed size",
-    lambda c: c.recurrence is not Recurrence.ATTENTION and c.state is not State.CACHE,
+    lambda c: c.recurrence is not MemoryKind.ATTENTION and c.state is not State.CACHE,
 )
 mixed_diagonal = ClassCondition(
     "time-invariant and selective diagonal layers", lambda c: c.parts == ("s4d", "mamba")
@@ -120,9 +120,9 @@ mixed_diagonal = ClassCondition(
 one_factor = ClassCondition("one Householder factor a token", lambda c: c.max_factors == 1)
 many_factors = ClassCondition("several Householder factors a token", lambda c: c.max_factors is None)
 scalar_gate = ClassCondition("a gate that clears the state", lambda c: c.gate_scalar)
-nonlinear = ClassCondition("a nonlinear recurrence", lambda c: c.recurrence is Recurrence.NONLINEAR)
-attention = ClassCondition("attention", lambda c: c.recurrence is Recurrence.ATTENTION)
-hybrid = ClassCondition("a hybrid", lambda c: c.recurrence is Recurrence.HYBRID)
+nonlinear = ClassCondition("a nonlinear recurrence", lambda c: c.recurrence is MemoryKind.NONLINEAR)
+attention = ClassCondition("attention", lambda c: c.recurrence is MemoryKind.ATTENTION)
+hybrid = ClassCondition("a hybrid", lambda c: c.recurrence is MemoryKind.HYBRID)
 diagonal = ClassCondition("diagonal transitions", lambda c: c.transition is Transition.DIAGONAL)
 dense = ClassCondition("dense transitions", lambda c: c.transition is Transition.DENSE)
 householder = ClassCondition(

@@ -8,9 +8,9 @@ from nerode.algebra import Profile, profile as algebra_profile
 from nerode.core import DTYPES, Budget, InputError
 from nerode.languages import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture
-from nerode.verdict.classes import Recurrence
+from nerode.verdict.classes import MemoryKind
 from nerode.verdict.facts import Facts
-from nerode.verdict.records import Provenance, Sense, Status, Task, Verdict, VerdictTable
+from nerode.verdict.records import LanguageTask, Provenance, Sense, Status, Verdict, VerdictTable
 from nerode.verdict.theorems import THEOREMS, Theorem
 
 _TRUST = {p: i for i, p in enumerate(Provenance)}
@@ -24,7 +24,7 @@ def decide(
     language: Language,
     *,
     architectures: Iterable[str] | None = None,
-    task: Task | str = Task.PREDICT,
+    task: LanguageTask | str = LanguageTask.PREDICT,
     dtype: str = "float32",
     profile: Profile | None = None,
     budget: Budget | None = None,
@@ -59,25 +59,25 @@ def select_architectures(names: Iterable[str] | None) -> list[Architecture]:
 def collect_facts(
     language: Language,
     *,
-    task: Task | str = Task.PREDICT,
+    task: LanguageTask | str = LanguageTask.PREDICT,
     dtype: str = "float32",
     profile: Profile | None = None,
     budget: Budget | None = None,
 ) -> Facts:
     """Returns what the theorems may ask about a language."""
-    if task not in list(Task):
-        raise InputError(f"unknown task {task!r}; allowed are {', '.join(Task)}")
+    if task not in list(LanguageTask):
+        raise InputError(f"unknown task {task!r}; allowed are {', '.join(LanguageTask)}")
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}; allowed are {', '.join(DTYPES)}")
     budget = budget or Budget()
     found = profile if profile is not None else algebra_profile(language, budget)
-    return Facts(language=language, profile=found, task=Task(task), dtype=dtype, budget=budget)
+    return Facts(language=language, profile=found, task=LanguageTask(task), dtype=dtype, budget=budget)
 
 
 def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdict:
     """Returns the verdict of one architecture in one sense."""
     found = _by_theorems(facts, architecture, sense)
-    if found.status is Status.OPEN and architecture.properties.recurrence is Recurrence.HYBRID:
+    if found.status is Status.OPEN and architecture.properties.recurrence is MemoryKind.HYBRID:
         return _by_parts(facts, architecture, sense, found)
     return found
 

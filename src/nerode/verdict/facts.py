@@ -1,4 +1,4 @@
-"""What theorems may ask about a language: the algebra's profile and what follows from it."""
+"""Facts about a language that theorems may use: the algebra's profile and what follows from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nerode.algebra import COMPUTED, GroupInside, GroupStructure, Profile
 from nerode.core import DTYPES, Budget, BudgetExceeded
 from nerode.languages import CounterLanguage, Dfa, Language
 from nerode.verdict.conditions import Condition
-from nerode.verdict.records import Task
+from nerode.verdict.records import LanguageTask
 
 COUNTER_FAMILIES = frozenset({"dyck-1", "shuffle-dyck", "boolean-expression", "counting-blocks"})
 """Families with a deterministic counter machine that needs no more than zero tests and the last letter."""
@@ -33,13 +33,13 @@ class Facts:
 
     language: Language
     profile: Profile
-    task: Task
+    task: LanguageTask
     dtype: str
     budget: Budget
 
     @functools.cached_property
     def found(self) -> dict[str, object]:
-        """What later stages have found out about the language, by name."""
+        """Findings of later stages about the language, by name."""
         return {}
 
     @functools.cached_property
@@ -88,7 +88,7 @@ class Facts:
         Prediction only has to be right on prefixes of valid words, so strictly local languages qualify;
         recognition must also remember an error for ever, so only definite languages do.
         """
-        return self.profile.holds("strictly-local" if self.task is Task.PREDICT else "definite")
+        return self.profile.holds("strictly-local" if self.task is LanguageTask.PREDICT else "definite")
 
     @functools.cached_property
     def neutral_letter(self) -> bool | None:

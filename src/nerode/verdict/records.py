@@ -1,4 +1,4 @@
-"""What a verdict says, as plain records."""
+"""Records of verdicts: status, sense, task, size, reason and provenance."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Sense(StrEnum):
     ROBUST = "robust"
 
 
-class Task(StrEnum):
-    """What "doing a language" means.
+class LanguageTask(StrEnum):
+    """The task that stands for "doing a language".
 
     PREDICT: after every prefix of a valid word, the exact set of symbols (end included) that may follow.
     RECOGNISE: after the last symbol, whether the word belongs to the language.
@@ -47,7 +47,7 @@ class Status(StrEnum):
 
 
 class Provenance(StrEnum):
-    """How we know what a cited work says."""
+    """The way in which we know what a cited work says."""
 
     READ = "read in the source"
     SECONDARY = "read in a secondary source"
@@ -99,7 +99,7 @@ class Verdict(Shown):
 
     architecture: str
     sense: Sense
-    task: Task
+    task: LanguageTask
     status: Status
     reason: str
     reference: Reference | None = None
@@ -136,7 +136,7 @@ class VerdictTable(Shown):
     """All verdicts for one language, in the order of architectures and senses."""
 
     language: str
-    task: Task
+    task: LanguageTask
     dtype: str
     verdicts: tuple[Verdict, ...]
 

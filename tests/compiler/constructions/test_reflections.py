@@ -78,8 +78,11 @@ def test_a_polygon_by_its_corners():
 def test_a_changed_mirror_is_seen():
     network = build("plane-reflections", "z3", "householder")
     layer = network.layers[1]
-    factors = layer.recurrence.factors
-    wrong = replace(layer.recurrence, factors=(factors[1], factors[1], *factors[2:]))
+    factors = layer.recurrence.table.factors
+    wrong = replace(
+        layer.recurrence,
+        table=replace(layer.recurrence.table, factors=(factors[1], factors[1], *factors[2:])),
+    )
     changed = replace(network, layers=(network.layers[0], replace(layer, recurrence=wrong)))
     assert first_disagreement(changed, named("z3"), long=50) is not None
 
@@ -95,8 +98,8 @@ def test_the_swapped_cases_of_the_printed_proof_are_wrong():
     network = build("plane-reflections", one, "householder")
     assert first_disagreement(network, one) is None
     layer = network.layers[1]
-    odd, even = layer.recurrence.factors[:3], layer.recurrence.factors[3:]
-    swapped = replace(layer.recurrence, factors=even + odd)
+    odd, even = layer.recurrence.table.factors[:3], layer.recurrence.table.factors[3:]
+    swapped = replace(layer.recurrence, table=replace(layer.recurrence.table, factors=even + odd))
     changed = replace(network, layers=(network.layers[0], replace(layer, recurrence=swapped)))
     assert first_disagreement(changed, one) == (1,)
 
@@ -135,14 +138,14 @@ def test_group_languages_need_few_reflections(name):
     assert (recurrence.most_factors, network.width) == SIZES[name]
     assert network.depth == 1
     assert f"n_h = {recurrence.most_factors}" in network.origin.route
-    assert {f.beta for factors in recurrence.factors for f in factors} == {2}
+    assert {f.beta for factors in recurrence.table.factors for f in factors} == {2}
     assert all(e == 0 for write in recurrence.writes for e in write)
 
 
 @pytest.mark.parametrize("name", ["s3", "s4", "d4", "q8", "s5", "z2xz2", "tomita-5", "tomita-6"])
 def test_these_need_whole_numbers_only(name):
     network = build("reflection-product", name, "deltaproduct-signed")
-    entries = {e for f in network.layers[0].recurrence.factors for g in f for e in g.vector}
+    entries = {e for f in network.layers[0].recurrence.table.factors for g in f for e in g.vector}
     assert entries <= {-2, -1, 0, 1}
     assert_points_apart(network.decoder, 1)
 
@@ -227,11 +230,11 @@ def test_factors_in_the_unit_interval_are_refused(target):
 def test_a_changed_factor_is_seen(name):
     network = build("reflection-product", name, "householder")
     layer = network.layers[0]
-    factors = list(layer.recurrence.factors)
+    factors = list(layer.recurrence.table.factors)
     number = next(i for i, f in enumerate(factors) if f)
     width = layer.width
     factors[number] = (*factors[number][:-1], Factor(beta=2, vector=(1, 2, *(0,) * (width - 2))))
-    wrong = replace(layer.recurrence, factors=tuple(factors))
+    wrong = replace(layer.recurrence, table=replace(layer.recurrence.table, factors=tuple(factors)))
     changed = replace(network, layers=(replace(layer, recurrence=wrong),))
     assert first_disagreement(changed, named(name), short=8, long=50) is not None
 

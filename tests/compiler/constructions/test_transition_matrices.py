@@ -33,8 +33,8 @@ def test_any_automaton_is_one_layer_of_column_one_hot_matrices(name, target):
     assert_does(network, name, long=2_000)
     recurrence = network.layers[0].recurrence
     assert network.width == named(name).dfa().num_states
-    assert {d for diagonal in recurrence.diagonals for d in diagonal} == {1}
-    assert [list(image) for image in recurrence.images] == named(name).dfa().transitions.T.tolist()
+    assert {d for diagonal in recurrence.table.diagonals for d in diagonal} == {1}
+    assert [list(image) for image in recurrence.table.images] == named(name).dfa().transitions.T.tolist()
 
 
 @pytest.mark.parametrize(("name", "width"), WIDTHS.items())
@@ -43,9 +43,9 @@ def test_group_languages_take_few_coordinates(name, width):
     network = build("permutation-points", name, "pd-ssm")
     assert_does(network, name, short=4)
     assert (network.depth, network.width) == (1, width)
-    entries = {d for diagonal in network.layers[0].recurrence.diagonals for d in diagonal}
+    entries = {d for diagonal in network.layers[0].recurrence.table.diagonals for d in diagonal}
     assert entries <= {1, -1}
-    assert all(sorted(image) == list(range(width)) for image in network.layers[0].recurrence.images)
+    assert all(sorted(image) == list(range(width)) for image in network.layers[0].recurrence.table.images)
     assert_points_apart(network.decoder, 2)
 
 
@@ -68,9 +68,9 @@ def test_the_states_are_used_where_no_smaller_set_is_found():
 def test_a_changed_image_is_seen(construction):
     network = build(construction, "s4", "pd-ssm")
     layer = network.layers[0]
-    images = list(layer.recurrence.images)
+    images = list(layer.recurrence.table.images)
     images[5] = (images[5][1], images[5][0], *images[5][2:])
-    wrong = replace(layer.recurrence, images=tuple(images))
+    wrong = replace(layer.recurrence, table=replace(layer.recurrence.table, images=tuple(images)))
     changed = replace(network, layers=(replace(layer, recurrence=wrong),))
     assert first_disagreement(changed, named("s4"), long=50) is not None
 
@@ -84,7 +84,7 @@ def test_the_matrices_are_those_of_the_automaton(name, target):
     network = build("dense-one-hot", name, target)
     assert_does(network, name, long=2_000)
     assert (network.depth, network.width) == (1, named(name).dfa().num_states)
-    for matrix in network.layers[0].recurrence.matrices:
+    for matrix in network.layers[0].recurrence.table.matrices:
         columns = sorted(j for row in matrix for j, _ in row)
         assert columns == list(range(network.width))
         assert {c for row in matrix for _, c in row} == {1}
@@ -105,11 +105,11 @@ def test_the_pipeline_uses_it_for_any_regular_language():
 def test_a_moved_entry_is_seen():
     network = build("dense-one-hot", "tomita-3", "dense")
     layer = network.layers[0]
-    first, *others = layer.recurrence.matrices
+    first, *others = layer.recurrence.table.matrices
     source = next(row[0][0] for row in first if row)
     moved = [tuple(entry for entry in row if entry[0] != source) for row in first]
     target = next(i for i, row in enumerate(first) if all(j != source for j, _ in row))
     moved[target] = (*moved[target], (source, 1))
-    wrong = replace(layer.recurrence, matrices=(tuple(moved), *others))
+    wrong = replace(layer.recurrence, table=replace(layer.recurrence.table, matrices=(tuple(moved), *others)))
     changed = replace(network, layers=(replace(layer, recurrence=wrong),))
     assert first_disagreement(changed, named("tomita-3"), long=50) is not None

@@ -9,8 +9,7 @@ import torch
 
 from nerode.compiler import Options, compile_language
 from nerode.core import NotCompilable
-from nerode.models.compiled.carrying import carry
-from nerode.models.compiled.load import first_error, load_architecture
+from nerode.models.compiled.load import first_error, load_architecture, network_to_architecture
 from tests.models.compiled.walks import facts_of, legal_table, random_words
 
 
@@ -18,7 +17,7 @@ def test_roundings_of_deep_overwrites_are_found_and_avoided() -> None:
     language = facts_of("last-but-8").language
     steep = Options(exclusive_scan=False, retention=Fraction(1, 2**11))
     network = compile_language(language, "hgrn2", steep, facts=facts_of("last-but-8"))
-    assert first_error(carry(network, "hgrn2"), language) is not None
+    assert first_error(network_to_architecture(network, "hgrn2"), language) is not None
     model = load_architecture(language, "hgrn2", facts=facts_of("last-but-8"))
     words = random_words(2, batch=4, length=2000)
     assert torch.equal(model(words)[0] > 0.5, legal_table(language, words))

@@ -7,8 +7,7 @@ import torch
 
 from benchmarks.long_words import survey
 from nerode.languages.bestiary import BESTIARY
-from nerode.models.compiled.carrying import carry
-from nerode.models.compiled.load import load_model
+from nerode.models.compiled.load import load_model, network_to_architecture
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.model import Model
 from tests.models.compiled.walks import facts_of, network_for
@@ -57,4 +56,6 @@ def test_the_flip_flop_is_right_after_a_million_ignores() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["mamba", "gla", "hgrn2", "griffin"])
 def test_real_layers_remember_after_a_million_ignores(target: str) -> None:
-    assert remembers(carry(network_for("flip-flop", target, exclusive_scan=False), target), 1_000_000)
+    assert remembers(
+        network_to_architecture(network_for("flip-flop", target, exclusive_scan=False), target), 1_000_000
+    )

@@ -12,7 +12,7 @@ from nerode.kernel import STEP_BY_STEP, UP_TO_LENGTH, VALID_PREFIXES, Certificat
 from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models.compiled import load_model
-from nerode.models.compiled.carrying import carry
+from nerode.models.compiled.load import network_to_architecture
 from nerode.proofs import Unproved
 from nerode.proofs.certification import certify_exact
 from nerode.proofs.floats.certify import certify_floats, certify_module
@@ -129,7 +129,7 @@ def test_where_only_batches_close_the_claim_is_about_batches():
 def test_a_cascade_in_a_real_architecture_is_right_at_every_length(architecture):
     language = resolve_language("tomita-7")
     network = nr.compile_language(language, to="mamba", options=nr.Options(exclusive_scan=False))
-    module = carry(network, architecture, dtype=torch.bfloat16)
+    module = network_to_architecture(network, architecture, dtype=torch.bfloat16)
     verdict = certify_module(module, language, task=VALID_PREFIXES, empty=network.decoder.empty)
     assert verdict.length == "all"
     # Overwrites keep a quarter, so that the floats remember more than the automaton has to.

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
+from nerode.records import HistoryRow, LengthScore
 from nerode.report.figures.bars_and_heat_maps import MOST_CELLS, Bar, BarChart, HeatMap
 from nerode.report.figures.length_figure import (
     LengthCurves,
@@ -89,8 +90,11 @@ def test_the_words_of_a_spectrum_count_what_is_outside() -> None:
     assert table.rows[1] == ("b", "2", "5", "1")
 
 
-def row(step: int, loss: float | None, accuracy: float) -> dict[str, object]:
-    return {"step": step, "loss": loss, "validation": {"token": accuracy}}
+def row(step: int, loss: float, token: float) -> HistoryRow:
+    validation = LengthScore(
+        length=40, sequences=1, positions=1, token=token, sequence=0.0, final=0.0, scaled=0.0, loss=None
+    )
+    return HistoryRow(step=step, samples=step, longest=40, rate=0.1, loss=loss, validation=validation)
 
 
 def test_a_run_that_stopped_keeps_its_last_value_in_the_median() -> None:

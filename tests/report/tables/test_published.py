@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nerode.report.tables.published import published_values, reference_points
 from nerode.reproduce import LengthRange, TableCell, TableLine
-from nerode.reproduce.grazzi import GRAZZI, MEDIANS
+from nerode.reproduce.published.grazzi import GRAZZI, MEDIANS
 from nerode.study import MEASURES
 from nerode.study.runs import TaskGroup, group_runs, read_run_files
 from tests.report.run_specimens import write_run

@@ -22,6 +22,10 @@ from nerode.algebra.cascades.skeleton import NOWHERE
 ENTER = -1
 """In place of the letter: the set before it is not known, only where the letter leads."""
 
+_T = TypeVar("_T")
+
+_TIME_CHECK = 1024
+
 
 class LetterContext(NamedTuple):
     """A letter (a map of the skeleton, or ENTER), the image before it and the image after it.
@@ -134,11 +138,6 @@ def drop_impossible(blocks: Sequence[StageBlock]) -> None:
                 i: r for i, r in stage.readings.items() if any(f is not None for f in r.following)
             }
             possible, images = set(stage.moves), set(stage.readings)
-
-
-_T = TypeVar("_T")
-
-_TIME_CHECK = 1024
 
 
 def build_chain(

@@ -22,6 +22,17 @@ from nerode.algebra.components import Rows, strong_components, whole_action
 from nerode.core import Budget
 from nerode.languages import Dfa
 
+Pair = tuple[int, int]
+
+MOST_STATES_OF_A_TOWER = 32
+"""Above this no tower is looked for."""
+
+MOST_CONGRUENCES = 24
+"""Number of congruences that a tower may be chosen from."""
+
+MOST_STATES_OF_QUOTIENTS = 64
+"""Above this the pairs of states are too many for a search that is only worth a try."""
+
 
 def holonomy_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     """Returns the cascade of one chain over all states.
@@ -63,18 +74,6 @@ def add_holonomy(builder: CascadeBuilder, dfa: Dfa, levels: Levels, name: str = 
         chain.add_levels(builder.add_letter_classes(f"{name}front", [chain.kind(c) for c in contexts]))
     state = chain.add_reading(DecodedLookup(None, (0,)))
     return DecodedLookup(state.number, tuple(skeleton.point(image) for image in state.meanings))
-
-
-Pair = tuple[int, int]
-
-MOST_STATES_OF_A_TOWER = 32
-"""Above this no tower is looked for."""
-
-MOST_CONGRUENCES = 24
-"""Number of congruences that a tower may be chosen from."""
-
-MOST_STATES_OF_QUOTIENTS = 64
-"""Above this the pairs of states are too many for a search that is only worth a try."""
 
 
 def quotient_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade | None:

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from nerode.core import InputError
 
+Cases = dict[int, list[tuple[tuple[tuple[int, int], ...], int]]]
+"""First value → the literals of its rows (position among all values, wanted value) and their results."""
+
 
 class Source(NamedTuple):
     """Something with finitely many values that a lookup can read at one position of a word.
@@ -124,10 +127,6 @@ class Lookup:
         if matching:
             return matching[0].value
         return self.otherwise[values[0]] if self.has_selector else self.otherwise[0]
-
-
-Cases = dict[int, list[tuple[tuple[tuple[int, int], ...], int]]]
-"""First value → the literals of its rows (position among all values, wanted value) and their results."""
 
 
 class Evaluation:

@@ -34,6 +34,9 @@ from nerode.algebra.cascades.lookups import Evaluation, Lookup, Source
 from nerode.algebra.permutations import Permutation
 from nerode.core import InputError
 
+Labels = tuple[int, ...]
+"""The state of a cascade: the label of each level."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hold:
@@ -139,10 +142,6 @@ class Level:
     def bits(self) -> int:
         """Binary digits that a label takes."""
         return (self.num_labels - 1).bit_length()
-
-
-Labels = tuple[int, ...]
-"""The state of a cascade: the label of each level."""
 
 
 @dataclass(frozen=True, kw_only=True)

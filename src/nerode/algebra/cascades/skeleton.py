@@ -15,6 +15,15 @@ from nerode.core import Budget
 Congruence = tuple[int, ...]
 """The class of each state, numbered in the order of their first states."""
 
+NOWHERE = -1
+"""The image of a set whose points a letter takes outside."""
+
+_TIME_CHECK = 256
+
+_MANY_IMAGES = 200
+
+_MOST_ARRAY_POINTS = 63
+
 
 class Tower:
     """Congruences, each finer than the one before it, on states that are bits of a mask.
@@ -66,14 +75,6 @@ class Tower:
         while left := mask & ~union:
             union |= class_of[(left & -left).bit_length() - 1]
         return union
-
-
-NOWHERE = -1
-"""The image of a set whose points a letter takes outside."""
-
-_TIME_CHECK = 256
-_MANY_IMAGES = 200
-_MOST_ARRAY_POINTS = 63
 
 
 class Skeleton:

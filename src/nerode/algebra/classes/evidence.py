@@ -1,4 +1,4 @@
-"""What a class test found: the answer, and for a "no" words that were checked to violate the identity."""
+"""The result of a class test: the answer, and for a "no" words that were checked to violate the identity."""
 
 from __future__ import annotations
 

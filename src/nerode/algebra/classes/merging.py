@@ -1,4 +1,4 @@
-"""How many letters it takes until two states have become one, whatever the letters are."""
+"""The number of letters after which two states have become one, whatever the letters are."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Elements:
 
     @functools.cached_property
     def is_idempotent(self) -> npt.NDArray[np.bool_]:
-        """Which elements of the semigroup are their own squares."""
+        """For each element of the semigroup, whether it is its own square."""
         found: npt.NDArray[np.bool_] = self.monoid.is_idempotent & self.inside
         return found
 
@@ -141,7 +141,7 @@ def remembered(compute: Callable[[Subject], T]) -> Callable[[Subject], T]:
 
 
 class Subject:
-    """What the class tests ask about one language.
+    """A minimal automaton under the class tests, with all that they share.
 
     Args:
         dfa: the minimal automaton.
@@ -175,7 +175,7 @@ class Subject:
 
     @functools.cached_property
     def accepting(self) -> list[bool]:
-        """Which states accept, as a list."""
+        """For each state, whether it accepts, as a list."""
         accepting: list[bool] = self.dfa.accepting.tolist()
         return accepting
 
@@ -204,7 +204,7 @@ class Subject:
 
     @functools.cached_property
     def component_sizes(self) -> list[int]:
-        """How many states each component has."""
+        """The number of states of each component."""
         sizes = [0] * (max(self.component) + 1)
         for label in self.component:
             sizes[label] += 1
@@ -216,12 +216,12 @@ class Subject:
 
     @functools.cached_property
     def sink(self) -> list[bool]:
-        """Which states every letter fixes."""
+        """For each state, whether every letter fixes it."""
         return [all(target == q for target in row) for q, row in enumerate(self.rows)]
 
     @functools.cached_property
     def on_cycle(self) -> list[bool]:
-        """Which states some non-empty word fixes."""
+        """For each state, whether some non-empty word fixes it."""
         return [self.component_sizes[self.component[q]] > 1 or q in row for q, row in enumerate(self.rows)]
 
     @property

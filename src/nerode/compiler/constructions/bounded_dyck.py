@@ -18,8 +18,8 @@ from nerode.algebra.cascades import decompose
 from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.forms import (
+    DirectionForm,
     Relu,
-    StreamForm,
     conjunction,
     constant,
     direction,
@@ -47,10 +47,14 @@ from nerode.verdict import (
 
 OPEN, CLOSE = direction("open"), direction("close")
 
-DepthIs = Callable[[int, Sequence[StreamForm], Relu], StreamForm]
+DepthIs = Callable[[int, Sequence[DirectionForm], Relu], DirectionForm]
 """1 where the depth after the letter is a number and all literals of a guard hold."""
 
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
+
+_several_kinds = LanguageCondition(
+    "with several kinds of brackets", lambda facts: facts.language.parameters.get("k", 1) > 1
+)
 
 
 def compile_bounded_dyck(request: Request) -> Network:
@@ -96,7 +100,7 @@ class Brackets:
         self.num_bits = (self._num_kinds - 1).bit_length()
         self._assembly = LayerStack(request, self._embedding(), one_hot=("open", "close"))
         self._depth_is: DepthIs
-        self._alive: StreamForm = constant(1)
+        self._alive: DirectionForm = constant(1)
 
     def _embedding(self) -> Embedding:
         """Opening or closing, and the kind in bits."""
@@ -135,7 +139,7 @@ class Brackets:
             raise NotCompilable(self._assembly.request.target.name, [reason])
         states = [single.run([0] * depth) for depth in range(self._most + 1)]
 
-        def depth_is(depth: int, guard: Sequence[StreamForm], relu: Relu) -> StreamForm:
+        def depth_is(depth: int, guard: Sequence[DirectionForm], relu: Relu) -> DirectionForm:
             return layers.weigh(cascade.state, lambda q: int(q == states[depth]), relu, guard)
 
         self._depth_is = depth_is
@@ -146,8 +150,8 @@ class Brackets:
             return
         builder = self._assembly.layer("registers")
         relu = builder.readout_relu
-        above: list[list[StreamForm]] = [[] for _ in range(self.num_bits)]
-        below: list[list[StreamForm]] = [[] for _ in range(self.num_bits)]
+        above: list[list[DirectionForm]] = [[] for _ in range(self.num_bits)]
+        below: list[list[DirectionForm]] = [[] for _ in range(self.num_bits)]
         for depth in range(1, self._most + 1):
             written = self._depth_is(depth, [OPEN], builder.relu)
             for b in range(self.num_bits):
@@ -194,7 +198,7 @@ class Brackets:
             reference=Reference("Sarrof2024"),
         )
 
-    def _bits(self, name: str, kind: int) -> list[StreamForm]:
+    def _bits(self, name: str, kind: int) -> list[DirectionForm]:
         """The literals that say that a register holds a kind."""
         bits = [direction(f"{name}.{b}") for b in range(self.num_bits)]
         return [bit if kind >> b & 1 else 1 - bit for b, bit in enumerate(bits)]
@@ -220,11 +224,6 @@ BOUNDED_DYCK_PREDICTOR = Construction(
     language=bounded_dyck,
     architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
     build=compile_bounded_dyck_predictor,
-)
-
-
-_several_kinds = LanguageCondition(
-    "with several kinds of brackets", lambda facts: facts.language.parameters.get("k", 1) > 1
 )
 
 

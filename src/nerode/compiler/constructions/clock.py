@@ -35,6 +35,8 @@ from nerode.verdict import (
     time_invariant,
 )
 
+REST, COUNTED = 0, 1
+
 
 def compile_clock_rotation(request: Request) -> Network:
     """Returns the complex scalar h = e(1/m) h, which counts positions modulo m whatever the letters are.
@@ -101,9 +103,6 @@ CLOCK_SHIFT = Construction(
     architecture=linear & time_invariant & dense,
     build=compile_clock_shift,
 )
-
-
-REST, COUNTED = 0, 1
 
 
 def burst_length(dfa: Dfa) -> int | None:

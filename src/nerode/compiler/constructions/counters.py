@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.forms import (
-    StreamForm,
+    DirectionForm,
     conjunction,
     constant,
     direction,
@@ -58,7 +58,7 @@ def compile_counters(request: Request) -> Network:
     stack = LayerStack(request)
     _add_counters(stack, machine, sorted(lasts))
     builder = stack.layer("errors")
-    alike: dict[DecisionTable[bool], list[StreamForm]] = {}
+    alike: dict[DecisionTable[bool], list[DirectionForm]] = {}
     for letter, table in enumerate(tables):
         alike.setdefault(table, []).append(stack.letter(letter))
     bad = total(
@@ -116,7 +116,9 @@ def _add_counters(stack: LayerStack, machine: CounterMachine, lasts: Sequence[in
     stack.add(builder)
 
 
-def _add_last(builder: LayerBuilder, name: str, write: StreamForm, *, start: int, retain: Fraction) -> None:
+def _add_last(
+    builder: LayerBuilder, name: str, write: DirectionForm, *, start: int, retain: Fraction
+) -> None:
     """Holds a bit for one step and shows the one before."""
     if builder.exposes_previous:
         builder.coordinate(name, gate=0, write=write, start=start)
@@ -159,7 +161,7 @@ def _some_rule_holds(rules: Iterable[CounterRule], last: int, signs: list[int]) 
 def _before(machine: CounterMachine) -> Literal:
     """The literals of the variables of `_allowed`: everything before the current letter."""
 
-    def literal(variable: int, value: int) -> list[StreamForm]:
+    def literal(variable: int, value: int) -> list[DirectionForm]:
         if variable == machine.num_counters:
             return [direction(f"{_last_name(machine, value)}'")]
         return [_sign(f"c{variable}'", value)]
@@ -172,12 +174,12 @@ def _last_name(machine: CounterMachine, last: int) -> str:
     return "no letter" if last == len(symbols) else f"last={symbols[last]}"
 
 
-def _sign(counter: str, sign: int) -> StreamForm:
+def _sign(counter: str, sign: int) -> DirectionForm:
     zero, positive = direction(f"{counter}=0"), direction(f"{counter}>0")
     return {NEGATIVE: 1 - zero - positive, ZERO: zero, POSITIVE: positive}[sign]
 
 
-def _finish(stack: LayerStack, machine: CounterMachine, *, alive: StreamForm, route: str) -> Network:
+def _finish(stack: LayerStack, machine: CounterMachine, *, alive: DirectionForm, route: str) -> Network:
     """Adds one unit for each rule; a symbol is legal where at least one rule that allows it holds."""
     decoder = stack.decoder()
     for rule in machine.rules:

@@ -13,6 +13,9 @@ from nerode.network import Affine, Embedding, Gated, Network, zero_map
 from nerode.verdict import complex_gates, diagonal, has_minus_one, input_dependent, linear
 from nerode.verdict.theorems import cyclic_group, parity_like
 
+MOST_TURNS = 360
+"""Turns by 1/m are offered up to this m: exact arithmetic slows down with it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CyclicAction:
@@ -66,10 +69,6 @@ def _read_off(dfa: Dfa, positions: tuple[int, ...]) -> CyclicAction | None:
             if positions[target] != (positions[q] + steps[letter]) % n:
                 return None
     return CyclicAction(order=n, positions=positions, steps=steps)
-
-
-MOST_TURNS = 360
-"""Turns by 1/m are offered up to this m: exact arithmetic slows down with it."""
 
 
 def compile_sign(request: Request) -> Network:

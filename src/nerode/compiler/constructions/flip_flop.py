@@ -9,7 +9,7 @@ right on every word.
 from __future__ import annotations
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import Relu, StreamForm, conjunction, constant, direction, second_digit, total
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, direction, second_digit, total
 from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
@@ -70,7 +70,7 @@ def _two_layers(request: Request) -> LayerStack:
     return stack
 
 
-def _error(relu: Relu) -> StreamForm:
+def _error(relu: Relu) -> DirectionForm:
     """Returns 1 where the letter is an error and none came before, 0 or 1 elsewhere.
 
     A bit needs an instruction just before it, and after r it must be the stored one. An instruction must not
@@ -96,7 +96,7 @@ def _error(relu: Relu) -> StreamForm:
     )
 
 
-def _finish(stack: LayerStack, *, alive: StreamForm, route: str) -> Network:
+def _finish(stack: LayerStack, *, alive: DirectionForm, route: str) -> Network:
     decoder = stack.decoder()
     letter = stack.alphabet.index
     is_bit = total(direction(f"x={bit}") for bit in BITS)

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import StreamForm, constant, direction, total
+from nerode.compiler.forms import DirectionForm, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets, one_layer_network, state_layer
 from nerode.compiler.thresholds import (
@@ -50,6 +50,16 @@ _MANY_UNITS = 1_000
 
 _HALF = Fraction(1, 2)
 _additive = ClassCondition("ReLU units beside a memory", lambda c: c.state is State.ADDITIVE)
+
+_cells = ClassCondition("a gated cell", lambda c: c.state in (State.CELL, State.NORMALISED))
+
+_COARSE, _FINE = Fraction(21, 16), Fraction(86051, 65536)
+"""1/tanh 1 = 1.31303528…, with an error of 6/10000 and of 2/1000000."""
+
+_MANY = 64
+"""Above this spread the fine value is needed."""
+
+_REFERENCES = {"lstm": "HochreiterSchmidhuber1997", "gru": "Cho2014", "slstm": "Beck2024"}
 
 
 def compile_elman_tanh(request: Request) -> Network:
@@ -142,7 +152,7 @@ def _compile_steps(request: Request, dfa: Dfa) -> Network:
     rows = [form for s in sums for form in (s + 1, s)]
     names = [name for pair in pairs for name in pair]
 
-    def indicator(decoder: DecoderBuilder, on: int, off: int | None) -> StreamForm:
+    def indicator(decoder: DecoderBuilder, on: int, off: int | None) -> DirectionForm:
         return bits[on] if off is None else bits[on] - bits[off]
 
     return one_layer_network(
@@ -158,7 +168,7 @@ def _compile_steps(request: Request, dfa: Dfa) -> Network:
 
 
 def _elman_layer(
-    dfa: Dfa, names: Sequence[str], activation: str, rows: Sequence[StreamForm], start: Sequence[Exact]
+    dfa: Dfa, names: Sequence[str], activation: str, rows: Sequence[DirectionForm], start: Sequence[Exact]
 ) -> Layer:
     reads = [f"x={symbol}" for symbol in dfa.alphabet]
     update = affine_rows([*reads, *names], rows)
@@ -196,17 +206,6 @@ ELMAN_TANH = Construction(
     architecture=nonlinear & squashed,
     build=compile_elman_tanh,
 )
-
-
-_cells = ClassCondition("a gated cell", lambda c: c.state in (State.CELL, State.NORMALISED))
-
-_COARSE, _FINE = Fraction(21, 16), Fraction(86051, 65536)
-"""1/tanh 1 = 1.31303528…, with an error of 6/10000 and of 2/1000000."""
-
-_MANY = 64
-"""Above this spread the fine value is needed."""
-
-_REFERENCES = {"lstm": "HochreiterSchmidhuber1997", "gru": "Cho2014", "slstm": "Beck2024"}
 
 
 def compile_gated_cells(request: Request) -> Network:
@@ -259,8 +258,10 @@ def cell_layer(
     )
 
 
-def _gates(cell: str, reads: list[str], names: list[str], rows: list[StreamForm], bias: int) -> list[Affine]:
-    def gate(value: Exact) -> list[StreamForm]:
+def _gates(
+    cell: str, reads: list[str], names: list[str], rows: list[DirectionForm], bias: int
+) -> list[Affine]:
+    def gate(value: Exact) -> list[DirectionForm]:
         return [constant(value)] * len(names)
 
     order = {

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import Relu, StreamForm, direction, is_positive, second_digit, top_digit
+from nerode.compiler.forms import DirectionForm, Relu, direction, is_positive, second_digit, top_digit
 from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import DecisionTable, Literal, decision_table, decode_table, table_indicator
@@ -58,6 +58,25 @@ from nerode.verdict import (
 )
 
 Memory = tuple[bool, ...]
+
+V = TypeVar("V", bound=Hashable)
+
+_LONGEST_NAME = 24
+
+HOLD, SET, CLEAR = "hold", "set", "clear"
+"""The commands of "since" to its bit."""
+
+_formula = LanguageCondition(
+    "given by a formula of past temporal logic", lambda facts: isinstance(facts.language, FormulaLanguage)
+)
+
+_unary = LanguageCondition(
+    "given by a formula without 'since'",
+    lambda facts: (
+        isinstance(facts.language, FormulaLanguage)
+        and not any(isinstance(node, Since) for node in subformulas(facts.language.formula.formula))
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,25 +211,6 @@ def _boolean(node: Formula, below: Sequence[bool]) -> bool:
             raise TypeError(f"{type(node).__name__} is not a Boolean operator")
 
 
-V = TypeVar("V", bound=Hashable)
-
-_LONGEST_NAME = 24
-
-HOLD, SET, CLEAR = "hold", "set", "clear"
-"""The commands of "since" to its bit."""
-
-_formula = LanguageCondition(
-    "given by a formula of past temporal logic", lambda facts: isinstance(facts.language, FormulaLanguage)
-)
-_unary = LanguageCondition(
-    "given by a formula without 'since'",
-    lambda facts: (
-        isinstance(facts.language, FormulaLanguage)
-        and not any(isinstance(node, Since) for node in subformulas(facts.language.formula.formula))
-    ),
-)
-
-
 def compile_past_ltl(request: Request) -> Network:
     """Returns one layer for each nesting of temporal operators, one coordinate for each operator.
 
@@ -326,7 +326,7 @@ class _FormulaNetwork:
         decode_table(decoder, table, self._kept_literal)
         return decoder.build(self.stack.empty())
 
-    def _truth(self, place: int, relu: Relu) -> StreamForm:
+    def _truth(self, place: int, relu: Relu) -> DirectionForm:
         """Returns 1 where a subformula holds."""
         cone = self._machine.cone(place)
         table = self._table(cone, lambda position: position.truth[place])
@@ -341,7 +341,7 @@ class _FormulaNetwork:
     def _literal(self, cone: Sequence[int]) -> Literal:
         """The literals of the variables of `_table`."""
 
-        def literal(variable: int, value: int) -> list[StreamForm]:
+        def literal(variable: int, value: int) -> list[DirectionForm]:
             if variable == 0:
                 return [self.stack.letter(value)]
             name = direction(self._names[cone[variable - 1]])
@@ -349,7 +349,7 @@ class _FormulaNetwork:
 
         return literal
 
-    def _kept_literal(self, variable: int, value: int) -> list[StreamForm]:
+    def _kept_literal(self, variable: int, value: int) -> list[DirectionForm]:
         """The literals of what an operator keeps: the truth of what follows Y or Z, otherwise its own."""
         place = self._machine.temporal[variable]
         looks_back = isinstance(self._machine.nodes[place], Yesterday | WeakYesterday)

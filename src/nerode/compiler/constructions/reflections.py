@@ -34,6 +34,11 @@ from nerode.verdict import (
 )
 from nerode.verdict.theorems import cyclic_group
 
+Element = tuple[int, bool]
+"""(k, False): the turn by k/m. (k, True): the mirror that takes the angle 0 to k/m of a turn."""
+
+dihedral_group = with_group("a dihedral group language", lambda group: group.is_dihedral)
+
 
 def compile_product(request: Request) -> Network:
     """Returns the network whose letters are products of reflections, with as few factors as were found.
@@ -97,10 +102,6 @@ REFLECTION_PRODUCT = Construction(
     architecture=linear & householder & has_minus_one & many_factors,
     build=compile_product,
 )
-
-
-Element = tuple[int, bool]
-"""(k, False): the turn by k/m. (k, True): the mirror that takes the angle 0 to k/m of a turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,8 +254,6 @@ def _mirror_layer(polygon: Polygon, letters: tuple[str, ...]) -> Layer:
 def _unit(k: int, n: int) -> tuple[Exact, Exact]:
     return cosine(k, n), sine(k, n)
 
-
-dihedral_group = with_group("a dihedral group language", lambda group: group.is_dihedral)
 
 PLANE_REFLECTIONS = Construction(
     name="plane-reflections",

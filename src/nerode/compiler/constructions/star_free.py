@@ -16,7 +16,7 @@ from nerode.algebra.cascades import Cascade, NotCounterFree, Source, decompose
 from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.constructions.group_cascades import describe
-from nerode.compiler.forms import StreamForm
+from nerode.compiler.forms import DirectionForm
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.compiler.level_codings import nearness
 from nerode.compiler.level_layers import MachineLayers
@@ -42,6 +42,9 @@ _FEW_CONFIGURATIONS = 1_000
 
 _MOST_CONFIGURATIONS = 20_000
 """Label combinations up to which it is tried where they cannot."""
+
+LONGEST_CLOCK = 24
+"""Clocks modulo 1, 2, 3 … are tried up to this one."""
 
 
 def compile_star_free(request: Request) -> Network:
@@ -139,10 +142,6 @@ STAR_FREE_DELTA_RULE = Construction(
 )
 
 
-LONGEST_CLOCK = 24
-"""Clocks modulo 1, 2, 3 … are tried up to this one."""
-
-
 def compile_clocked(request: Request) -> Network:
     """Returns a clock modulo m, where one is needed, and layers with gates 0 and 1.
 
@@ -194,7 +193,7 @@ def _marked_automaton(dfa: Dfa, request: Request) -> tuple[int, Dfa]:
     )
 
 
-def _add_clock(stack: LayerStack, m: int) -> list[StreamForm]:
+def _add_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
     """Adds the time-invariant layer; returns its marked letters, all marks of the first letter first."""
     builder = LayerBuilder("clock", stack.stream, complex_state=True)
     turn = builder.coordinate("turn", gate=root_of_unity(1, m), write=0, start=1)

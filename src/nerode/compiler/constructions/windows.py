@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 
 from nerode.compiler.automaton_parts import Flags, Parts, old_name, one_part, partitions, suffix_table
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import StreamForm, direction, second_digit, total
+from nerode.compiler.forms import DirectionForm, direction, second_digit, total
 from nerode.compiler.network_builder import LayerStack
 from nerode.compiler.tables import DecisionTable, decode_table, table_indicator
 from nerode.core import Budget, BudgetExceeded, NotCompilable, Reference
@@ -35,6 +35,9 @@ from nerode.verdict import (
 
 _MOST_STATES = 3_000
 """States up to which all pairs of states are followed back."""
+
+Chains = Mapping[int, int]
+"""For each letter that is looked for, how many positions back from the current one (0), that one included."""
 
 
 def compile_window(request: Request) -> Network:
@@ -135,10 +138,6 @@ WINDOW = Construction(
 )
 
 
-Chains = Mapping[int, int]
-"""For each letter that is looked for, how many positions back from the current one (0), that one included."""
-
-
 def chains_of(literals: Iterable[tuple[int, int]]) -> dict[int, int]:
     """Returns what a window must hold for literals (position, letter)."""
     longest: dict[int, int] = {}
@@ -172,7 +171,7 @@ class Window:
             self._add_delays(chains)
         self.num_layers = len(stack.layers) - before
 
-    def literal(self, position: int, letter: int) -> tuple[StreamForm, ...]:
+    def literal(self, position: int, letter: int) -> tuple[DirectionForm, ...]:
         """Returns 1 where the letter so many positions back is this one."""
         if position == 0 and not self._current_on_stream:
             return (self._assembly.letter(letter),)
@@ -193,7 +192,7 @@ class Window:
             for position in range(length):
                 name = self._name(position, letter)
                 enters = position == 0 and letter < self._nothing
-                write: StreamForm | int = self._assembly.letter(letter) if enters else 0
+                write: DirectionForm | int = self._assembly.letter(letter) if enters else 0
                 state = builder.coordinate(name, gate=0, write=write, start=int(letter == self._nothing))
                 builder.output(name, state)
                 matrix.append(((len(matrix) - 1, 1),) if position else ())
@@ -240,7 +239,9 @@ class Window:
         for letter in letters:
             held, shown = self._name(position - 1, letter), self._name(position, letter)
             absent = letter == self._nothing
-            write: StreamForm | int = 0 if absent and position == 1 else self.literal(position - 1, letter)[0]
+            write: DirectionForm | int = (
+                0 if absent and position == 1 else self.literal(position - 1, letter)[0]
+            )
             state = builder.coordinate(held, gate=0 if exclusive else retain, write=write, start=int(absent))
             if exclusive:
                 builder.output(shown, builder.previous(held))

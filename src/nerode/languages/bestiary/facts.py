@@ -1,4 +1,4 @@
-"""What is known about the rows of the bestiary from elsewhere: expectations for tests, with their reasons.
+"""RowFacts about the rows of the bestiary known from elsewhere: expectations for tests, with their reasons.
 
 Nothing here was computed by nerode's own algebra. A value comes from the literature, from an argument that
 fits into a line, or from libsemigroups; `groups` are the isomorphism types of the maximal subgroups of the
@@ -23,8 +23,8 @@ class Fact(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What is known about one row; None where nothing is stated.
+class RowFacts:
+    """RowFacts about one row; None where nothing is stated.
 
     Attributes:
         regular: whether the language is regular.
@@ -47,8 +47,10 @@ _LISTED = "listed so by Bhattamishra et al. 2020"
 _APERIODIC = "star-free languages have aperiodic monoids, whose subgroups are trivial (Schützenberger 1965)"
 
 
-def _star_free(states: int, why: str, monoid: int, why_monoid: str = _ORACLE, proof: str = _LISTED) -> Facts:
-    return Facts(
+def _star_free(
+    states: int, why: str, monoid: int, why_monoid: str = _ORACLE, proof: str = _LISTED
+) -> RowFacts:
+    return RowFacts(
         regular=Fact(True, _AUTOMATON),
         num_states=Fact(states, why),
         monoid_size=Fact(monoid, why_monoid),
@@ -59,8 +61,8 @@ def _star_free(states: int, why: str, monoid: int, why_monoid: str = _ORACLE, pr
 
 def _with_groups(
     states: int, why: str, monoid: int, groups: tuple[str, ...], why_groups: str, why_monoid: str = _ORACLE
-) -> Facts:
-    return Facts(
+) -> RowFacts:
+    return RowFacts(
         regular=Fact(True, _AUTOMATON),
         num_states=Fact(states, why),
         monoid_size=Fact(monoid, why_monoid),
@@ -69,7 +71,7 @@ def _with_groups(
     )
 
 
-def _word_problem(order: int, group: str) -> Facts:
+def _word_problem(order: int, group: str) -> RowFacts:
     return _with_groups(
         order,
         "one state for each product; inverses tell them apart",
@@ -80,8 +82,8 @@ def _word_problem(order: int, group: str) -> Facts:
     )
 
 
-def _bounded_dyck(k: int, depth: int) -> Facts:
-    """Facts about Dyck(k, depth).
+def _bounded_dyck(k: int, depth: int) -> RowFacts:
+    """RowFacts about Dyck(k, depth).
 
     A word that is not zero pops a word of i kinds, pushes a word of j kinds and rises at most u above where
     it began, with max(0, j-i) <= u <= depth - i; these data and nothing else decide how it acts.
@@ -98,8 +100,8 @@ def _bounded_dyck(k: int, depth: int) -> Facts:
     )
 
 
-def _not_regular(why: str) -> Facts:
-    return Facts(regular=Fact(False, why))
+def _not_regular(why: str) -> RowFacts:
+    return RowFacts(regular=Fact(False, why))
 
 
 _TOMITA_DEFINITION = "by hand, from the definition"
@@ -108,7 +110,7 @@ _LOCAL = "strictly local: a window decides (McNaughton and Papert 1971)"
 _DEFINITE = "definite: the last letters decide (Perles, Rabin and Shamir 1963)"
 _PUMP = "n opening letters ask for n closing ones, for every n: there are infinitely many residuals"
 
-FACTS: Mapping[str, Facts] = {
+FACTS: Mapping[str, RowFacts] = {
     "tomita-1": _star_free(2, _TOMITA_DEFINITION, 2, "1 acts as the identity, 0 as zero"),
     "tomita-2": _star_free(3, _CHAIN, 6),
     "tomita-3": _with_groups(5, _TOMITA_DEFINITION, 26, ("Z2",), "1 swaps the parities of a run of 1s"),
@@ -256,4 +258,4 @@ FACTS: Mapping[str, Facts] = {
         5, "the five powers of x", 5, ("Z3",), "x³, x⁴ and x² rotate", "the five powers of x"
     ),
 }
-"""Facts by the name of the row."""
+"""RowFacts by the name of the row."""

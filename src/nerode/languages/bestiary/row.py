@@ -1,4 +1,4 @@
-"""What a row of the bestiary says about a named language."""
+"""A row of the bestiary: a named language, its convention, its source and what it is there to break."""
 
 from __future__ import annotations
 

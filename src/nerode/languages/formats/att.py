@@ -128,7 +128,7 @@ def _lines(text: str, path: Path) -> list[_Line]:
 
 
 def _weight_columns(arcs: Sequence[_Line], path: Path) -> dict[int, int | None]:
-    """Where the weight of a transition with 3, 4 or 5 fields stands; refuses transducers."""
+    """The column of the weight in a transition of 3, 4 or 5 fields; refuses transducers."""
     four = [line for line in arcs if len(line.fields) == 4]
     unequal = [line for line in arcs if len(line.fields) > 3 and line.fields[2] != line.fields[3]]
     columns: dict[int, int | None] = {3: None, 4: None, 5: 4}
@@ -181,7 +181,7 @@ def _is_there(line: _Line, column: int | None, path: Path) -> bool:
 
 
 def _symbols_of(labels: dict[str, int], table: SymbolTable | None, path: Path) -> dict[str, str | None]:
-    """What each label (with the line where it is first) stands for, None for the empty word."""
+    """The letter of each label (with the line where it is first), None for the empty word."""
     if table is None:
         return {label: None if label.lower() in EPSILON_LABELS else label for label in labels}
     names = frozenset(table.symbols)

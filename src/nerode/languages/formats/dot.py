@@ -20,7 +20,7 @@ from pathlib import Path
 
 from nerode.core import Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.dot_graph import Edge, Graph, Node, Token, graph_from_text
+from nerode.languages.formats.dot_graph import DotToken, Edge, Graph, Node, graph_from_text
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
 
 _EMPTY_WORD = "ε"
@@ -148,7 +148,7 @@ def _symbols_of(edge: Edge, path: Path) -> list[str | None]:
     return _split(label, path)
 
 
-def _declared_symbols(declared: Token, path: Path) -> list[str]:
+def _declared_symbols(declared: DotToken, path: Path) -> list[str]:
     symbols = _split(declared, path) if declared.text.strip() else []
     for symbol, count in Counter(symbols).items():
         if symbol is None or count > 1:
@@ -157,7 +157,7 @@ def _declared_symbols(declared: Token, path: Path) -> list[str]:
     return [symbol for symbol in symbols if symbol is not None]
 
 
-def _split(label: Token, path: Path) -> list[str | None]:
+def _split(label: DotToken, path: Path) -> list[str | None]:
     """The letters of a label, None for the empty word."""
     if label.kind == "html":
         raise FormatError(f"HTML labels are not read: {label.describe()}", path=path, line=label.line)
@@ -174,7 +174,7 @@ def _split(label: Token, path: Path) -> list[str | None]:
     return [_letter("".join(pieces).strip(), label, path) for pieces in parts]
 
 
-def _letter(written: str, label: Token, path: Path) -> str | None:
+def _letter(written: str, label: DotToken, path: Path) -> str | None:
     if not written:
         raise FormatError(
             f"a letter is empty in the label {label.describe()}",
@@ -195,6 +195,6 @@ def _quoted(label: str) -> str:
     return '"' + label.replace('"', '\\"') + '"'
 
 
-def _text(attributes: dict[str, Token], name: str) -> str:
+def _text(attributes: dict[str, DotToken], name: str) -> str:
     token = attributes.get(name)
     return "" if token is None else token.text

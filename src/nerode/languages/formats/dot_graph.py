@@ -25,7 +25,7 @@ _ESCAPE = re.compile(r"\\(\r?\n|.)")
 _BRACKET = re.compile(r"[<>]")
 
 
-class Token(NamedTuple):
+class DotToken(NamedTuple):
     """A word of the text.
 
     Attributes:
@@ -58,7 +58,7 @@ class Token(NamedTuple):
         return f"{excerpt(self.text)} at column {self.column}"
 
 
-def tokens(text: str, *, path: Path) -> Iterator[Token]:
+def tokens(text: str, *, path: Path) -> Iterator[DotToken]:
     """Yields the tokens of a DOT text, an "end" token last.
 
     Raises:
@@ -80,13 +80,13 @@ def tokens(text: str, *, path: Path) -> Iterator[Token]:
         if kind == "quoted":
             content = _ESCAPE.sub(_unescape, content)
         if kind != "space":
-            yield Token(kind, content, line, column)
+            yield DotToken(kind, content, line, column)
         last_break = -1 if kind in ("mark", "name", "numeral") else text.rfind("\n", position, end)
         if last_break >= 0:
             line += text.count("\n", position, end)
             line_start = last_break + 1
         position = end
-    yield Token("end", "", line, position - line_start + 1)
+    yield DotToken("end", "", line, position - line_start + 1)
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -116,7 +116,7 @@ def _misfit(rest: str, column: int) -> str:
     return f"unexpected character {rest[0]!r} at column {column}"
 
 
-Attributes = dict[str, Token]
+Attributes = dict[str, DotToken]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ class _Parser:
     def __init__(self, text: str, path: Path, budget: Budget) -> None:
         self._path = path
         self._budget = budget
-        self._tokens: Iterator[Token] = tokens(text, path=path)
+        self._tokens: Iterator[DotToken] = tokens(text, path=path)
         self._token = next(self._tokens)
         self._graph = Graph()
         self._scopes = [_Scope({}, {})]
@@ -238,11 +238,11 @@ class _Parser:
         elif len(self._scopes) == 1:
             self._graph.attributes.update(attributes)
 
-    def _set_graph_attribute(self, name: Token, value: Token) -> None:
+    def _set_graph_attribute(self, name: DotToken, value: DotToken) -> None:
         if len(self._scopes) == 1:
             self._graph.attributes[name.text] = value
 
-    def _nodes_and_edges(self, first: Token) -> None:
+    def _nodes_and_edges(self, first: DotToken) -> None:
         self._port()
         chain = [first]
         while self._token.kind == "mark" and self._token.text in ("->", "--"):
@@ -263,7 +263,7 @@ class _Parser:
                 Edge(source=source.text, target=target.text, attributes=merged, line=source.line)
             )
 
-    def _node(self, token: Token) -> Node:
+    def _node(self, token: DotToken) -> Node:
         node = self._graph.nodes.get(token.text)
         if node is None:
             node = Node(name=token.text, attributes=dict(self._scopes[-1].node), line=token.line)
@@ -287,7 +287,7 @@ class _Parser:
         while self._take(":"):
             self._id("a port")
 
-    def _id(self, wanted: str) -> Token:
+    def _id(self, wanted: str) -> DotToken:
         """Takes a name, number or string; strings joined by + become one."""
         token = self._token
         if not token.is_id or token.keyword:

@@ -103,7 +103,7 @@ def _noted_alphabet(reader: JffReader) -> list[str] | None:
 
 
 def _place(state: int, num_states: int) -> tuple[float, float]:
-    """Where a state is drawn: neighbours about 100 points apart, the first one on the left."""
+    """The position of a state: neighbours about 100 points apart, the first one on the left."""
     radius = max(100.0, 100.0 * num_states / (2 * math.pi))
     angle = math.pi + 2 * math.pi * state / num_states
     return radius * (1 + math.cos(angle)) + 60.0, radius * (1 + math.sin(angle)) + 60.0

@@ -30,7 +30,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What a file says about an automaton; states are 0 … num_states-1 in the order of the file.
+    """The automaton of a file as it stands there; states are 0 … num_states-1 in the order of the file.
 
     Attributes:
         path: the file, for messages.

@@ -1,4 +1,4 @@
-"""Which automaton file is read and written how, by the end of its name."""
+"""The table of automaton file formats, by the end of the file name."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ _ROUNDING = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Normalisation:
-    """How far the next-word probabilities of a back-off model are from summing to 1.
+    """The distance of a back-off model from next-word probabilities that sum to 1.
 
     Attributes:
         num_contexts: how many contexts were summed.

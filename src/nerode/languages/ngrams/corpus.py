@@ -1,4 +1,4 @@
-"""N-gram models counted from text: one sentence a line, words separated by white space."""
+"""N-gram models counted from text: one sentence per line, words separated by white space."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def read_rules(path: Path | str) -> NgramModel:
 
 
 def parse_rules(text: str, *, path: Path | str = "<rules>") -> NgramModel:
-    """Returns the model of rules, one a line.
+    """Returns the model of rules, one per line.
 
     Raises:
         FormatError: with the line: a rule of another form, contexts of different lengths, a rule given

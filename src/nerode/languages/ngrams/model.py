@@ -143,7 +143,7 @@ class NgramModel(NextWordModel):
 
     @property
     def num_given(self) -> int:
-        """How many first words have to be given: n-1 less the start marks."""
+        """The number of first words that have to be given: n-1 less the start marks."""
         return self.order - 1 - self.pads
 
     @property

@@ -1,4 +1,4 @@
-"""What every n-gram model offers: next-word distributions, scores and samples."""
+"""The interface of n-gram models: next-word distributions, scores and samples."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NextWordModel(ABC):
     @property
     @abstractmethod
     def num_given(self) -> int:
-        """How many first words of a sentence the model does not predict and has to be given."""
+        """The number of first words of a sentence that the model does not predict and has to be given."""
 
     @property
     @abstractmethod

@@ -205,7 +205,7 @@ class _Builder:
 
 
 def _count_positions(expression: Expression, blocks: Mapping[int, Dfa]) -> int:
-    """How many states the automaton has besides the start, known before it is built."""
+    """The number of states that the automaton has besides the start, known before it is built."""
 
     def combine(node: Expression, below: list[int]) -> int:
         if id(node) in blocks:

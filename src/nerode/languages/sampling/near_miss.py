@@ -39,7 +39,7 @@ _MOST_LETTERS = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shape:
-    """How many edits of each kind a script has, and of which accepted words it may be a script.
+    """The numbers of edits of each kind in a script, and the accepted words it may belong to.
 
     Attributes:
         source_length: length of the accepted word.

@@ -34,7 +34,7 @@ from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.heads import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.registers import read_registers
-from nerode.models.weight_writer import BlockPlan, GatedPlan, StreamForm, WeightWriter, at, combine, set_rows
+from nerode.models.weight_writer import BlockPlan, GatedPlan, PlaceForm, WeightWriter, at, combine, set_rows
 
 _INNER, _OUTER = 0.9, 0.999
 
@@ -169,7 +169,7 @@ class ComplexDiagonalWriter(WeightWriter):
         registers = read_registers(block, self.architecture)
         for i, register in enumerate(registers):
             gate = Fraction(to_float(register.gate))
-            moves = StreamForm({}, 1) if register.moves is None else register.moves
+            moves = PlaceForm({}, 1) if register.moves is None else register.moves
             set_rows(layer.radius, [combine([(moves, abs(gate) - 1)], 1)], first=i)
             if gate < 0:
                 set_rows(layer.angle, [moves.scaled(Fraction(cmath.pi))], first=i)
@@ -189,7 +189,7 @@ class ComplexDiagonalWriter(WeightWriter):
             parts = [[w.real for w in written], [w.imag for w in written]]
             set_rows(layer.write, [_over_letters(part, block) for part in parts], first=2 * i)
 
-    def _by_letter(self, form: StreamForm, block: BlockPlan) -> list[complex]:
+    def _by_letter(self, form: PlaceForm, block: BlockPlan) -> list[complex]:
         """The value of a form after each letter."""
         if not form.terms.keys() <= set(block.letters):
             raise NotCompilable(
@@ -198,7 +198,7 @@ class ComplexDiagonalWriter(WeightWriter):
         return [to_complex(form.constant + form.terms.get(place, 0)) for place in block.letters]
 
 
-def _over_letters(values: Sequence[float], block: BlockPlan) -> StreamForm:
+def _over_letters(values: Sequence[float], block: BlockPlan) -> PlaceForm:
     parts = zip(block.letters, values, strict=True)
     return combine([(at(place), Fraction(value)) for place, value in parts])
 

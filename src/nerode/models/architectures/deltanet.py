@@ -26,8 +26,8 @@ from nerode.models.registers import Register, registers_of, set_taps
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
+    PlaceForm,
     ReflectionPlan,
-    StreamForm,
     WeightWriter,
     combine,
     set_rows,
@@ -150,7 +150,7 @@ class DeltaWriter(WeightWriter):
         if layer.decay is not None:
             layer.decay.bias.fill_(-_SATURATED)
         if layer.gate is not None:
-            set_rows(layer.gate, [StreamForm({ONE: _SCALE})] * layer.gate.out_features)
+            set_rows(layer.gate, [PlaceForm({ONE: _SCALE})] * layer.gate.out_features)
         for head, place in enumerate(block.states):
             layer.output.weight[place, head] = 1 if layer.gate is None else 1 / _SCALE
         if isinstance(mirrors, ReflectionPlan):
@@ -169,7 +169,7 @@ class DeltaWriter(WeightWriter):
         return {}
 
     def _fill_registers(self, layer: DeltaRule, registers: Sequence[Register]) -> None:
-        ones = [StreamForm({ONE: 1})] * len(registers)
+        ones = [PlaceForm({ONE: 1})] * len(registers)
         set_rows(layer.query, ones)
         set_rows(layer.key, ones)
         set_rows(layer.value, [_value(register) for register in registers])
@@ -204,14 +204,14 @@ class DeltaWriter(WeightWriter):
                 set_rows(layer.value, [value], first=number)
                 set_rows(layer.beta, [strength], first=number)
         for head in range(n):
-            set_rows(layer.query, [StreamForm({ONE: 1})], first=head * n + head)
+            set_rows(layer.query, [PlaceForm({ONE: 1})], first=head * n + head)
             for i, first in enumerate(block.layer.start):
                 layer.start[head, i, 0] = to_float(first)
 
-    def _when(self, moves: StreamForm | None, logit: Fraction) -> StreamForm:
+    def _when(self, moves: PlaceForm | None, logit: Fraction) -> PlaceForm:
         """A logit where a register moves, and the one of β = 0 elsewhere."""
         if moves is None:
-            return StreamForm({}, logit)
+            return PlaceForm({}, logit)
         return combine([(moves, logit + _SATURATED)], -_SATURATED)
 
     def _logit(self, beta: Exact, *, signed: bool) -> Fraction:
@@ -225,9 +225,9 @@ class DeltaWriter(WeightWriter):
         return Fraction(math.log(share / (1 - share)))
 
 
-def _value(register: Register) -> StreamForm:
+def _value(register: Register) -> PlaceForm:
     """The value v that a register is pulled towards: β v is written."""
-    return StreamForm() if register.gate == 1 else register.write.scaled(Fraction(1) / (1 - register.gate))
+    return PlaceForm() if register.gate == 1 else register.write.scaled(Fraction(1) / (1 - register.gate))
 
 
 def _solve_values(

@@ -19,7 +19,7 @@ from nerode.models.base import LayerKind, Surroundings
 from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_positive, split_heads
 from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier
 from nerode.models.registers import distinct_moves, registers_of, share_of
-from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, set_rows
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,7 @@ class GlaWriter(WeightWriter):
         assert isinstance(layer, Gla)
         registers = registers_of(block, self.architecture, tied=False)
         signals = distinct_moves(registers)
-        ones = [StreamForm({ONE: 1})] * len(registers)
+        ones = [PlaceForm({ONE: 1})] * len(registers)
         set_rows(layer.query, ones)
         set_rows(layer.value, ones)
         set_rows(layer.key, [r.write for r in registers])

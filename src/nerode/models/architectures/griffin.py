@@ -37,7 +37,7 @@ from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
-from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, set_rows
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 _SHARPNESS = 8.0
 _SLOWEST, _FASTEST = 0.999, 0.9
@@ -246,7 +246,7 @@ class GriffinWriter(WeightWriter):
         signed = layer.settings.signed
         set_rows(layer.linear_x, [r.write.scaled(_undo(r.gate)) for r in registers])
         set_rows(layer.linear_x, signals, first=n)
-        set_rows(layer.linear_y, [StreamForm({ONE: _SCALE})] * n)
+        set_rows(layer.linear_y, [PlaceForm({ONE: _SCALE})] * n)
         set_taps(layer.convolution, registers)
         layer.input_gate.bias.fill_(_SATURATED)
         layer.recurrence_gate.bias.fill_(-_SATURATED)

@@ -18,7 +18,7 @@ from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
-from nerode.models.weight_writer import BlockPlan, StreamForm, WeightWriter, as_tensor, set_affine
+from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ class GruWriter(WeightWriter):
         resetting, around = reset.inputs, candidate.recurrent
         if layer.settings.reset_after:
             around = around * as_tensor(form.constant for form in resetting).sigmoid()
-            resetting = [StreamForm({}, _OPEN)] * layer.outputs
+            resetting = [PlaceForm({}, _OPEN)] * layer.outputs
         rows = [*resetting, *(form.scaled(-1) for form in update.inputs), *candidate.inputs]
         set_affine(layer.read.weight, layer.read.bias, rows, block.columns)
         layer.recurrent.copy_(torch.cat([reset.recurrent, -update.recurrent, around]))

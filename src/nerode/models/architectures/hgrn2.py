@@ -20,7 +20,7 @@ from nerode.models.base import LayerKind, Norm, Surroundings, make_norm
 from nerode.models.parts.heads import require_positive, split_heads
 from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier
 from nerode.models.registers import Register, registers_of, share_of
-from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, combine, set_rows
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,17 +122,17 @@ class Hgrn2Writer(WeightWriter):
         assert isinstance(layer, Hgrn2)
         assert layer.start is not None
         registers = registers_of(block, self.architecture)
-        set_rows(layer.query, [StreamForm({ONE: _SCALE})] * len(registers))
+        set_rows(layer.query, [PlaceForm({ONE: _SCALE})] * len(registers))
         set_rows(layer.forget, [self._logits(r) for r in registers])
         set_rows(layer.value, [r.write.scaled(_undo(r.gate)) for r in registers])
         for i, register in enumerate(registers):
             layer.start[i] = to_float(register.start)
             layer.output.weight[register.place, i] = 1 / _SCALE
 
-    def _logits(self, register: Register) -> StreamForm:
+    def _logits(self, register: Register) -> PlaceForm:
         moving = self._logit(register.gate)
         if register.moves is None:
-            return StreamForm({}, moving)
+            return PlaceForm({}, moving)
         return combine([(register.moves, moving - _SATURATED)], _SATURATED)
 
     def _logit(self, gate: Exact) -> Fraction:

@@ -27,7 +27,7 @@ from nerode.models.weight_writer import (
     FixedPlan,
     GatedPlan,
     MatrixPlan,
-    StreamForm,
+    PlaceForm,
     WeightWriter,
     as_tensor,
     set_matrix,
@@ -142,7 +142,7 @@ class Ids4Writer(WeightWriter):
             layer.C.weight[place, i] = 1
 
 
-def _set_gates(target: Tensor, gates: Sequence[StreamForm]) -> None:
+def _set_gates(target: Tensor, gates: Sequence[PlaceForm]) -> None:
     """Writes gates into matrices (places, n, n), each on the diagonal of the place that it reads."""
     for i, form in enumerate(gates):
         target[:, i, i] = form.row(len(target)).to(target)

@@ -35,7 +35,7 @@ from nerode.models.kernels.scan import selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
-from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, set_rows
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +239,7 @@ class MambaWriter(WeightWriter):
         constant = n + len(signals)
         set_rows(layer.in_proj, [r.write.scaled(_SCALE) for r in registers])
         set_rows(layer.in_proj, [s.scaled(_SCALE) for s in signals], first=n)
-        set_rows(layer.in_proj, [StreamForm({ONE: _SCALE})] * (1 + layer.channels), first=constant)
+        set_rows(layer.in_proj, [PlaceForm({ONE: _SCALE})] * (1 + layer.channels), first=constant)
         assert layer.convolution is not None
         assert layer.start is not None
         set_taps(layer.convolution, registers)

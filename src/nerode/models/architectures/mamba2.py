@@ -36,7 +36,7 @@ from nerode.models.parts.heads import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import registers_of, set_taps, share_of
-from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, combine, set_rows
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 _EPSILON = 1e-5
 _STRONGEST = 16.0
@@ -270,7 +270,7 @@ class Mamba2Writer(WeightWriter):
         registers, n = registers_of(block, self.architecture, squashed=True), layer.channels
         set_taps(layer.convolution, registers)
         layer.dt_bias.fill_(_NEVER)
-        constant = StreamForm({ONE: _SCALE})
+        constant = PlaceForm({ONE: _SCALE})
         set_rows(layer.in_proj, [constant] * n)
         set_rows(layer.in_proj, [r.write.scaled(_SCALE) for r in registers], first=n)
         set_rows(layer.in_proj, [constant] * 2, first=2 * n)

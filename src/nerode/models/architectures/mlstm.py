@@ -36,7 +36,7 @@ from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, 
 from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.registers import Register, registers_of, share_of
-from nerode.models.weight_writer import ONE, BlockPlan, StreamForm, WeightWriter, combine, set_rows
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,8 +359,8 @@ class MLstmWriter(WeightWriter):
         layer.input_gate.bias.fill_(-_SATURATED)
         for register in registers_of(block, self.architecture):
             head = register.place
-            set_rows(layer.query, [StreamForm({ONE: 1})], first=head)
-            set_rows(layer.key, [StreamForm({ONE: _KEY})], first=head)
+            set_rows(layer.query, [PlaceForm({ONE: 1})], first=head)
+            set_rows(layer.key, [PlaceForm({ONE: _KEY})], first=head)
             set_rows(layer.value, [register.write.scaled(1 / _KEY)], first=head)
             if register.moves is not None or register.gate != 1:
                 self._set_gates(layer, register)
@@ -368,7 +368,7 @@ class MLstmWriter(WeightWriter):
 
     def _set_gates(self, layer: MLstmCell, register: Register) -> None:
         head, forget = register.place, self._logit(register.gate)
-        moves = StreamForm({}, 1) if register.moves is None else register.moves
+        moves = PlaceForm({}, 1) if register.moves is None else register.moves
         set_rows(layer.forget_gate, [combine([(moves, forget - _SATURATED)])], first=head)
         set_rows(layer.input_gate, [combine([(moves, _SATURATED)])], first=head)
 

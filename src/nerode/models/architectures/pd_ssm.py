@@ -32,7 +32,7 @@ from nerode.models.weight_writer import (
     BlockPlan,
     GatedPlan,
     PermutationPlan,
-    StreamForm,
+    PlaceForm,
     WeightWriter,
     at,
     combine,
@@ -219,7 +219,7 @@ class PdSsmWriter(WeightWriter):
             return []
         return read_registers(block, self.architecture)
 
-    def _writes(self, block: BlockPlan) -> tuple[list[StreamForm], list[StreamForm]]:
+    def _writes(self, block: BlockPlan) -> tuple[list[PlaceForm], list[PlaceForm]]:
         """The real and the imaginary parts of what is written."""
         assert block.layer is not None
         move = block.layer.move

@@ -23,7 +23,7 @@ from nerode.models.weight_writer import (
     BlockPlan,
     FixedPlan,
     LayerPlan,
-    StreamForm,
+    PlaceForm,
     WeightWriter,
     as_tensor,
     set_matrix,
@@ -160,7 +160,7 @@ class SsmWriter(WeightWriter):
         for i, place in enumerate(block.states):
             layer.C[place, i] = 1
 
-    def reads_out(self, block: BlockPlan, reads: Sequence[StreamForm]) -> bool:
+    def reads_out(self, block: BlockPlan, reads: Sequence[PlaceForm]) -> bool:
         """Returns whether the readout is that of the paper: one unit per state, and nothing else is read."""
         units = dict(block.units)
         read = [next(iter(form.terms)) if len(form.terms) == 1 else ONE for form in units.values()]

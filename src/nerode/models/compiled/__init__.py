@@ -1,10 +1,17 @@
-"""Compiled networks as torch modules; only `load` and this folder know the compiler."""
+"""Compiled networks as torch modules and in real architectures; of models only this knows the compiler."""
 
-from nerode.models.compiled.layer import CompiledLayer
-from nerode.models.compiled.load import load_architecture, load_model
-from nerode.models.compiled.model import CompiledModel
-from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
-from nerode.models.compiled.streaming import Stream, TextReader
+from typing import TYPE_CHECKING
+
+from nerode.core import lazy_door
+
+if TYPE_CHECKING:
+    from nerode.models.compiled.layer import CompiledLayer
+    from nerode.models.compiled.load import load_architecture, load_model
+    from nerode.models.compiled.model import CompiledModel
+    from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
+    from nerode.models.compiled.streaming import Stream, TextReader
+
+__getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
     "CompiledLayer",

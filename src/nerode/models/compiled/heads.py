@@ -14,7 +14,7 @@ from nerode.core import NotCompilable, to_complex, to_float
 from nerode.models.compiled.decoder import legal_table
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.plan import Plan, compose
-from nerode.models.weight_writer import StreamForm, combine
+from nerode.models.weight_writer import PlaceForm, combine
 from nerode.network import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 
 
@@ -52,7 +52,7 @@ class Head:
 
 
 def make_head(
-    plan: Plan, columns: Mapping[int, int], architecture: str, waiting: Sequence[tuple[int, StreamForm]] = ()
+    plan: Plan, columns: Mapping[int, int], architecture: str, waiting: Sequence[tuple[int, PlaceForm]] = ()
 ) -> Head:
     """Returns the head of a plan for features that hold some of its places.
 
@@ -85,7 +85,7 @@ def make_head(
 class _Score:
     """A score: a form over places and coefficients of units."""
 
-    direct: StreamForm
+    direct: PlaceForm
     units: Mapping[int, float]
 
 
@@ -96,7 +96,7 @@ class _Writer:
         self.columns, self.architecture = columns, architecture
         self.width = 1 + max(columns.values())
 
-    def row(self, form: StreamForm) -> Tensor:
+    def row(self, form: PlaceForm) -> Tensor:
         """The coefficients of a form; its constant is left out."""
         row = torch.zeros(self.width, dtype=torch.float64)
         for place, c in form.terms.items():
@@ -106,7 +106,7 @@ class _Writer:
         return row
 
     def with_units(
-        self, units: Sequence[StreamForm], late: Mapping[int, int], scores: Sequence[_Score]
+        self, units: Sequence[PlaceForm], late: Mapping[int, int], scores: Sequence[_Score]
     ) -> Head:
         """The head with a hidden layer; what a score reads past it becomes z = relu(z) - relu(-z)."""
         hidden = list(units)
@@ -121,7 +121,7 @@ class _Writer:
                     past[place] = c
             if past:
                 row |= {len(hidden): 1.0, len(hidden) + 1: -1.0}
-                hidden += [StreamForm(past), StreamForm(past).scaled(-1)]
+                hidden += [PlaceForm(past), PlaceForm(past).scaled(-1)]
             rows.append(row)
         last = torch.zeros(len(rows), len(hidden), dtype=torch.float64)
         for i, row in enumerate(rows):
@@ -138,13 +138,13 @@ def _constants(scores: Sequence[_Score]) -> Tensor:
     return torch.tensor([to_float(score.direct.constant) for score in scores], dtype=torch.float64)
 
 
-def _decoder_rows(plan: Plan) -> tuple[list[StreamForm], list[_Score]]:
+def _decoder_rows(plan: Plan) -> tuple[list[PlaceForm], list[_Score]]:
     """The hidden units of a decoder, and its scores."""
     decoder, reads = plan.network.decoder, plan.reads
     match decoder:
         case ScoreDecoder():
             units = compose(decoder.units, reads)
-            direct = compose(decoder.scores, [*reads, *[StreamForm()] * len(units)])
+            direct = compose(decoder.scores, [*reads, *[PlaceForm()] * len(units)])
             first = len(reads)
             return units, [
                 _Score(direct=form, units={j - first: to_float(c) for j, c in row if j >= first})
@@ -152,12 +152,12 @@ def _decoder_rows(plan: Plan) -> tuple[list[StreamForm], list[_Score]]:
             ]
         case PointDecoder():
             units, last = point_head(decoder, reads, len(plan.network.alphabet))
-            return units, [_Score(direct=StreamForm(), units=dict(enumerate(row))) for row in last.tolist()]
+            return units, [_Score(direct=PlaceForm(), units=dict(enumerate(row))) for row in last.tolist()]
         case LogitDecoder():
             return [], [_logit(row, decoder.normaliser, reads) for row in decoder.rows]
 
 
-def _logit(row: Sequence[tuple[int, LogSum]], normaliser: str, reads: Sequence[StreamForm]) -> _Score:
+def _logit(row: Sequence[tuple[int, LogSum]], normaliser: str, reads: Sequence[PlaceForm]) -> _Score:
     numbers = Converter(torch.float64)
     if normaliser == "softmax":
         weights = [Fraction(w) for w in numbers.logarithms((w for _, w in row), "decoder").tolist()]
@@ -168,8 +168,8 @@ def _logit(row: Sequence[tuple[int, LogSum]], normaliser: str, reads: Sequence[S
 
 
 def point_head(
-    decoder: PointDecoder, reads: Sequence[StreamForm], letters: int
-) -> tuple[list[StreamForm], Tensor]:
+    decoder: PointDecoder, reads: Sequence[PlaceForm], letters: int
+) -> tuple[list[PlaceForm], Tensor]:
     """Returns hidden units, and the rows of the scores over them.
 
     The product with a point is its squared norm n² there and at most n² - gap at the others. Two units for
@@ -192,6 +192,6 @@ def point_head(
         parts = [(form, Fraction(slope * e)) for form, e in zip(reads, point.tolist(), strict=True)]
         rising.append(combine(parts, Fraction(-slope * threshold)))
         rows.append(answer)
-    down = [form.plus(StreamForm({}, -1)) for form in rising]
+    down = [form.plus(PlaceForm({}, -1)) for form in rising]
     upward = torch.stack(rows, dim=1)
     return [*rising, *down], torch.cat([upward, -upward], dim=1)

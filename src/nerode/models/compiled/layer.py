@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models.compiled.numbers import Converter
-from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
+from nerode.models.compiled.recurrence import CompiledRecurrence
 from nerode.models.compiled.torch_numbers import TorchNumbers
 from nerode.network import Layer, LayerStep, Recurrence, RecurrenceStep
 
@@ -25,9 +23,11 @@ class CompiledLayer(nn.Module):
                 "use float32 or float64"
             )
         self.name, self.width = layer.name, layer.width
+        self.exposes_previous = layer.exposes_previous
         place = f"layer {layer.name}"
         numbers = TorchNumbers(self, converter, place, is_complex=layer.complex_state)
         self._start = numbers.table([layer.start], "start")
+        self.recurrence: CompiledRecurrence
         self.exact_step = LayerStep(layer, _LayerNumbers(self, converter, place))
 
     def initial_state(self, batch: int) -> Tensor:
@@ -40,43 +40,21 @@ class CompiledLayer(nn.Module):
 
     def forward(self, reads: Tensor, letters: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the states after all positions (batch, time, width) and the new directions."""
-        recurrence = self._recurrence
+        recurrence = self.recurrence
         states = recurrence.scan(recurrence.drive(self.exact_step.seen(reads), letters), state)
-        before = torch.cat([state[:, None], states[:, :-1]], dim=1)
+        before = states
+        if self.exposes_previous:
+            before = torch.cat([state[:, None], states[:, :-1]], dim=1)
         return states, self.exact_step.read_out(reads, states, before)
-
-    @property
-    def _recurrence(self) -> CompiledRecurrence:
-        found = self.recurrence
-        assert isinstance(found, CompiledRecurrence)
-        return found
 
 
 class _LayerNumbers(TorchNumbers):
     """Numbers of a layer, which make its recurrence a module of its own."""
 
     def recurrence(self, record: Recurrence, *, is_complex: bool) -> RecurrenceStep[Tensor]:
-        """Returns whatever recurrence the layer has at the time of a step."""
-        self._owner.recurrence = CompiledRecurrence(
+        """Returns the module of the recurrence."""
+        module = CompiledRecurrence(
             record, self._converter, place=f"{self._place}, recurrence", is_complex=is_complex
         )
-        return _OwnRecurrence(self._owner)
-
-
-class _OwnRecurrence:
-    """The recurrence of a layer, looked up at each use, as it may be wrapped."""
-
-    def __init__(self, owner: nn.Module) -> None:
-        self._owner: Any = owner
-
-    def drive(self, seen: Tensor, letter: Tensor) -> Drive:
-        drive: Drive = self._owner.recurrence.drive(seen, letter)
-        return drive
-
-    def advance(self, drive: Drive, state: Tensor) -> Tensor:
-        after: Tensor = self._owner.recurrence.advance(drive, state)
-        return after
-
-    def shown(self, drive: Drive, state: Tensor) -> dict[str, Tensor]:
-        shown: dict[str, Tensor] = self._owner.recurrence.shown(drive, state)
-        return shown
+        self._owner.recurrence = module
+        return module

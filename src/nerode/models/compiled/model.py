@@ -30,6 +30,7 @@ class CompiledModel(nn.Module):
         self.network = network
         self.layers = nn.ModuleList(CompiledLayer(layer, numbers) for layer in network.layers)
         steps = [layer.exact_step for layer in self._layers]
+        self._state_names = [f"{number}.h" for number in range(len(self.layers))]
         self.exact_step = NetworkStep(network, TorchNumbers(self, numbers, ""), steps)
         self.embedding: nn.Parameter
         self.decoder = make_decoder(network.decoder, numbers, letters=len(network.alphabet))
@@ -95,7 +96,8 @@ class CompiledModel(nn.Module):
 
         def scan(number: int, reads: Tensor) -> Tensor:
             name = f"{number}.h"
-            states[name], outputs = self._layers[number].forward(reads, x, start[name])
+            outputs: Tensor
+            states[name], outputs = self.layers[number](reads, x, start[name])
             return outputs
 
         return self._decode(self.exact_step.stream(x, scan)), states
@@ -103,10 +105,6 @@ class CompiledModel(nn.Module):
     def _decode(self, stream: Tensor) -> Tensor:
         scores: Tensor = self.decoder(self.exact_step.decoded(stream))
         return scores
-
-    @property
-    def _state_names(self) -> list[str]:
-        return [f"{number}.h" for number in range(len(self.layers))]
 
     def _letters(self, x: Tensor, *, ndim: int) -> Tensor:
         """The letters as indices (torch takes bytes for a mask), or InputError if x does not hold letters."""

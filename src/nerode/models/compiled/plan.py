@@ -28,8 +28,8 @@ from nerode.models.weight_writer import (
     MatrixPlan,
     MovePlan,
     PermutationPlan,
+    PlaceForm,
     ReflectionPlan,
-    StreamForm,
     at,
     combine,
 )
@@ -68,9 +68,9 @@ class Plan:
     network: Network
     width: int
     letters: list[int]
-    embedded: list[tuple[int, StreamForm]]
+    embedded: list[tuple[int, PlaceForm]]
     blocks: list[BlockPlan]
-    reads: list[StreamForm]
+    reads: list[PlaceForm]
 
 
 def plan_stream(network: Network, architecture: str, *, sources: bool = False, delays: bool = False) -> Plan:
@@ -95,7 +95,7 @@ class _Planner:
         self.width = ONE + 1
         self.found = {name: at(self._place()) for name in network.embedding.directions}
         self.letters = self._letter_places()
-        self.embedded: list[tuple[int, StreamForm]] = []
+        self.embedded: list[tuple[int, PlaceForm]] = []
         self.blocks: list[BlockPlan] = []
 
     def plan(self) -> Plan:
@@ -158,23 +158,23 @@ class _Planner:
         outputs = compose(layer.readout, [*inside, *shown])
         self.found.update(zip(layer.outputs, outputs, strict=True))
 
-    def _before(self, layer: Layer, block: BlockPlan) -> list[StreamForm]:
+    def _before(self, layer: Layer, block: BlockPlan) -> list[PlaceForm]:
         """Adds the block that remembers the states of the last one, as far as the readout looks at them."""
         rows = (*layer.readout_units.rows, *layer.readout.rows)
         read = {j - len(layer.reads) - layer.width for row in rows for j, _ in row}
         memory, found = BlockPlan(), []
         for i, (state, start) in enumerate(zip(block.states, layer.start, strict=True)):
             if i not in read:
-                found.append(StreamForm())
+                found.append(PlaceForm())
                 continue
             place = self._place()
             memory.states.append(place)
-            memory.late.append(StreamForm({state: 1}, -start))
-            found.append(StreamForm({place: 1}, start))
+            memory.late.append(PlaceForm({state: 1}, -start))
+            found.append(PlaceForm({place: 1}, start))
         self.blocks.append(memory)
         return found
 
-    def _units(self, forms: list[StreamForm]) -> list[StreamForm]:
+    def _units(self, forms: list[PlaceForm]) -> list[PlaceForm]:
         """Gives places to ReLU units, in the last block or, if they read its units, in an idle one."""
         if not forms:
             return []
@@ -186,11 +186,11 @@ class _Planner:
         (self.blocks[-1].units if self.blocks else self.embedded).extend(units)
         return [at(place) for place, _ in units]
 
-    def _sources(self, form: StreamForm) -> list[tuple[int, complex]]:
+    def _sources(self, form: PlaceForm) -> list[tuple[int, complex]]:
         """Places for the positive and negative parts of a form, and of its imaginary part."""
         found: list[tuple[int, complex]] = []
         for part, direction in ((form.mapped(real_part), 1), (form.mapped(imaginary_part), 1j)):
-            if part != StreamForm():
+            if part != PlaceForm():
                 units = self._units([part, part.scaled(-1)])
                 found += [(next(iter(units[0].terms)), direction), (next(iter(units[1].terms)), -direction)]
         return found
@@ -202,7 +202,7 @@ class _Planner:
 
 def plan_move(
     recurrence: Recurrence,
-    seen: Sequence[StreamForm],
+    seen: Sequence[PlaceForm],
     letters: Sequence[int],
     updates: Sequence[set[tuple[Exact, Exact]]],
 ) -> MovePlan:
@@ -245,7 +245,7 @@ def plan_move(
     raise AssertionError(f"the recurrence {kind} has no plan")
 
 
-def _cell_gate(update: Affine, seen: Sequence[StreamForm]) -> CellGate:
+def _cell_gate(update: Affine, seen: Sequence[PlaceForm]) -> CellGate:
     """The part of each row that reads the inputs, and the matrix of the state."""
     width, first = update.num_outputs, len(seen)
     recurrent = torch.zeros(width, width, dtype=torch.float64)
@@ -258,7 +258,7 @@ def _cell_gate(update: Affine, seen: Sequence[StreamForm]) -> CellGate:
     return CellGate(inputs=inputs, recurrent=recurrent)
 
 
-def compose(affine: Affine, inputs: Sequence[StreamForm]) -> list[StreamForm]:
+def compose(affine: Affine, inputs: Sequence[PlaceForm]) -> list[PlaceForm]:
     """Returns the rows of a map whose inputs are forms themselves."""
     return [
         combine(((inputs[j], c) for j, c in row), constant)

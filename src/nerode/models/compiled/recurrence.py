@@ -51,7 +51,7 @@ class CompiledRecurrence(nn.Module):
         self.exact_step: RecurrenceStep[Tensor] = record.step(numbers)
         self.window: int | None = None
         if isinstance(record, Fixed | Squashed):
-            self.window = longest_path(record.sources(record.maps()[0].num_outputs), limit=_LONGEST_WINDOW)
+            self.window = longest_path(record.sources(), limit=_LONGEST_WINDOW)
 
     def drive(self, seen: Tensor, letters: Tensor) -> Drive:
         """Returns what the inputs contribute.

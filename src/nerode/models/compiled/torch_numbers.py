@@ -71,7 +71,7 @@ class TorchNumbers(Numbers[Tensor]):
             raise InputError(f"{where}: a fixed complex matrix that is not diagonal is not supported")
         return _MatrixProduct(self._part(place, len(rows), rows, None))
 
-    def vectors(self, table: Sequence[Sequence[Exact]], place: str) -> Table:
+    def vectors(self, table: Sequence[Sequence[Exact]], place: str) -> WeightTable:
         """Returns the rows of a table by number."""
         return self.table(table, place)
 
@@ -163,7 +163,7 @@ class TorchNumbers(Numbers[Tensor]):
         """Returns 1 - cap · (1 - share)."""
         return 1 - to_float(cap) * (1 - share)
 
-    def table(self, rows: Sequence[Sequence[Exact]], name: str, place: str = "") -> Table:
+    def table(self, rows: Sequence[Sequence[Exact]], name: str, place: str = "") -> WeightTable:
         """Makes rows of numbers a parameter (rows, n) of the owner, or (rows, n, 2) for complex ones."""
         where = f"{self._place}, {place or name}" if self._place else name
         width = len(rows[0])
@@ -173,7 +173,7 @@ class TorchNumbers(Numbers[Tensor]):
         else:
             tensor = self._converter.matrix(rows, width, where)
         self._owner.register_parameter(name, frozen(tensor))
-        return Table(self._owner, name, is_complex=self.is_complex)
+        return WeightTable(self._owner, name, is_complex=self.is_complex)
 
     def _part(
         self,
@@ -203,7 +203,7 @@ _FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class Table:
+class WeightTable:
     """Rows of numbers that a module holds; its parameter is looked up at each use, as it may be replaced."""
 
     def __init__(self, owner: nn.Module, name: str, *, is_complex: bool) -> None:
@@ -229,7 +229,7 @@ class _Completion:
 
 
 class _DiagonalProduct:
-    def __init__(self, gates: Table) -> None:
+    def __init__(self, gates: WeightTable) -> None:
         self._gates = gates
 
     def __call__(self, state: Tensor, added: Tensor) -> Tensor:
@@ -255,7 +255,7 @@ class ChosenMatrices(Protocol):
 
 
 class _ChosenMatrix:
-    def __init__(self, matrices: Table) -> None:
+    def __init__(self, matrices: WeightTable) -> None:
         self._matrices = matrices
 
     def __call__(self, choice: Tensor, state: Tensor, added: Tensor) -> Tensor:
@@ -289,7 +289,7 @@ class _ChosenFactors:
 
 
 class _ChosenColumns:
-    def __init__(self, owner: nn.Module, diagonals: Table) -> None:
+    def __init__(self, owner: nn.Module, diagonals: WeightTable) -> None:
         self._owner, self._diagonals = owner, diagonals
 
     def __call__(self, choice: Tensor, state: Tensor, added: Tensor) -> Tensor:

@@ -191,7 +191,7 @@ def margin_figure(found: Json) -> Figure | None:
     series = (("least", "least"), ("low", "1 in 100 below"), ("median", "median"))
     return line_figure(
         LineChart(
-            title="Margin of the right answer by length",
+            title="Margin of the correct answer by length",
             x_title="length",
             y_title="margin",
             lines=tuple(

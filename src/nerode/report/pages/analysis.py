@@ -14,7 +14,7 @@ FORMAT = "nerode-analysis-1"
 
 FINDINGS = {
     True: "Every constant stream of ignored bits ends in a state that comes back to itself bit for bit, and "
-    "the written bit is read rightly all the way: right at every length, in these floats.",
+    "the written bit is read correctly all the way: correct at every length, in these floats.",
     False: "Some constant stream of ignored bits makes the network forget the written bit.",
     None: "Not every constant stream was seen to settle; nothing is claimed for all lengths.",
 }

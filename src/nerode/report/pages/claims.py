@@ -110,7 +110,7 @@ def _differences(result: TableResult) -> list[str]:
 
 
 def _gaps(result: TableResult) -> list[tuple[str, ...]]:
-    """The tasks of a table on which a compiled network is right everywhere and a trained one is not."""
+    """The tasks of a table on which a compiled network is correct everywhere and a trained one is not."""
     rows: list[tuple[str, ...]] = []
     for compiled in result.lines:
         if not compiled.claims or any(cell.median != 1 for cell in compiled.cells):

@@ -64,7 +64,7 @@ def _counters(table: TableResult | None) -> Highlight | None:
         title="A counter: compiled for every length, and trained",
         columns=_columns(lines),
         rows=tuple(row for line in lines for row in _rows(line)),
-        note=f"Dyck-1, whole words right in %, by length. {_again(table)}",
+        note=f"Dyck-1, correct whole words in %, by length. {_again(table)}",
         source=table.citation,
     )
 
@@ -86,7 +86,7 @@ def _split(*tables: TableResult | None) -> Highlight | None:
     assert tables[0] is not None
     return Highlight(
         title="Star-free or not: what a layer of Mamba learns for longer words",
-        columns=("languages right beyond the lengths of training",),
+        columns=("languages solved beyond the lengths of training",),
         rows=tuple(rows),
         note=f"One layer of Mamba; the median of all seeds at the longest lengths. {_again(tables[0])}",
         source=tables[0].citation,
@@ -112,8 +112,8 @@ def _groups(table: TableResult | None) -> Highlight | None:
         title="Groups: a linear recurrence, trained on length 8, then polished",
         columns=("1X", "5X", "64", "512", "4,096"),
         rows=tuple(sorted(rows, key=lambda row: not row[1])),
-        note="Whole words right in %: median (worst–best seed). 1X is the longest length of training: 8, and "
-        f"20 where A5 is trained by two generators. {_again(table)} and nerode polish.",
+        note="Correct whole words in %: median (worst–best seed). 1X is the longest length of training: 8, "
+        f"and 20 where A5 is trained by two generators. {_again(table)} and nerode polish.",
         source=table.citation,
     )
 
@@ -123,7 +123,7 @@ def _horizon(table: TableResult | None) -> Highlight | None:
     if table is None:
         return None
     return Highlight(
-        title="A bit to remember: right in validation, and how long it survives",
+        title="A bit to remember: correct in validation, and how long it survives",
         columns=_columns(table.lines),
         rows=tuple(
             (line.model, line.model == "LSTM", tuple(_text(cell) for cell in line.cells))

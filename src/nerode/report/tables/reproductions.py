@@ -90,7 +90,7 @@ def claim_text(claim: Mapping[str, object]) -> str:
 
 def proof_text(claims: Sequence[Mapping[str, object]]) -> str:
     """Returns the strongest claim, that about float32 and that about noise, where there are any."""
-    # The context window and the lack of robustness are no proofs of being right.
+    # The context window and the lack of robustness are no proofs of correctness.
     first, *others = [claim for claim in claims if claim["task"] not in (WINDOW, FRAGILE)]
     chosen = [first, *(c for c in others if c["dtype"] == "float32" or c["eps"] is not None)]
     return "; ".join(dict.fromkeys(map(claim_text, chosen)))

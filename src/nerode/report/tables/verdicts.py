@@ -7,7 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nerode.report.pages.render import Bibliography, Citation
-from nerode.verdict import ARCHITECTURES, Architecture, Gates, Recurrence, Sense, Status, Transition, Verdict
+from nerode.verdict import (
+    ARCHITECTURES,
+    Architecture,
+    Gates,
+    MemoryKind,
+    Sense,
+    Status,
+    Transition,
+    Verdict,
+)
 
 SENSE_TITLES: Mapping[Sense, str] = {
     Sense.FINITE_PRECISION: "finite precision",
@@ -130,9 +139,9 @@ _TRANSITION_TITLES = {
     Transition.DENSE: FAMILY_ORDER[5],
 }
 _RECURRENCE_TITLES = {
-    Recurrence.NONLINEAR: FAMILY_ORDER[7],
-    Recurrence.ATTENTION: FAMILY_ORDER[8],
-    Recurrence.HYBRID: FAMILY_ORDER[9],
+    MemoryKind.NONLINEAR: FAMILY_ORDER[7],
+    MemoryKind.ATTENTION: FAMILY_ORDER[8],
+    MemoryKind.HYBRID: FAMILY_ORDER[9],
 }
 
 

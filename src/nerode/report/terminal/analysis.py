@@ -35,7 +35,7 @@ def summary(found: Json) -> dict[str, list[tuple[str, ...]]]:
         "Transitions": _spectra(found),
         "How far back it looks": _context(found),
         "Hidden states by label": _clusters(found),
-        "Margin of the right answer": _margins(found),
+        "Margin of the correct answer": _margins(found),
         "How long a bit is remembered": _streams(found),
         "Where one ignored bit leads, repeated": _fixed_points(found),
     }
@@ -156,7 +156,7 @@ def _streams(found: Json) -> list[tuple[str, ...]]:
 
 def _fixed_points(found: Json) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [
-        ("written", "ignored", "steps", "period", "answer there", "right all along")
+        ("written", "ignored", "steps", "period", "answer there", "correct all along")
     ]
     verdict = {True: "right", False: "wrong", None: "?"}
     for row in found["forgetting"]["fixed_points"] if found["forgetting"] else ():

@@ -30,7 +30,7 @@ def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
     else:
         yield (
             f"✗ not {item['target']}: after {difference['word']} it says {difference['got']}, "
-            f"{difference['expected']} is right; no shorter word tells them apart"
+            f"{difference['expected']} is correct; no shorter word tells them apart"
         )
     yield from _theory_lines(item["theory"])
 
@@ -87,8 +87,8 @@ def _reach(run: Mapping[str, Any]) -> str:
     if run["reaches"] is None:
         return f"fails (tested to {run['longest']})"
     if run["reaches"] == run["longest"]:
-        return f"right to {run['longest']:,}, the longest tested"
-    return f"right to {run['reaches']:,} of {run['longest']:,}"
+        return f"correct to {run['longest']:,}, the longest tested"
+    return f"correct to {run['reaches']:,} of {run['longest']:,}"
 
 
 def _shortened(word: str) -> str:
@@ -104,7 +104,7 @@ def claim_line(claim: Claim) -> str:
     if claim.scope == TESTED:
         parts = [f"tested to length {claim.length:,} in {claim.dtype}, no proof"]
     if claim.task == WINDOW or claim.task == FRAGILE:
-        parts = [claim.covers]
+        parts = [claim.covers.removesuffix(".")]
     if claim.scope == UNDER_NOISE and claim.dtype is not None:
         parts.append(f"computed in {claim.dtype}")
     if claim.eps is not None:
@@ -142,6 +142,7 @@ def is_named_rightly(language: Language) -> bool:
 def polished_lines(*, margin: float, length: int, dtype: str) -> str:
     """Returns what is proved about a polished network, in two lines."""
     return (
-        f"✓ with its exact matrices right at every length, the right score above all others by {margin:.3g}\n"
-        f"✓ as it is, right up to length {length:,} in {dtype}, one letter after the other"
+        "✓ with its exact matrices correct at every length, the correct score above all others by "
+        f"{margin:.3g}\n"
+        f"✓ as it is, correct up to length {length:,} in {dtype}, one letter after the other"
     )

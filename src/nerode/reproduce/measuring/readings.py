@@ -6,12 +6,11 @@ name of each float format the record of `nerode polish`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from nerode.core import FormatError, InputError
+from nerode.core import InputError, read_json_lines
 from nerode.records import CellResult, LineResult, Measure, RunRecord
 from nerode.reproduce.records import AxisValue, Finding, LengthRange, Noise, Reading, TableLine
 from nerode.study import summarise_verdict
@@ -121,10 +120,7 @@ def polished_lines(folder: Path) -> list[LineResult]:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    try:
-        found = [json.loads(text) for text in path.read_text(encoding="utf-8").split("\n") if text]
-    except (OSError, ValueError) as error:
-        raise FormatError(f"cannot be read: {error}", path=path) from None
+    found = read_json_lines(path)
     return [row for row in found if isinstance(row, dict) and row.get(DTYPE, {}).get("format") == FORMAT]
 
 

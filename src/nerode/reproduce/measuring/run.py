@@ -1,22 +1,49 @@
-"""The measurement of a table: specs, runs (or those that are there), cells."""
+"""The measurement of a table: specs, runs (or those that are there), compiled networks, cells."""
 
 from __future__ import annotations
 
 import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
-from nerode.records import CellResult, LineResult, RunRecord, RunStore, TableResult, TrainSpec, read_run
+import torch
+
+from nerode.core import Budget, to_mapping
+from nerode.languages import resolve_language
+from nerode.models.compiled import CompiledModel, load_model
+from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
+from nerode.records import (
+    CellResult,
+    LineResult,
+    RunRecord,
+    RunStore,
+    TableResult,
+    TrainSpec,
+    merge_tables,
+    read_run,
+)
 from nerode.reproduce.agreement import RULE, compare
-from nerode.reproduce.measuring.compiled import measure_compiled
 from nerode.reproduce.measuring.readings import lengths_to_test, polished_lines, read_value, readings_of
-from nerode.reproduce.records import Finding, LengthRange, Paper, PaperTable, TableCell, TableLine
-from nerode.study import summarise_verdict
+from nerode.reproduce.records import (
+    Finding,
+    LengthRange,
+    Noise,
+    Paper,
+    PaperTable,
+    Reading,
+    TableCell,
+    TableLine,
+)
+from nerode.study import NetworkStudy, study_network, summarise_verdict
 from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
-from nerode.tasks import build_task
-from nerode.training import TRAINING, describe_environment, make_spec, merge, run_key
+from nerode.tasks import Prediction, Task, build_task
+from nerode.tasks.formal import LanguageSettings
+from nerode.training import TRAINING, describe_environment, draw_tests, make_spec, run_key
 
 OnLine = Callable[[str], None]
 """Is called with one line per run that ended."""
@@ -29,7 +56,8 @@ def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
     first = make_spec(line.cpu)
     lengths = lengths_to_test(build_task(first.task), readings_of(line))
     return [
-        make_spec(merge(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}})) for seed in seeds
+        make_spec(merge_tables(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
+        for seed in seeds
     ]
 
 
@@ -216,3 +244,88 @@ def compared(
         )
         for cell, own, threshold in zip(cells, values, thresholds, strict=True)
     )
+
+
+_WORDS = 100
+"""Words of each length."""
+
+_SECONDS = 60.0
+"""For the compiler, and again for the proof."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Measurements of a compiled network.
+
+    Attributes:
+        values: a share for each cell of the line; empty if there is no network.
+        claims: what was proved, as plain values.
+        parameters: numbers of the network.
+        problems: why there is no network, or no proof.
+        cpu_seconds: for compiling, running and proving.
+    """
+
+    values: tuple[tuple[float, ...], ...]
+    claims: tuple[dict[str, Any], ...] = ()
+    parameters: int | None = None
+    problems: tuple[str, ...] = ()
+    cpu_seconds: float = 0.0
+
+
+def measure_compiled(line: TableLine) -> Measured:
+    """Returns the accuracies of the compiled network of a line in float32, and the claims proved of it."""
+    begun = time.process_time()
+    language = resolve_language(line.language)
+    study = study_network(language, line.compile_to, budget=Budget(seconds=_SECONDS))
+    if study.network is None:
+        return Measured(
+            values=((),) * len(line.cells),
+            problems=study.refusals,
+            cpu_seconds=time.process_time() - begun,
+        )
+    task = Prediction(LanguageSettings(language=line.language))
+    model = load_model(study.network, dtype=torch.float32)
+    return Measured(
+        values=tuple(_value(model, task, study.claims, cell.reading) for cell in line.cells),
+        claims=tuple(map(_plain_claim, study.claims)),
+        parameters=study.network.num_parameters,
+        problems=_problems(study),
+        cpu_seconds=time.process_time() - begun,
+    )
+
+
+def _problems(study: NetworkStudy) -> tuple[str, ...]:
+    """The reason why there is no proof, if there is none."""
+    match study.result:
+        case Refutation():
+            return (f"wrong on the word {''.join(study.result.word)!r}",)
+        case Unproved():
+            return (f"not proved: {study.result.reason}",)
+    return ()
+
+
+def _value(model: CompiledModel, task: Task, claims: Sequence[Claim], reading: Reading) -> tuple[float, ...]:
+    match reading:
+        case LengthRange():
+            return _share(model, task, reading)
+        case Noise():
+            proved = [claim.eps for claim in claims if claim.scope == UNDER_NOISE and claim.eps]
+            return (float(bool(proved) and max(proved) >= reading.eps),)
+        case _:
+            return ()
+
+
+def _plain_claim(claim: Claim) -> dict[str, Any]:
+    return {**to_mapping(claim), "eps": None if claim.eps is None else str(claim.eps)}
+
+
+@torch.no_grad()
+def _share(model: CompiledModel, task: Task, reading: LengthRange) -> tuple[float, ...]:
+    """The share of words that are correct throughout, at all lengths of a reading together."""
+    right = words = 0
+    for length in lengths_to_test(task, [reading]):
+        for batch in draw_tests(task, length, _WORDS):
+            scores, _ = model(batch.inputs)
+            right += int((model.legal(scores) == batch.targets).all(-1).all(-1).sum())
+            words += len(batch)
+    return (right / words,) if words else ()

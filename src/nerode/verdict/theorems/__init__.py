@@ -1,4 +1,4 @@
-"""The theorem table: one row a result. `THEOREMS` holds all of them by name."""
+"""The theorem table: one row per result. `THEOREMS` holds all of them by name."""
 
 from nerode.verdict.theorems import attention, groups, nonlinear, reflections, robustness, star_free, windows
 from nerode.verdict.theorems.base import THEOREMS, Theorem

@@ -1,4 +1,4 @@
-"""What is known about transformers."""
+"""Theorems about transformers."""
 
 from __future__ import annotations
 

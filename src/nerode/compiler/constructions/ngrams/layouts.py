@@ -25,7 +25,7 @@ from nerode.compiler.constructions.ngrams.targets import (
     independent_detectors,
 )
 from nerode.compiler.constructions.ngrams.word_points import WordPoints, place_words
-from nerode.compiler.linear_algebra import independent_rows
+from nerode.compiler.matrices import independent_rows
 
 Point = tuple[int, ...]
 

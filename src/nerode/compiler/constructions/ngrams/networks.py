@@ -26,7 +26,7 @@ from nerode.compiler.constructions.ngrams.targets import (
     no_sharing,
     share,
 )
-from nerode.compiler.linear_algebra import Matrix, independent_rows, invert, multiply, transpose
+from nerode.compiler.matrices import independent_rows, invert, multiply
 from nerode.core import Exact, Reference, simplify
 from nerode.network import (
     Affine,
@@ -42,8 +42,17 @@ from nerode.network import (
 )
 
 Rows = list[Mapping[int, Exact]]
+Rational = Sequence[Sequence[Fraction]]
+"""The rows of a matrix of fractions."""
+
 Column = Mapping[int, LogSum]
 """The addition of one neuron to the score of each output when its value is 1."""
+
+MOST_CONTEXTS = 200
+"""The pseudo-inverse has as many entries as the square of the contexts; above this a sparse one is taken."""
+
+_OFFSET = 2
+"""Delay units hold numbers between -1 and 1 and this; above 1, so that they stay above zero."""
 
 
 def word_embedding(layout: Layout, width: int) -> Embedding:
@@ -273,10 +282,6 @@ def _route(targets: Targets, layout: Layout, shared: bool) -> str:
     )
 
 
-MOST_CONTEXTS = 200
-"""The pseudo-inverse has as many entries as the square of the contexts; above this a sparse one is taken."""
-
-
 def conditioned_network(
     request: Request, targets: Targets, layout: Layout, *, width: int, sparse: bool = False
 ) -> Network | None:
@@ -323,22 +328,18 @@ def conditioned_network(
     )
 
 
-def _pseudo_inverse(blocks: Matrix) -> tuple[range, Matrix] | None:
+def _pseudo_inverse(blocks: Rational) -> tuple[range, Rational] | None:
     """All neurons and the left inverse (BᵀB)⁻¹Bᵀ."""
-    transposed = transpose(blocks)
+    transposed = list(zip(*blocks, strict=True))
     gram = invert(multiply(transposed, blocks))
     return None if gram is None else (range(len(blocks)), multiply(gram, transposed))
 
 
-def _left_inverse_of_few(blocks: Matrix) -> tuple[list[int], Matrix] | None:
+def _left_inverse_of_few(blocks: Rational) -> tuple[list[int], Rational] | None:
     """Neurons whose rows of B are a basis, and the inverse of these rows."""
     read = independent_rows(blocks, len(blocks[0]))
     inverse = invert([blocks[i] for i in read]) if len(read) == len(blocks[0]) else None
     return None if inverse is None else (read, inverse)
-
-
-_OFFSET = 2
-"""Delay units hold numbers between -1 and 1 and this; above 1, so that they stay above zero."""
 
 
 def recurrent_network(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.compiler.construction import NgramOptions
-from nerode.compiler.linear_algebra import independent_rows, invert
+from nerode.compiler.matrices import independent_rows, invert
 from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, NgramModel
 from nerode.network import LogSum
@@ -29,6 +29,9 @@ UNKNOWN = -1
 """In a combination, stands for the scores after a context that the model does not have."""
 
 _LARGEST_POWER = 64
+
+Feature = Mapping[int, Fraction]
+"""The delay neurons that are not 0 on a context, with their values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +155,6 @@ def make_scores(distribution: Scores, num_outputs: int, normaliser: str, eps: Fr
         return {output: 2 * p / least for output, p in distribution.items()}
     share = min(eps / 4, least * zeros / (2 + least * zeros))
     return {output: p * (1 - share) * zeros / share for output, p in distribution.items()}
-
-
-Feature = Mapping[int, Fraction]
-"""The delay neurons that are not 0 on a context, with their values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

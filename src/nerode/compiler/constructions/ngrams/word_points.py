@@ -23,6 +23,17 @@ _LARGEST_CIRCLE = 1 << 31
 _PRIMES = {5: (2, 1), 13: (3, 2), 17: (4, 1), 29: (5, 2), 37: (6, 1), 41: (5, 4), 53: (7, 2)}
 """The first primes that are sums of two squares, with the numbers that are squared."""
 
+_MOST_CANDIDATES = 20_000
+
+_MOST_WORK = 6 * 10**8
+"""Products that choosing points far apart may take; larger vocabularies take points as they come."""
+
+_EXACT_FLOATS = 1 << 53
+
+_ROWS_AT_ONCE = 1024
+
+Table = np.ndarray[tuple[int, int], np.dtype[Any]]
+
 
 def sphere_points(num_points: int, width: int, most: int) -> tuple[int, list[Point]] | None:
     """Returns a radius whose sphere has at least this many integer points, and the points.
@@ -120,16 +131,6 @@ def _power(z: tuple[int, int], exponent: int) -> tuple[int, int]:
     for _ in range(exponent):
         result = _times(result, z)
     return result
-
-
-_MOST_CANDIDATES = 20_000
-_MOST_WORK = 6 * 10**8
-"""Products that choosing points far apart may take; larger vocabularies take points as they come."""
-
-_EXACT_FLOATS = 1 << 53
-_ROWS_AT_ONCE = 1024
-
-Table = np.ndarray[tuple[int, int], np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Aspects of a network that `nerode analyse` computes: spectra, context, clusters, traces, memory, metric."""

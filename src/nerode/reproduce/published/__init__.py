@@ -1,0 +1,1 @@
+"""The tables of each paper: published numbers, protocols, and specs at the scale of one core."""

@@ -1,0 +1,55 @@
+"""`nerode verify`: searches for windows, noise and fragile words."""
+
+import json
+
+import pytest
+
+from tests.cli.runner import run
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    place = tmp_path_factory.mktemp("networks")
+    for language, target in (("parity", "diagonal-signed"), ("last-but-3", "ssm")):
+        assert run("compile", language, "--to", target, "-o", str(place / language)).code == 0
+    return place
+
+
+def test_a_window_is_printed_and_kept(folders):
+    shown = run("verify", str(folders / "last-but-3"), "--window")
+    assert shown.code == 0
+    assert "✓ Of a prefix of at least 4 letters only the last 4 matter" in shown.out
+    assert "only the last 4 matter" in run("verify", str(folders / "last-but-3")).out
+
+
+def test_a_fragile_word_is_printed_with_the_time_that_noise_takes(folders):
+    shown = run("verify", str(folders / "parity"), "--fragile", "--eps", "1/100")
+    assert shown.code == 0
+    assert "no noise above 0 is corrected  [identity-word]" in shown.out
+    assert "after 10000 readings in expectation, eps = 0.01" in shown.out
+
+
+def test_a_search_that_finds_nothing_is_a_negative_answer(folders):
+    shown = run("verify", str(folders / "parity"), "--noise", "--window")
+    assert shown.code == 1
+    assert "✗ window: " in shown.err
+    assert "✗ noise: " in shown.err
+    assert "✓ all lengths in exact arithmetic" in shown.out
+    item = json.loads(run("verify", str(folders / "parity"), "--window", "--json").out)
+    assert item["ok"]
+    assert item["searches"]["window"]["found"] is False
+    assert item["searches"]["window"]["problem"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--eps", "1/10"), "--eps belongs to --window and --fragile"),
+        (("--window", "--eps", "0"), "give a number above 0"),
+        (("--fragile", "--eps", "x"), "give a number above 0"),
+    ],
+)
+def test_wrong_use_is_said(folders, options, message):
+    outcome = run("verify", str(folders / "parity"), *options)
+    assert outcome.code == 2
+    assert message in outcome.err

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nerode.core import InputError
+from nerode.records import RunStore, list_runs, locked
+from nerode.sweeps.running import LocalExecutor, run_sweep
+from tests.sweeps.toy import NAME, assert_right, contents, job
+
+
+def sweep(root, jobs, *, processes=2, retries=1, on_outcome=None):
+    executor = LocalExecutor(processes=processes, retries=retries)
+    return run_sweep(jobs, root=root, runner=NAME, executor=executor, on_outcome=on_outcome)
+
+
+def test_a_sweep_runs_what_is_missing(tmp_path):
+    jobs, seen = [job(seed) for seed in range(6)], []
+    report = sweep(tmp_path / "runs", jobs[:4], on_outcome=seen.append)
+    assert [o.status for o in report.outcomes] == ["done"] * 4
+    assert seen == list(report.outcomes)
+    before = contents(tmp_path / "runs")
+    report = sweep(tmp_path / "runs", jobs)
+    assert set(report.before) == {j.key for j in jobs[:4]}
+    assert {o.key for o in report.outcomes} == {j.key for j in jobs[4:]}
+    after = contents(tmp_path / "runs")
+    assert before.items() <= after.items()
+    store = RunStore(tmp_path / "runs")
+    assert len(store.names()) == 6
+    for name in store.names():
+        assert_right(store.root / name)
+    assert sweep(tmp_path / "runs", jobs).outcomes == ()
+
+
+def test_runs_that_fail_or_die_do_not_stop_the_others(tmp_path):
+    jobs = [job(1, crash="error"), job(2, crash="exit"), *(job(seed) for seed in range(3, 7))]
+    report = sweep(tmp_path, jobs)
+    assert {o.key: o.status for o in report.problems} == {jobs[0].key: "failed", jobs[1].key: "lost"}
+    (lost,) = (o for o in report.problems if o.status == "lost")
+    assert lost.message == "its process died 2 times, last with exit status 9"
+    assert len(list_runs(RunStore(tmp_path))) == 4
+
+
+def test_a_damaged_run_is_set_aside_and_run_again(tmp_path):
+    jobs = [job(1), job(2)]
+    sweep(tmp_path, jobs)
+    before = contents(tmp_path)
+    (RunStore(tmp_path).folder(jobs[0].key) / "result.json").write_text("{")
+    report = sweep(tmp_path, jobs)
+    assert report.before == (jobs[1].key,)
+    (path,) = report.set_aside
+    assert (path / "result.json").read_text() == "{"
+    assert contents(tmp_path) == before
+
+
+def test_files_of_the_user_do_not_take_the_place_of_modules(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise RuntimeError('not the json you know')")
+    monkeypatch.chdir(tmp_path)
+    assert not sweep(tmp_path / "runs", [job(1)]).problems
+
+
+def test_two_drivers_on_one_folder(tmp_path):
+    tmp_path.joinpath("runs").mkdir()
+    with locked(tmp_path / "runs"), pytest.raises(InputError, match="in use by process"):
+        sweep(tmp_path / "runs", [job(1)])
+    sweep(tmp_path / "runs", [job(1)])
+
+
+def test_a_full_disk_ends_the_sweep_with_a_clear_error(tmp_path):
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "none", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only who may mount a file system can fill one")
+    try:
+        jobs = [job(seed) for seed in range(10, 40)]
+        with pytest.raises(InputError, match=r"No space left.* finished runs of 30 are safe; make room"):
+            sweep(place, jobs)
+        store = RunStore(place)
+        assert 0 < len(store.names()) < 30
+        for name in store.names():
+            assert_right(place / name)
+        subprocess.run(["mount", "-o", "remount,size=10m", str(place)], check=True)
+        sweep(place, jobs)
+        assert len(store.names()) == 30
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("arguments", [{"processes": 0}, {"retries": -1}])
+def test_numbers_that_make_no_sense_are_refused(arguments):
+    with pytest.raises(InputError, match="it has to be"):
+        LocalExecutor(**arguments)
+
+
+def test_workers_die_with_the_driver(tmp_path):
+    jobs = "[job(seed, steps=1000, pause=0.1) for seed in range(2)]"
+    code = f"from tests.sweeps.test_running import *; sweep(Path({str(tmp_path)!r}), {jobs})"
+    driver = subprocess.Popen([sys.executable, "-c", code])
+    deadline = time.monotonic() + 60
+    while len(list((tmp_path / ".work").glob("*/scratch/checkpoint.json"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+    assert len(children) == 2
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    while any(_runs(int(pid)) for pid in children):
+        assert time.monotonic() < deadline, "a worker outlived its driver"
+        time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
