@@ -45,7 +45,7 @@ MOST_STATES = 250_000
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
-    """What a search has found; joint states are numbered in the order of their shortest words.
+    """Result of a search; joint states are numbered in the order of their shortest words.
 
     Attributes:
         task: PREDICT, VALID_PREFIXES or RECOGNISE.
