@@ -1,4 +1,7 @@
-"""Runs every module of this folder that has a `main`, or those named on the command line."""
+"""Runs every module of this folder that has a `main`, or those named on the command line.
+
+Options after the names are handed to each module that is named.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ import sys
 import benchmarks
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    first = next((i for i, a in enumerate(arguments) if a.startswith("-")), len(arguments))
+    names, options = arguments[:first], arguments[first:]
     known = sorted(
         module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name[0] != "_"
     )
@@ -21,7 +26,7 @@ def main(names: list[str]) -> int:
         module = importlib.import_module(f"benchmarks.{name}")
         if hasattr(module, "main"):
             print(f"== {name}: {(module.__doc__ or '').strip().splitlines()[0]}")
-            module.main()
+            module.main(options) if options else module.main()
         elif names:
             print(f"benchmarks.{name} has no main()", file=sys.stderr)
             return 2

@@ -59,6 +59,12 @@ class Complex:
     def __neg__(self) -> Complex:
         return Complex(-self.re, -self.im)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Complex) and (self.re, self.im) == (other.re, other.im)
+
+    def __hash__(self) -> int:
+        return hash((self.re, self.im))
+
     __radd__ = __add__
     __rmul__ = __mul__
 
@@ -101,7 +107,7 @@ def read_number(text: Json) -> Number:
             term = _root(int(k1 or k2), int(m1 or m2)) * term
         total = total + term if not isinstance(term, Complex) else term + total
         position = match.end()
-    return total
+    return total.numerator if isinstance(total, Fraction) and total.denominator == 1 else total
 
 
 @functools.cache
@@ -158,6 +164,7 @@ class Watch:
                     self.broken.update(f for f in self.formats if f not in self.broken and not fits(part, f))
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def fits(value: Fraction | int, name: str) -> bool:
     """Whether a format holds a number."""
     bits, smallest, largest = FORMATS[name]
@@ -200,6 +207,8 @@ class Simulator:
         self._points = [self._numbers(p) for p in decoder.get("points", [])]
         self.empty = read_answer(decoder["empty"])
         self._answers = [read_answer(names) for names in decoder.get("answers", [])]
+        self._known: dict[Any, tuple[States, list[Number]]] = {}
+        self._said: dict[Any, Answer | None] = {}
 
     def number(self, text: Json) -> Number:
         """Returns a number of the file; a float in networks that need floats."""
@@ -246,6 +255,17 @@ class Simulator:
             noise: where given, every coordinate is moved by -eps, 0 or eps after the letter.
             eps: see there.
         """
+        key = (letter, *map(tuple, states))
+        if noise is None and key in self._known:
+            return self._known[key]
+        found = self._step(states, letter, noise, eps)
+        if noise is None:
+            self._known[key] = found
+        return found
+
+    def _step(
+        self, states: States, letter: int, noise: random.Random | None, eps: float
+    ) -> tuple[States, list[Number]]:
         stream = dict(zip(self.data["embedding"]["directions"], self.vectors[letter], strict=True))
         after = []
         for layer, state in zip(self.layers, states, strict=True):
@@ -258,6 +278,12 @@ class Simulator:
 
     def answer(self, reads: list[Number]) -> Answer | None:
         """Returns the answer of the decoder; None if two nearest points disagree."""
+        key = tuple(reads)
+        if key not in self._said:
+            self._said[key] = self._answer(reads)
+        return self._said[key]
+
+    def _answer(self, reads: list[Number]) -> Answer | None:
         if self._scores is not None and self._units is not None:
             units = [relu(v) for v in self.image(self._units, reads)]
             half = 0.5 if self.floats else Fraction(1, 2)

@@ -38,7 +38,7 @@ from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, ce
 from nerode.proofs.floats import examine
 from nerode.proofs.floats.certify import certify_module
 from nerode.study import NetworkStudy, all_targets
-from nerode.verdict import ARCHITECTURES, Facts, LanguageTask, Sense, Status, collect_facts, verdict_for
+from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, VerdictTask, collect_facts, verdict_for
 
 LAWFUL = 20_000
 FOLDER = Path("experiments/long-words")
@@ -92,7 +92,7 @@ class Row:
 def facts_of(name: str) -> Facts:
     """What the algebra says about a named language."""
     budget = Budget(seconds=36_000)
-    return collect_facts(BESTIARY[name].language(), task=LanguageTask.RECOGNISE, budget=budget)
+    return collect_facts(BESTIARY[name].language(), task=VerdictTask.RECOGNISE, budget=budget)
 
 
 @functools.lru_cache(maxsize=2)

@@ -9,7 +9,7 @@ import pytest
 from benchmarks._preset_rows import ROWS
 from nerode.records import TrainSpec, read_toml
 from nerode.tasks import build_task
-from nerode.training import spec_model_config, tested_lengths
+from nerode.training import spec_model_config, tested_lengths as lengths_of_tests
 
 FOLDER = Path(__file__).parent.parent / "experiments" / "presets"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -30,5 +30,5 @@ def test_a_preset_is_a_spec_and_begins_with_its_command(row):
     for name in row.shows:
         measure, at, length = name.partition("@")
         if at:
-            assert int(length) in tested_lengths(spec)
+            assert int(length) in lengths_of_tests(spec)
             assert measure in ("final", "sequence", "token")

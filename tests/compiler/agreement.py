@@ -17,12 +17,12 @@ from nerode.languages.bestiary import find_language
 from nerode.network import Network, PointDecoder
 from nerode.network.interpreter import Interpreter
 from nerode.network.json_form import network_from_json, network_text, network_to_json
-from nerode.verdict import Facts, LanguageTask, collect_facts, find_architecture
+from nerode.verdict import Facts, VerdictTask, collect_facts, find_architecture
 
 
 @functools.cache
 def _facts(name: str) -> Facts:
-    return collect_facts(find_language(name), task=LanguageTask.RECOGNISE)
+    return collect_facts(find_language(name), task=VerdictTask.RECOGNISE)
 
 
 def named(language: Language | str) -> Language:
@@ -35,7 +35,7 @@ def request_for(language: Language | str, target: str, options: Options | None =
     return Request(
         facts=_facts(language)
         if isinstance(language, str)
-        else collect_facts(language, task=LanguageTask.RECOGNISE),
+        else collect_facts(language, task=VerdictTask.RECOGNISE),
         target=find_architecture(target),
         options=options or Options(),
     )

@@ -10,7 +10,7 @@ from nerode.compiler.table import CONSTRUCTIONS
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.network import Network
-from nerode.verdict import Facts, LanguageTask, collect_facts, find_architecture
+from nerode.verdict import Facts, VerdictTask, collect_facts, find_architecture
 
 SEPARATE = frozenset({"ngram-seed"})
 """Languages that have their own construction and are slow to step through with 79 letters."""
@@ -19,7 +19,7 @@ SEPARATE = frozenset({"ngram-seed"})
 @functools.cache
 def facts_of(name: str) -> Facts:
     """What the algebra says about a named language."""
-    return collect_facts(find_language(name), task=LanguageTask.RECOGNISE)
+    return collect_facts(find_language(name), task=VerdictTask.RECOGNISE)
 
 
 def request_named(name: str, target: str, *, exclusive_scan: bool = True) -> Request:
@@ -41,7 +41,7 @@ def star_free_request(language: Language, target: str, *, exclusive_scan: bool =
     """A request for a language that is known to be star-free; nothing else about it is computed."""
     profile = Profile(regular=True, star_free=True)
     return Request(
-        facts=collect_facts(language, task=LanguageTask.RECOGNISE, profile=profile),
+        facts=collect_facts(language, task=VerdictTask.RECOGNISE, profile=profile),
         target=find_architecture(target),
         options=Options(exclusive_scan=exclusive_scan),
     )

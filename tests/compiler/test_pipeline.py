@@ -10,7 +10,7 @@ from nerode.algebra.profiling import ClassesOnDemand, profile
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import resolve_language
-from nerode.verdict import LanguageTask, collect_facts
+from nerode.verdict import VerdictTask, collect_facts
 
 
 def test_a_theorem_that_refuses_makes_it_impossible():
@@ -21,7 +21,7 @@ def test_a_theorem_that_refuses_makes_it_impossible():
 
 def test_what_was_not_decided_is_not_called_false():
     language = resolve_language("tomita-7")
-    facts = collect_facts(language, task=LanguageTask.RECOGNISE)
+    facts = collect_facts(language, task=VerdictTask.RECOGNISE)
     classes = {name: m for name, m in facts.profile.classes.items() if name != "star-free"}
     undecided = replace(facts, profile=replace(facts.profile, star_free=None, classes=classes))
     with pytest.raises(NotCompilable) as refusal:
@@ -38,7 +38,7 @@ def test_compiling_runs_only_the_class_tests_that_are_asked_for(target):
     found = profile(language, on_demand=True)
     assert isinstance(found.classes, ClassesOnDemand)
     compile_language(
-        language, target, facts=collect_facts(language, task=LanguageTask.RECOGNISE, profile=found)
+        language, target, facts=collect_facts(language, task=VerdictTask.RECOGNISE, profile=found)
     )
     assert found.classes.decided <= {
         "star-free",

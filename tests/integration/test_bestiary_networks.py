@@ -13,7 +13,7 @@ from nerode.languages.bestiary import BESTIARY
 from nerode.network import Interpreter, LogitDecoder, network_from_json, network_to_json
 from nerode.proofs import VALID_PREFIXES, Certificate, certificate_to_json, certify, check
 from nerode.study import TARGETS
-from nerode.verdict import LanguageTask, collect_facts
+from nerode.verdict import VerdictTask, collect_facts
 
 EXACT_TARGETS = [t for t in TARGETS if t not in ("elman-tanh", "lstm", "gru", "slstm")]
 MOST_SHORT_WORDS = 1_500
@@ -38,7 +38,7 @@ def networks():
     def make(name, target):
         if (name, target) not in made:
             language = BESTIARY[name].language()
-            facts = collect_facts(language, task=LanguageTask.RECOGNISE, profile=profile(language))
+            facts = collect_facts(language, task=VerdictTask.RECOGNISE, profile=profile(language))
             budget = Budget(seconds=SECONDS)
             made[name, target] = compile_language(language, target, Options(budget=budget), facts=facts)
         return made[name, target]

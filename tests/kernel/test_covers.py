@@ -34,9 +34,9 @@ COUNTER = {
 
 STACK = {
     "task": "predict",
-    "counters": [{"start": 0, "increments": [1, -1, 1, -1], "points": [0, 10]}],
+    "counters": [{"start": 0, "increments": [1, -1, 1, -1], "points": [0, 4]}],
     "affine": {"1:depth": [0, [1]]},
-    "slots": [[f"2:depth {depth} kind.0"] for depth in range(1, 11)],
+    "slots": [[f"2:depth {depth} kind.0"] for depth in range(1, 5)],
     "codes": [[0], [1]],
 }
 
@@ -62,7 +62,7 @@ def found(method: str) -> tuple[Json, Json, str, Json]:
             network, language, description = counting()
             return network, language, method, description
         case "stack-invariant":
-            return *compiled("dyck-2-10", "diagonal"), method, STACK
+            return *compiled("dyck-2-4", "diagonal"), method, STACK
         case "interval-closure":
             return clipped_latch(), LATCH_LANGUAGE, method, LATCH_INTERVALS
         case "saturating-closure":
@@ -300,7 +300,7 @@ def test_a_tally_with_too_low_a_cap_is_refused() -> None:
 
 
 def test_slots_with_other_codes_are_refused() -> None:
-    network, language = compiled("dyck-2-10", "diagonal")
+    network, language = compiled("dyck-2-4", "diagonal")
     for codes in ([[1], [0]], [[0], [2]], [[0], [0]]):
         proof = kernel.prove(network, language, "stack-invariant", {**STACK, "codes": codes})
         assert proof.failure is not None

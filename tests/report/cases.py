@@ -8,7 +8,7 @@ from nerode.algebra import CounterWitness, GroupInside, GroupStructure, Membersh
 from nerode.core import Reference
 from nerode.languages import Dfa, Language, RegularLanguage
 from nerode.study import Box, EggCell, Study
-from nerode.verdict import ARCHITECTURES, LanguageTask, Sense, Status, Verdict, VerdictTable
+from nerode.verdict import ARCHITECTURES, Sense, Status, Verdict, VerdictTable, VerdictTask
 from nerode.verdict.records import Provenance, Size
 from tests.report.specimens import parity
 
@@ -87,9 +87,7 @@ def study_of(
     eggboxes: tuple[Box, ...] = (),
 ) -> Study:
     """A study with these parts."""
-    table = VerdictTable(
-        language=language.name, task=LanguageTask.PREDICT, dtype="", verdicts=tuple(verdicts)
-    )
+    table = VerdictTable(language=language.name, task=VerdictTask.PREDICT, dtype="", verdicts=tuple(verdicts))
     return Study(language=language, profile=profile, table=table, automaton=dfa, eggboxes=eggboxes)
 
 
@@ -98,7 +96,7 @@ def verdict(name: str, status: str, reason: str, *, sense: Sense = Sense.FINITE_
     return Verdict(
         architecture=name,
         sense=sense,
-        task=LanguageTask.PREDICT,
+        task=VerdictTask.PREDICT,
         status=Status(status),
         reason=reason,
         reference=Reference("Sarrof2024") if cited else None,
@@ -162,7 +160,7 @@ def hostile_verdicts() -> list[Verdict]:
         Verdict(
             architecture="mamba",
             sense=Sense.FINITE_PRECISION,
-            task=LanguageTask.PREDICT,
+            task=VerdictTask.PREDICT,
             status=Status.NO,
             reason=EVIL,
             reference=Reference("Sarrof2024"),

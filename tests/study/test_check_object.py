@@ -11,11 +11,11 @@ import pytest
 from nerode.algebra import Profile, profile
 from nerode.languages.bestiary import find_language
 from nerode.study.check import algebra_object, check_object, language_object
-from nerode.verdict import LanguageTask, Sense, VerdictTable, decide
+from nerode.verdict import Sense, VerdictTable, VerdictTask, decide
 from tests.report.cases import PARITY, PARITY_PROFILE, parity_verdicts
 
 TABLE = VerdictTable(
-    language="parity", task=LanguageTask.PREDICT, dtype="float16", verdicts=tuple(parity_verdicts())
+    language="parity", task=VerdictTask.PREDICT, dtype="float16", verdicts=tuple(parity_verdicts())
 )
 
 

@@ -8,7 +8,7 @@ from nerode.core import Budget, UnknownName
 from nerode.languages import resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.study.language import study_language
-from nerode.verdict import ARCHITECTURES, LanguageTask, Sense
+from nerode.verdict import ARCHITECTURES, Sense, VerdictTask
 
 
 def test_a_study_has_all_parts_of_one_language() -> None:
@@ -27,11 +27,11 @@ def test_what_is_asked_about_can_be_chosen() -> None:
     study = study_language(
         find_language("parity"),
         architectures=["mamba", "lstm"],
-        task=LanguageTask.RECOGNISE,
+        task=VerdictTask.RECOGNISE,
         dtype="bfloat16",
     )
     assert study.table.architectures() == ["mamba", "lstm"]
-    assert (study.table.task, study.table.dtype) == (LanguageTask.RECOGNISE, "bfloat16")
+    assert (study.table.task, study.table.dtype) == (VerdictTask.RECOGNISE, "bfloat16")
     assert study.table["mamba", Sense.IEEE].status == "no"
     with pytest.raises(UnknownName, match="mamba"):
         study_language(find_language("parity"), architectures=["mambo"])

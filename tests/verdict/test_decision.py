@@ -10,7 +10,7 @@ from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.verdict.architectures import ARCHITECTURES
 from nerode.verdict.decision import collect_facts, decide, verdict_for
-from nerode.verdict.records import LanguageTask, Provenance, Sense, Status
+from nerode.verdict.records import Provenance, Sense, Status, VerdictTask
 from nerode.verdict.theorems import THEOREMS
 
 NONNEGATIVE = ["mamba", "mamba-2", "griffin", "gla", "hgrn2", "mlstm", "rwkv-6", "diagonal"]
@@ -184,7 +184,7 @@ def test_one_layer_of_counters_is_no_recogniser(architecture):
     assert verdict.size is None
 
 
-@pytest.mark.parametrize("task", list(LanguageTask))
+@pytest.mark.parametrize("task", list(VerdictTask))
 @pytest.mark.parametrize("name", list(BESTIARY))
 def test_no_two_rows_contradict_each_other(name, task):
     # decide raises ContradictionError when they do.
@@ -203,7 +203,7 @@ def fired():
             language = resolve_language(text)
         except InputError:
             continue
-        for task in LanguageTask:
+        for task in VerdictTask:
             facts = collect_facts(language, task=task)
             for row in ARCHITECTURES.values():
                 for sense in Sense:

@@ -1,4 +1,8 @@
-"""The algebra of a regular language: its monoid, the groups inside, the varieties it belongs to."""
+"""The algebra of a regular language: its monoid, the groups inside, the varieties it belongs to.
+
+Open `profiling` first: `profile` says everything that is found within a budget. `classes/` has one test per
+class of languages, `cascades/` the decomposition of automata.
+"""
 
 from nerode.algebra.components import strong_components
 from nerode.algebra.counters import find_counter

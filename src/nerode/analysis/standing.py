@@ -34,7 +34,7 @@ from nerode.proofs import (
 from nerode.records import RESULT, TaskConfig, read_run
 from nerode.tasks import Task, build_task, find_task
 from nerode.training import spec_model_config
-from nerode.verdict import LanguageTask, Sense, collect_facts, find_architecture, verdict_for
+from nerode.verdict import Sense, VerdictTask, collect_facts, find_architecture, verdict_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +88,11 @@ def compare_standing(
     language = language_of(name)
     runs: dict[str, list[Trained]] = {}
     certificates: dict[str, list[Certified]] = {}
-    asked = LanguageTask.PREDICT
+    asked = VerdictTask.PREDICT
     for folder in find_folders(folders):
         found = read_folder(folder, name, language, budget)
         if found.recognises:
-            asked = LanguageTask.RECOGNISE
+            asked = VerdictTask.RECOGNISE
         place = found.architecture
         runs.setdefault(place, []).extend([] if found.trained is None else [found.trained])
         certificates.setdefault(place, []).extend(found.certified)

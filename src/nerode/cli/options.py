@@ -9,7 +9,7 @@ import click
 
 from nerode.core import DTYPES, Budget, InputError
 from nerode.languages import Language, resolve_language
-from nerode.verdict import LanguageTask, Sense
+from nerode.verdict import Sense, VerdictTask
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,8 +69,8 @@ def verdict_options(command: F) -> F:
         click.option("--arch", metavar="A,B", help="Ask only about these architectures or classes."),
         click.option(
             "--task",
-            type=click.Choice([t.value for t in LanguageTask]),
-            default=LanguageTask.PREDICT.value,
+            type=click.Choice([t.value for t in VerdictTask]),
+            default=VerdictTask.PREDICT.value,
             show_default=True,
             help="Predict what may follow every valid prefix, or recognise whole words.",
         ),

@@ -16,10 +16,10 @@ from nerode.languages import Language
 from nerode.network import Network
 from nerode.verdict import (
     Facts,
-    LanguageTask,
     Sense,
     Status,
     Verdict,
+    VerdictTask,
     collect_facts,
     find_architecture,
     verdict_for,
@@ -63,7 +63,7 @@ def compile_language(
 def _facts(language: Language, budget: Budget) -> Facts:
     """The facts for recognition; class tests run only where a theorem or a construction asks for them."""
     found = profile(language, budget, on_demand=True)
-    return collect_facts(language, task=LanguageTask.RECOGNISE, profile=found, budget=budget)
+    return collect_facts(language, task=VerdictTask.RECOGNISE, profile=found, budget=budget)
 
 
 def _refusals(request: Request) -> list[str]:

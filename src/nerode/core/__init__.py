@@ -5,7 +5,6 @@ Open `errors` first: everything that nerode raises on purpose.
 
 from nerode.core.budget import Budget
 from nerode.core.config import from_mapping, to_mapping
-from nerode.core.cosines import cosine_bounds
 from nerode.core.display import Displays, Shown, register_displays
 from nerode.core.doors import lazy_door
 from nerode.core.errors import (
@@ -28,7 +27,6 @@ from nerode.core.exact import (
     read_exact,
     real_part,
     root_of_unity,
-    sign,
     simplify,
     sine,
     square_root,
@@ -42,6 +40,7 @@ from nerode.core.json_files import Json, parse_json, read_json, read_json_lines
 from nerode.core.refs import Reference, Work, work
 from nerode.core.registry import Registry
 from nerode.core.rng import stream
+from nerode.core.roots_of_unity import cosine_bounds
 from nerode.core.workers import Emit, LostJob, WorkerPool
 
 __all__ = [
@@ -85,7 +84,6 @@ __all__ = [
     "real_part",
     "register_displays",
     "root_of_unity",
-    "sign",
     "simplify",
     "sine",
     "square_root",

@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from nerode.core.cosines import cosine_bounds
-from nerode.core.cyclotomic_polynomials import float_roots, prime_factors, reduce_modulo
 from nerode.core.errors import InputError
+from nerode.core.roots_of_unity import cosine_bounds, float_roots, prime_factors, reduce_modulo
 
 _TERM = re.compile(r"([+-]?)(?:(\d+(?:/\d+)?)(?:\*(e)\((\d+)/(\d+)\))?|(e)\((\d+)/(\d+)\))")
 _MOST_DIGITS = 4_300

@@ -1,4 +1,9 @@
-"""Languages: what they are, where they come from, how to sample from them."""
+"""Languages: automata and their operations, counter and bracket languages, files, patterns, samplers.
+
+Open `language` first (what every language offers), then `dfa`. `resolve` turns what a user types into a
+language; the folders hold the bestiary, file formats, groups, n-gram models, past-LTL, regular expressions
+and samplers, each behind its own door.
+"""
 
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
 from nerode.languages.brackets import Dyck, bounded_dyck_1

@@ -8,12 +8,13 @@ with margins, not from here.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import localcontext
 from fractions import Fraction
 
-from nerode.core import Cyclotomic, Exact, to_complex
+from nerode.core import Cyclotomic, Exact, is_rational, to_complex
 from nerode.languages import Legal, WordLike
 from nerode.network.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.network.numbers import DIGITS, DecimalNumbers, ExactNumbers, Scalar, Scalars
@@ -160,9 +161,12 @@ def _make_decoder(network: Network, numbers: ExactNumbers | DecimalNumbers) -> C
 
             return by_scores
         case PointDecoder():
+            rational = all(is_rational(e) for point in decoder.points for e in point)
 
             def by_points(reads: Scalars) -> Answer:
-                products = [_real_product(point, reads) for point in decoder.points]
+                exact = rational and all(isinstance(v, int | Fraction) for v in reads)
+                product = _product if exact else _real_product
+                products = [product(point, reads) for point in decoder.points]
                 best = max(range(len(products)), key=products.__getitem__)
                 return Answer(decoder.answers[best], scores=tuple(products))
 
@@ -221,13 +225,14 @@ def _legal(flags: Sequence[bool], num_letters: int) -> Legal:
     return Legal(frozenset(i for i in range(num_letters) if flags[i]), bool(flags[num_letters]))
 
 
+def _product(point: Sequence[Exact], reads: Scalars) -> Scalar:
+    return sum(map(operator.mul, point, reads))
+
+
 def _real_product(point: Sequence[Exact], reads: Scalars) -> Scalar:
-    """The real part of the inner product; exact where everything is rational."""
-    if all(isinstance(v, int | Fraction) for v in (*point, *reads)):
-        return sum((p * v for p, v in zip(point, reads, strict=True)), 0)
+    """The real part of the inner product, in floats."""
     total = 0j
     for p, v in zip(point, reads, strict=True):
-        left = to_complex(p)
         right = complex(v) if isinstance(v, Cyclotomic) else complex(float(v))
-        total += left.conjugate() * right
+        total += to_complex(p).conjugate() * right
     return total.real

@@ -42,6 +42,7 @@ def network_to_json(network: Network) -> dict[str, Json]:
             "construction": network.origin.construction,
             "route": network.origin.route,
             "reference": {"key": network.origin.reference.key, "place": network.origin.reference.place},
+            **({"weights": network.origin.weights} if network.origin.weights else {}),
         },
     }
 
@@ -74,6 +75,7 @@ def network_from_json(data: Json) -> Network:
                 construction=origin["construction"],
                 route=origin["route"],
                 reference=Reference(origin["reference"]["key"], origin["reference"]["place"]),
+                weights=str(origin.get("weights", "")),
             ),
         )
     except (KeyError, TypeError, IndexError, AttributeError) as error:

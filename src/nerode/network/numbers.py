@@ -1,8 +1,7 @@
 """Number systems: the arithmetic that a step is computed in.
 
 A step (see `step.py` and the recurrences) only asks for what is below, for whole vectors at a time. Exact and
-decimal numbers are here; torch tensors, nodes of an ONNX graph, intervals and counted bits are defined where
-they are used.
+decimal numbers are here; torch tensors, nodes of an ONNX graph and boxes are defined where they are used.
 
 Methods that are given a part of a record convert its numbers once and return a function. That part is named
 by its place, for errors and for the names of weights.

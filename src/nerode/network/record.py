@@ -119,6 +119,7 @@ class Origin:
         construction: kebab-case name of the construction.
         route: why this construction was chosen and what it looks like, in one sentence.
         reference: the result that it implements.
+        weights: for a trained network the SHA-256 of the tensors of its run; "" for a compiled one.
     """
 
     language: str
@@ -126,6 +127,7 @@ class Origin:
     construction: str
     route: str
     reference: Reference
+    weights: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

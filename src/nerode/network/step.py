@@ -1,7 +1,9 @@
 """One step of a network, in any numbers: the definition that all other modules use.
 
 The interpreter steps in exact or decimal numbers, the modules of `models` in torch, ONNX graphs in nodes, the
-finders of proofs in intervals and counted bits. `record.py` says in formulas what is computed here.
+finders of proofs in boxes. `record.py` says in formulas what is computed here. To the network a layer is
+something that reads the stream, keeps a state of its own, and gives outputs; other kinds of layers, such as
+heads of attention whose state is the past, fit beside `LayerStep`.
 """
 
 from __future__ import annotations

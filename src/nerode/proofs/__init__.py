@@ -27,7 +27,16 @@ from nerode.kernel import (
 )
 from nerode.proofs.boxes import SMALLEST_NOISE, STATE_BOXES, certify_boxes, certify_state_boxes
 from nerode.proofs.certification import certify
-from nerode.proofs.folder import check, check_folder, read_language, read_network, renew, write_folder
+from nerode.proofs.folder import (
+    RUN_WEIGHTS,
+    check,
+    check_folder,
+    read_language,
+    read_network,
+    renew,
+    tensor_hash,
+    write_folder,
+)
 from nerode.proofs.fragility import find_fragile_words
 from nerode.proofs.memorisation import MemorisationBound, memorisation_bound
 from nerode.proofs.polished import (
@@ -56,6 +65,7 @@ __all__ = [
     "POLISH_VERSION",
     "PREDICT",
     "RECOGNISE",
+    "RUN_WEIGHTS",
     "SMALLEST_NOISE",
     "STATE_BOXES",
     "STEP_BY_STEP",
@@ -88,5 +98,6 @@ __all__ = [
     "read_network",
     "read_proof",
     "renew",
+    "tensor_hash",
     "write_folder",
 ]

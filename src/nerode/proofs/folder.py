@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from nerode import kernel
-from nerode.core import Budget, FormatError, InputError, read_json, write_atomically
+from nerode.core import Budget, FormatError, InputError, read_bytes, read_json, write_atomically
 from nerode.kernel import (
     CERTIFICATE_FILE,
     DTYPES,
@@ -16,6 +17,7 @@ from nerode.kernel import (
     NETWORK_FILE,
     Certificate,
     CheckResult,
+    Failure,
     OverBudget,
     Unreadable,
     certificate_to_json,
@@ -25,8 +27,15 @@ from nerode.network import Network, network_from_json, network_to_json
 from nerode.proofs.boxes import STATE_BOXES, certify_state_boxes
 from nerode.proofs.certification import certify
 from nerode.proofs.proving import Outcome, exceeded, kernel_budget
+from nerode.records import RESULT
 
 Json = Any
+
+RUN_WEIGHTS = Path("model") / "model.safetensors"
+"""The weights of a run, in its folder."""
+
+MAX_WEIGHTS = 1 << 31
+"""Bytes of weights; larger files are not read."""
 
 OLD_VERSION = 1
 """Certificates of this version are proved again by `renew`."""
@@ -88,8 +97,31 @@ def read_language(folder: Path) -> Language:
         raise FormatError(str(error), path=folder / LANGUAGE_FILE) from None
 
 
+def tensor_hash(path: Path) -> str:
+    """Returns the SHA-256 of the names, types, shapes and bytes of the tensors in a safetensors file.
+
+    Raises:
+        FormatError: if the file is missing or is no such file.
+    """
+    content = read_bytes(path, max_bytes=MAX_WEIGHTS)
+    try:
+        size = int.from_bytes(content[:8], "little")
+        header = json.loads(content[8 : 8 + size])
+        digest = hashlib.sha256()
+        for name in sorted(header.keys() - {"__metadata__"}):
+            entry = header[name]
+            first, last = (8 + size + int(offset) for offset in entry["data_offsets"])
+            digest.update(f"{name} {entry['dtype']} {entry['shape']}\n".encode())
+            digest.update(content[first:last])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise FormatError("is no file of safetensors", path=path) from None
+    return digest.hexdigest()
+
+
 def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckResult:
     """Returns whether the kernel accepts the certificate in a folder.
+
+    Inside the folder of a run the network must also name the weights of this run.
 
     Raises:
         FormatError: for a file that is missing, too large, cut short or not what it should be, and for a
@@ -98,7 +130,9 @@ def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckRe
     """
     folder = Path(folder)
     try:
-        return kernel.check_folder(folder, budget=kernel_budget(budget))
+        result = kernel.check_folder(folder, budget=kernel_budget(budget))
+        failure = _other_weights(folder) if result.ok else None
+        return result if failure is None else CheckResult(ok=False, claims=(), failure=failure)
     except Unreadable as error:
         if _is_old(folder / CERTIFICATE_FILE):
             raise FormatError(
@@ -109,6 +143,21 @@ def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckRe
         raise FormatError(error.what, path=error.path or folder) from None
     except OverBudget as stop:
         raise exceeded(stop) from None
+
+
+def _other_weights(folder: Path) -> Failure | None:
+    """The failure of a proof that lies in the folder of a run and is not about its weights."""
+    run = folder.resolve().parent
+    if not (run / RESULT).is_file():
+        return None
+    stated = read_network(folder).origin.weights
+    weights = run / RUN_WEIGHTS
+    if weights.is_file() and stated == tensor_hash(weights):
+        return None
+    return Failure(
+        what=f"the proof is not about the weights of the run in {run.name}, in whose folder it lies",
+        entry="network.origin.weights",
+    )
 
 
 def check(network: Json, language: Json, certificate: Json, *, budget: Budget | None = None) -> CheckResult:
@@ -136,6 +185,10 @@ def renew(folder: Path, *, budget: Budget | None = None) -> Outcome:
         The certificate, or the word on which the network fails, or why there is no proof.
     """
     budget = budget or Budget()
+    if (folder.resolve().parent / RESULT).is_file():
+        raise InputError(
+            f"{folder} is the proof of a run; `nerode train … --certify` looks for it again, if you delete it"
+        )
     old = _read(folder / CERTIFICATE_FILE)
     network, language = read_network(folder), read_language(folder)
     listed = old.get("evidence", {}).get(STATE_BOXES) if isinstance(old, dict) else None

@@ -12,7 +12,7 @@ from typing import Any
 from nerode.algebra import Profile, profile as algebra_profile
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Dfa, Language
-from nerode.verdict import LanguageTask, VerdictTable, decide
+from nerode.verdict import VerdictTable, VerdictTask, decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def check_language(
     language: Language,
     *,
     architectures: Iterable[str] | None = None,
-    task: LanguageTask | str = LanguageTask.PREDICT,
+    task: VerdictTask | str = VerdictTask.PREDICT,
     dtype: str = "float32",
     budget: Budget | None = None,
 ) -> LanguageVerdicts:

@@ -15,7 +15,7 @@ from nerode.languages import Dfa, Language
 from nerode.study.check import profile_language
 from nerode.study.eggboxes import MAX_ELEMENTS, Box, draw_eggboxes
 from nerode.study.networks import NetworkStudy, study_networks
-from nerode.verdict import LanguageTask, VerdictTable, decide
+from nerode.verdict import VerdictTable, VerdictTask, decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ def study_language(
     language: Language,
     *,
     architectures: Iterable[str] | None = None,
-    task: LanguageTask | str = LanguageTask.PREDICT,
+    task: VerdictTask | str = VerdictTask.PREDICT,
     dtype: str = "float32",
     networks: bool = False,
     budget: Budget | None = None,

@@ -27,7 +27,7 @@ from nerode.proofs import (
     Unproved,
     certify,
 )
-from nerode.verdict import ARCHITECTURES, LanguageTask, State, collect_facts
+from nerode.verdict import ARCHITECTURES, State, VerdictTask, collect_facts
 
 TARGETS = (
     "diagonal",
@@ -163,7 +163,7 @@ def study_networks(
         budget: limits, for each network and each certificate anew.
     """
     budget = budget or Budget()
-    facts = collect_facts(language, task=LanguageTask.RECOGNISE, profile=profile, budget=budget)
+    facts = collect_facts(language, task=VerdictTask.RECOGNISE, profile=profile, budget=budget)
     found: list[NetworkStudy] = []
     for target, also in (all_targets() if targets is None else targets).items():
         try:

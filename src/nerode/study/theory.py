@@ -13,26 +13,26 @@ from nerode.records import RunRecord, VerdictSummary
 from nerode.study.runs import ModelGroup, TaskGroup
 from nerode.verdict import (
     Architecture,
-    LanguageTask,
     Sense,
     Status,
     Verdict,
     VerdictTable,
+    VerdictTask,
     decide,
     find_architecture,
 )
 
 _LANGUAGES = {
-    "parity": ("parity", LanguageTask.RECOGNISE),
-    "even-pairs": ("even-pairs", LanguageTask.RECOGNISE),
-    "flip-flop": ("flip-flop", LanguageTask.PREDICT),
+    "parity": ("parity", VerdictTask.RECOGNISE),
+    "even-pairs": ("even-pairs", VerdictTask.RECOGNISE),
+    "flip-flop": ("flip-flop", VerdictTask.PREDICT),
 }
 """Tasks about one language."""
 
 _LANGUAGE_TASKS = {
-    "language-recognition": LanguageTask.RECOGNISE,
-    "language-prediction": LanguageTask.PREDICT,
-    "language-next-token": LanguageTask.PREDICT,
+    "language-recognition": VerdictTask.RECOGNISE,
+    "language-prediction": VerdictTask.PREDICT,
+    "language-next-token": VerdictTask.PREDICT,
 }
 """Tasks that name their language in their settings."""
 
@@ -57,7 +57,7 @@ def _table(language: str, architecture: str) -> VerdictTable:
     return decide(
         resolve_language(language),
         architectures=[architecture],
-        task=LanguageTask.PREDICT,
+        task=VerdictTask.PREDICT,
         budget=Budget(seconds=_SECONDS_PER_LINE),
     )
 
@@ -138,7 +138,7 @@ def works_of(task: TaskGroup, theory: TheoryOfRuns) -> list[Reference]:
     return list(found)
 
 
-def _language(task: TaskGroup) -> tuple[Language | None, LanguageTask]:
+def _language(task: TaskGroup) -> tuple[Language | None, VerdictTask]:
     name, asked = _language_name(task.name, task.settings)
     if name is None:
         return None, asked
@@ -148,7 +148,7 @@ def _language(task: TaskGroup) -> tuple[Language | None, LanguageTask]:
         return None, asked
 
 
-def _language_name(task: str, settings: Mapping[str, Any]) -> tuple[str | None, LanguageTask]:
+def _language_name(task: str, settings: Mapping[str, Any]) -> tuple[str | None, VerdictTask]:
     if task in _LANGUAGES:
         return _LANGUAGES[task]
     name = settings.get("language")
@@ -157,8 +157,8 @@ def _language_name(task: str, settings: Mapping[str, Any]) -> tuple[str | None, 
     if task == "state-tracking" and settings.get("letters") == "elements" and settings.get("tokens") == 1:
         # Over all elements of a group, who can say when the product is 1 can say which element it is.
         monoid = str(settings.get("monoid"))
-        return (monoid if _is_group(monoid) else None), LanguageTask.RECOGNISE
-    return None, LanguageTask.PREDICT
+        return (monoid if _is_group(monoid) else None), VerdictTask.RECOGNISE
+    return None, VerdictTask.PREDICT
 
 
 def _is_group(name: str) -> bool:

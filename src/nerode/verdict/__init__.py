@@ -45,7 +45,7 @@ from nerode.verdict.facts import (
     two_groups,
     with_group,
 )
-from nerode.verdict.records import LanguageTask, Sense, Status, Verdict, VerdictTable
+from nerode.verdict.records import Sense, Status, Verdict, VerdictTable, VerdictTask
 
 __all__ = [
     "ALIASES",
@@ -55,7 +55,6 @@ __all__ = [
     "Facts",
     "Gates",
     "LanguageCondition",
-    "LanguageTask",
     "MemoryKind",
     "Sense",
     "State",
@@ -63,6 +62,7 @@ __all__ = [
     "Transition",
     "Verdict",
     "VerdictTable",
+    "VerdictTask",
     "can_hold",
     "collect_facts",
     "complex_gates",

@@ -10,7 +10,7 @@ from nerode.languages import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture
 from nerode.verdict.classes import MemoryKind
 from nerode.verdict.facts import Facts
-from nerode.verdict.records import LanguageTask, Provenance, Sense, Status, Verdict, VerdictTable
+from nerode.verdict.records import Provenance, Sense, Status, Verdict, VerdictTable, VerdictTask
 from nerode.verdict.theorems import THEOREMS, Theorem
 
 _TRUST = {p: i for i, p in enumerate(Provenance)}
@@ -24,7 +24,7 @@ def decide(
     language: Language,
     *,
     architectures: Iterable[str] | None = None,
-    task: LanguageTask | str = LanguageTask.PREDICT,
+    task: VerdictTask | str = VerdictTask.PREDICT,
     dtype: str = "float32",
     profile: Profile | None = None,
     budget: Budget | None = None,
@@ -59,19 +59,19 @@ def select_architectures(names: Iterable[str] | None) -> list[Architecture]:
 def collect_facts(
     language: Language,
     *,
-    task: LanguageTask | str = LanguageTask.PREDICT,
+    task: VerdictTask | str = VerdictTask.PREDICT,
     dtype: str = "float32",
     profile: Profile | None = None,
     budget: Budget | None = None,
 ) -> Facts:
     """Returns what the theorems may ask about a language."""
-    if task not in list(LanguageTask):
-        raise InputError(f"unknown task {task!r}; allowed are {', '.join(LanguageTask)}")
+    if task not in list(VerdictTask):
+        raise InputError(f"unknown task {task!r}; allowed are {', '.join(VerdictTask)}")
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}; allowed are {', '.join(DTYPES)}")
     budget = budget or Budget()
     found = profile if profile is not None else algebra_profile(language, budget)
-    return Facts(language=language, profile=found, task=LanguageTask(task), dtype=dtype, budget=budget)
+    return Facts(language=language, profile=found, task=VerdictTask(task), dtype=dtype, budget=budget)
 
 
 def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdict:

@@ -13,7 +13,7 @@ from nerode.algebra import COMPUTED, GroupInside, GroupStructure, Profile
 from nerode.core import DTYPES, Budget, BudgetExceeded
 from nerode.languages import CounterLanguage, Dfa, Language
 from nerode.verdict.conditions import Condition
-from nerode.verdict.records import LanguageTask
+from nerode.verdict.records import VerdictTask
 
 COUNTER_FAMILIES = frozenset({"dyck-1", "shuffle-dyck", "boolean-expression", "counting-blocks"})
 """Families with a deterministic counter machine that needs no more than zero tests and the last letter."""
@@ -33,7 +33,7 @@ class Facts:
 
     language: Language
     profile: Profile
-    task: LanguageTask
+    task: VerdictTask
     dtype: str
     budget: Budget
 
@@ -88,7 +88,7 @@ class Facts:
         Prediction only has to be right on prefixes of valid words, so strictly local languages qualify;
         recognition must also remember an error for ever, so only definite languages do.
         """
-        return self.profile.holds("strictly-local" if self.task is LanguageTask.PREDICT else "definite")
+        return self.profile.holds("strictly-local" if self.task is VerdictTask.PREDICT else "definite")
 
     @functools.cached_property
     def neutral_letter(self) -> bool | None:

@@ -27,7 +27,7 @@ class Sense(StrEnum):
     ROBUST = "robust"
 
 
-class LanguageTask(StrEnum):
+class VerdictTask(StrEnum):
     """The task that stands for "doing a language".
 
     PREDICT: after every prefix of a valid word, the exact set of symbols (end included) that may follow.
@@ -99,7 +99,7 @@ class Verdict(Shown):
 
     architecture: str
     sense: Sense
-    task: LanguageTask
+    task: VerdictTask
     status: Status
     reason: str
     reference: Reference | None = None
@@ -136,7 +136,7 @@ class VerdictTable(Shown):
     """All verdicts for one language, in the order of architectures and senses."""
 
     language: str
-    task: LanguageTask
+    task: VerdictTask
     dtype: str
     verdicts: tuple[Verdict, ...]
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from nerode.analysis.proofs.run_proofs import ATTEMPT, PROOF, attempt_lines, certify_run, certify_tables
-from nerode.core import FormatError, InputError
+from nerode.analysis.standing import read_folder
+from nerode.compiler import compile_language
+from nerode.core import Budget, FormatError, InputError
+from nerode.languages.bestiary import find_language
 from nerode.models import read_model
+from nerode.proofs import RUN_WEIGHTS, certify, read_network, tensor_hash, write_folder
 from nerode.records import run_name
 from tests.cli.runner import run
 
@@ -101,3 +109,55 @@ def test_a_gru_that_is_to_be_certified_is_capped():
     assert settings["cap"] == 0.875
     assert settings["reset_after"] is False
     assert certify_tables({"name": "s3"}, "elman")["model"]["settings"]["hidden"] == 48
+
+
+def copy_run(folder, place):
+    """The run without its proof."""
+    return shutil.copytree(folder, place, ignore=lambda _, names: [n for n in names if n == PROOF])
+
+
+def test_a_proof_of_other_weights_is_refused_wherever_a_run_is_read(certified, tmp_path):
+    _, _, folder = certified
+    language = find_language("set-reset")
+    network = compile_language(language, "diagonal")
+    run_of_another = copy_run(folder, tmp_path / "compiled")
+    write_folder(run_of_another / PROOF, network, language, certify(network, language))
+    changed = Path(shutil.copytree(folder, tmp_path / "changed"))
+    weights = {name: value.copy() for name, value in load_file(changed / RUN_WEIGHTS).items()}
+    next(iter(weights.values())).flat[0] += 1
+    save_file(weights, changed / RUN_WEIGHTS)
+    for place in (run_of_another, run_of_another / PROOF, changed, changed / PROOF):
+        refused = run("verify", str(place))
+        assert refused.code == 1
+        assert "not about the weights of the run" in refused.err
+        assert "✓" not in refused.out
+    for place in (run_of_another, changed):
+        read = read_folder(place, "set-reset", language, Budget())
+        assert [proof.holds for proof in read.certified] == [False]
+        assert not any(proof.all_lengths for proof in read.certified)
+    # The same network by itself is what it was.
+    alone = Path(shutil.copytree(run_of_another / PROOF, tmp_path / "alone" / "network"))
+    assert run("verify", str(alone)).code == 0
+
+
+def test_a_proof_names_the_tensors_of_its_run(certified):
+    _, _, folder = certified
+    assert read_network(folder / PROOF).origin.weights == tensor_hash(folder / RUN_WEIGHTS)
+
+
+def test_the_hash_of_tensors_looks_at_names_types_shapes_and_numbers(tmp_path):
+    numbers = np.arange(6, dtype=np.float32)
+    save_file({"a": numbers, "b": numbers + 1}, tmp_path / "one")
+    save_file({"b": numbers + 1, "a": numbers}, tmp_path / "two", metadata={"note": "x"})
+    assert tensor_hash(tmp_path / "one") == tensor_hash(tmp_path / "two")
+    for changed in (
+        {"a": numbers, "c": numbers + 1},
+        {"a": numbers.reshape(2, 3), "b": numbers + 1},
+        {"a": numbers, "b": numbers + 2},
+        {"a": numbers.astype(np.float64), "b": numbers + 1},
+    ):
+        save_file(changed, tmp_path / "other")
+        assert tensor_hash(tmp_path / "other") != tensor_hash(tmp_path / "one")
+    (tmp_path / "broken").write_bytes(b"\x08" + b"\0" * 7 + b"[1,2,3,4")
+    with pytest.raises(FormatError, match="safetensors"):
+        tensor_hash(tmp_path / "broken")

@@ -14,7 +14,7 @@ from nerode.core import Budget
 from nerode.languages import Language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network
-from nerode.verdict import Facts, LanguageTask, collect_facts
+from nerode.verdict import Facts, VerdictTask, collect_facts
 
 
 @functools.cache
@@ -24,7 +24,7 @@ def facts_of(name: str) -> Facts:
     The clock of a budget goes on while other tests run, so this one has time enough for all of them.
     """
     budget = Budget(seconds=36_000)
-    return collect_facts(find_language(name, budget), task=LanguageTask.RECOGNISE, budget=budget)
+    return collect_facts(find_language(name, budget), task=VerdictTask.RECOGNISE, budget=budget)
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from nerode.algebra import Profile, profile
 from nerode.languages.bestiary import find_language
 from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
-from nerode.verdict import LanguageTask, Sense, VerdictTable, decide
+from nerode.verdict import Sense, VerdictTable, VerdictTask, decide
 from tests.report.cases import PARITY, PARITY_PROFILE, verdict
 
 
@@ -27,7 +27,7 @@ def table(*rows: tuple[str, str, str]) -> VerdictTable:
     """Verdicts (architecture, status, reason), the same in every sense."""
     return VerdictTable(
         language="parity",
-        task=LanguageTask.PREDICT,
+        task=VerdictTask.PREDICT,
         dtype="bfloat16",
         verdicts=tuple(verdict(*row, sense=sense) for row in rows for sense in Sense),
     )

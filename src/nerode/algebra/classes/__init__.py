@@ -1,4 +1,4 @@
-"""Classes of regular languages: one test each, with words that show a "no"."""
+"""Classes of regular languages: one test each, with words that show a "no"; `table` lists them."""
 
 from nerode.algebra.classes.table import CLASSES
 

@@ -11,7 +11,7 @@ from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, NetworkQuestion, Target, is_member
 from nerode.core import Budget, InputError
 from nerode.languages import Dfa, RegularLanguage, minimise
-from nerode.verdict import LanguageTask, Sense, Status, collect_facts, find_architecture, verdict_for
+from nerode.verdict import Sense, Status, VerdictTask, collect_facts, find_architecture, verdict_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ def theory_of(
     dfa = acceptor(machine, question.kind)
     language = RegularLanguage(name="what was extracted", automaton=dfa, convention="extracted")
     found = profile(language, budget)
-    task = LanguageTask.PREDICT if question.kind == "prediction" else LanguageTask.RECOGNISE
+    task = VerdictTask.PREDICT if question.kind == "prediction" else VerdictTask.RECOGNISE
     name, status, reason, warning = None, None, "", ""
     if len(set(architectures)) == 1:
         name = architectures[0]

@@ -146,7 +146,14 @@ class Proof:
     certificate: Certificate | None
 
 
-def prove_model(model: Model, task: Task, *, seed: int = 0, settings: CertifySettings | None = None) -> Proof:
+def prove_model(
+    model: Model,
+    task: Task,
+    *,
+    seed: int = 0,
+    settings: CertifySettings | None = None,
+    weights: str = "",
+) -> Proof:
     """Returns a proof that a model does its task at every length, after training it on if need be.
 
     Args:
@@ -154,13 +161,15 @@ def prove_model(model: Model, task: Task, *, seed: int = 0, settings: CertifySet
         task: what it was trained on.
         seed: of all draws.
         settings: how to look for the proof.
+        weights: the SHA-256 of the tensors of the run that the proof is for.
 
     Raises:
         InputError: if the task or the model is none that boxes are made for.
     """
     goal = goal_of(task)
     require_plain(model)
-    search = _Search(copy.deepcopy(model).float().train(), goal, seed, settings or CertifySettings())
+    chosen = settings or CertifySettings()
+    search = _Search(copy.deepcopy(model).float().train(), goal, seed, chosen, weights)
     search.run()
     return search.result()
 
@@ -168,8 +177,9 @@ def prove_model(model: Model, task: Task, *, seed: int = 0, settings: CertifySet
 class _Search:
     """The stages one after the other, until one of them has a proof."""
 
-    def __init__(self, model: Model, goal: Goal, seed: int, settings: CertifySettings) -> None:
+    def __init__(self, model: Model, goal: Goal, seed: int, settings: CertifySettings, weights: str) -> None:
         self.model, self.goal, self.seed, self.settings = model, goal, seed, settings
+        self.weights = weights
         self.certificate: Certificate | None = None
         self.network: Network | None = None
         self.reason: str | None = None
@@ -234,7 +244,7 @@ class _Search:
         if not is_finite(self.model):
             self.reason = "training diverged: a weight is not finite"
             return False
-        network = trained_network(self.model, self.goal)
+        network = trained_network(self.model, self.goal, weights=self.weights)
         budget = Budget(seconds=self.settings.seconds)
         found = certify_state_boxes(
             network,

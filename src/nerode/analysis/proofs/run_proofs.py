@@ -23,7 +23,7 @@ from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.subject import load_subject
 from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
 from nerode.models import model_config, save_model
-from nerode.proofs import write_folder
+from nerode.proofs import RUN_WEIGHTS, read_network, tensor_hash, write_folder
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 
@@ -78,12 +78,18 @@ def certify_run(folder: Path, *, settings: CertifySettings | None = None) -> Att
     settings = settings or CertifySettings()
     target = folder / PROOF
     known = _read_attempt(target / ATTEMPT, settings)
-    if known is not None:
+    if known is not None and (not known.proved or _is_bound(target, tensor_hash(folder / RUN_WEIGHTS))):
         return known
     subject = load_subject(folder)
     if subject.task is None or subject.spec is None:
         raise InputError(f"{folder} is no run of a task; there is nothing to prove about it")
-    proof = prove_model(subject.zoo_model, subject.task, seed=subject.spec.run.seed, settings=settings)
+    proof = prove_model(
+        subject.zoo_model,
+        subject.task,
+        seed=subject.spec.run.seed,
+        settings=settings,
+        weights=tensor_hash(folder / RUN_WEIGHTS),
+    )
     shutil.rmtree(target, ignore_errors=True)
     if proof.certificate is not None and proof.network is not None:
         save_model(target / MODEL, proof.model)
@@ -91,6 +97,14 @@ def certify_run(folder: Path, *, settings: CertifySettings | None = None) -> Att
     content = {"attempt": proof.attempt.to_json(), "settings": to_mapping(settings)}
     write_atomically(target / ATTEMPT, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
     return proof.attempt
+
+
+def _is_bound(target: Path, weights: str) -> bool:
+    """Whether a proof names these weights; older ones name none."""
+    try:
+        return read_network(target).origin.weights == weights
+    except FormatError:
+        return False
 
 
 def _read_attempt(path: Path, settings: CertifySettings) -> Attempt | None:

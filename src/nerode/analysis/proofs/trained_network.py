@@ -43,13 +43,14 @@ Matrix = list[list[Fraction]]
 Vector = list[Fraction]
 
 
-def trained_network(model: Model, goal: Goal) -> Network:
+def trained_network(model: Model, goal: Goal, *, weights: str = "") -> Network:
     """Returns the network that a trained model means.
 
     Args:
         model: one cell of Elman (tanh), GRU (reset gate first), LSTM or sLSTM between letters and a linear
             head.
         goal: what its outputs mean.
+        weights: the SHA-256 of the tensors of the run that the model comes from.
 
     Raises:
         InputError: if the model has another part.
@@ -78,6 +79,7 @@ def trained_network(model: Model, goal: Goal) -> Network:
             construction="trained",
             route=f"a trained {layer.name} of {layer.width} coordinates, its floats read as exact numbers",
             reference=_REFERENCES[layer.name],
+            weights=weights,
         ),
     )
 

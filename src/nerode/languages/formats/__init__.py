@@ -2,11 +2,10 @@
 
 from nerode.languages.formats.table import (
     FORMATS,
-    Format,
     format_of,
     read_automaton,
     read_language,
     write_automaton,
 )
 
-__all__ = ["FORMATS", "Format", "format_of", "read_automaton", "read_language", "write_automaton"]
+__all__ = ["FORMATS", "format_of", "read_automaton", "read_language", "write_automaton"]

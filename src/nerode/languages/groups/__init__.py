@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from nerode.languages.groups.monoid import FiniteMonoid
 from nerode.languages.groups.word_problems import (
-    EXAMPLES,
-    GENERATORS_SUFFIX,
     canonical_name,
     direct_product,
     finite_monoid,
@@ -17,8 +15,6 @@ from nerode.languages.groups.word_problems import (
 )
 
 __all__ = [
-    "EXAMPLES",
-    "GENERATORS_SUFFIX",
     "FiniteMonoid",
     "canonical_name",
     "direct_product",

@@ -9,7 +9,7 @@ seed_ngram_language().accepts("…")
 """
 
 from nerode.languages.ngrams.arpa import format_arpa, parse_arpa, read_arpa, write_arpa
-from nerode.languages.ngrams.backoff import BackoffModel, Normalisation, check_normalisation
+from nerode.languages.ngrams.backoff import BackoffModel, check_normalisation
 from nerode.languages.ngrams.corpus import model_from_sentences, read_corpus
 from nerode.languages.ngrams.files import (
     model_from_json,
@@ -22,7 +22,7 @@ from nerode.languages.ngrams.files import (
 )
 from nerode.languages.ngrams.language import NgramLanguage, ngram_language
 from nerode.languages.ngrams.model import NgramModel, with_starts
-from nerode.languages.ngrams.next_word import BOS, BOS_NAME, NextWordModel
+from nerode.languages.ngrams.next_word import BOS, BOS_NAME
 from nerode.languages.ngrams.seed import seed_ngram_language, seed_ngram_model, seed_templates
 from nerode.languages.ngrams.templates import Template, TemplateGrammar
 
@@ -30,10 +30,8 @@ __all__ = [
     "BOS",
     "BOS_NAME",
     "BackoffModel",
-    "NextWordModel",
     "NgramLanguage",
     "NgramModel",
-    "Normalisation",
     "Template",
     "TemplateGrammar",
     "check_normalisation",

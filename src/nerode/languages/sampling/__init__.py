@@ -6,7 +6,6 @@ from nerode.languages.sampling.brackets import depth_automaton
 from nerode.languages.sampling.counters import even_half
 from nerode.languages.sampling.near_miss import NearMissScripts, sample_near_miss
 from nerode.languages.sampling.uniform import (
-    LONGEST,
     letter_shares,
     sample_accepted,
     sample_accepted_batch,
@@ -15,7 +14,6 @@ from nerode.languages.sampling.uniform import (
 )
 
 __all__ = [
-    "LONGEST",
     "NearMissScripts",
     "depth_automaton",
     "even_half",

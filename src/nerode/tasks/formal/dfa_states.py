@@ -11,7 +11,7 @@ import torch
 from nerode.core import InputError, Reference
 from nerode.languages import Language, RegularLanguage, prefix_closure, resolve_language
 from nerode.languages.sampling import sample_prefix_batch
-from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, presets
+from nerode.tasks.formal.language_task import FormalLanguageTask, LanguageSettings, presets
 from nerode.tasks.formal.source import MOST_STATES, AutomatonWords
 from nerode.tasks.task import Batch, Integers, Labels, TaskKind, counted
 
@@ -36,7 +36,7 @@ class DfaStatesSettings(LanguageSettings):
     labels: Labels = "all"
 
 
-class DfaStates(LanguageTask):
+class DfaStates(FormalLanguageTask):
     """Words, with the states of the minimal automaton as classes.
 
     References: [Merrill2024]

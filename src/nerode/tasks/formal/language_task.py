@@ -172,7 +172,7 @@ class LanguageSettings:
             raise InputError(f"pool is {self.pool}; give 0 for new words at each step, or a number of words")
 
 
-class LanguageTask(Task):
+class FormalLanguageTask(Task):
     """Words of a language with labels.
 
     Words to train on come from a pool that depends on the language and the length alone; others are drawn

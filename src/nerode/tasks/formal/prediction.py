@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from nerode.core import Reference
-from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, all_positions, presets
+from nerode.tasks.formal.language_task import FormalLanguageTask, LanguageSettings, all_positions, presets
 from nerode.tasks.task import Batch, Integers, TaskKind
 
 
-class Prediction(LanguageTask):
+class Prediction(FormalLanguageTask):
     """Words of a language; the targets are bits, one per letter and one for the end.
 
     A position is correct if all its bits are, and a word if all its positions are. The empty prefix is not
@@ -38,7 +38,7 @@ class Prediction(LanguageTask):
         )
 
 
-class NextToken(LanguageTask):
+class NextToken(FormalLanguageTask):
     """Words of a language; the loss is that of the next symbol, and a letter that may come next is correct.
 
     Targets have the next symbol first, and after it a 1 for each symbol that may follow and a 0 for the

@@ -18,7 +18,7 @@ import torch
 from nerode.core import InputError, Reference, stream
 from nerode.languages import Dfa, Language, RegularLanguage, resolve_language
 from nerode.languages.sampling import NearMissScripts, sample_near_miss
-from nerode.tasks.formal.language_task import LanguageSettings, LanguageTask, presets
+from nerode.tasks.formal.language_task import FormalLanguageTask, LanguageSettings, presets
 from nerode.tasks.formal.source import AutomatonWords, WordSource
 from nerode.tasks.task import Batch, Integers, Labels, TaskKind, counted
 
@@ -160,7 +160,7 @@ class RecognitionSettings(LanguageSettings):
             raise InputError(f"edits is {self.edits}; give 1 to {_MOST_EDITS}")
 
 
-class Recognition(LanguageTask):
+class Recognition(FormalLanguageTask):
     """Half of the words are in the language (class 1), half are near misses (class 0).
 
     At a length where the language has no word, or where all words near it are in it, there is one class

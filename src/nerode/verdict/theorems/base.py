@@ -10,9 +10,9 @@ from nerode.core import Reference, Registry
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import ArchitectureClass, ClassCondition
 from nerode.verdict.facts import Facts, LanguageCondition
-from nerode.verdict.records import LanguageTask, Provenance, Sense, Size, Status
+from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 
-ALL_TASKS = frozenset(LanguageTask)
+ALL_TASKS = frozenset(VerdictTask)
 
 
 def no_size(facts: Facts, architecture: Architecture) -> Size | None:
@@ -57,7 +57,7 @@ class Theorem:
     provenance: Provenance
     reason: Callable[[Facts], str]
     over_the_reals: ClassCondition | None = None
-    tasks: frozenset[LanguageTask] = ALL_TASKS
+    tasks: frozenset[VerdictTask] = ALL_TASKS
     assumptions: tuple[str, ...] = ()
     size: Callable[[Facts, Architecture], Size | None] = no_size
     witness: Callable[[Facts], Mapping[str, Any] | None] = no_witness

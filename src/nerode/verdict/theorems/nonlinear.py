@@ -18,7 +18,7 @@ from nerode.verdict.classes import (
     squashed,
 )
 from nerode.verdict.facts import Facts, counter_language, of_family, regular
-from nerode.verdict.records import LanguageTask, Provenance, Sense, Size, Status
+from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 from nerode.verdict.theorems.base import Theorem, theorem
 
 
@@ -32,7 +32,7 @@ def _elman_size(facts: Facts, architecture: Architecture) -> Size | None:
 
 def _counter_size(facts: Facts, architecture: Architecture) -> Size | None:
     """The counters suffice where every prefix is valid; a recogniser has to remember errors besides."""
-    return Size(layers=1, width=facts.num_counters) if facts.task is LanguageTask.PREDICT else None
+    return Size(layers=1, width=facts.num_counters) if facts.task is VerdictTask.PREDICT else None
 
 
 theorem(

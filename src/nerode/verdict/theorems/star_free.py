@@ -17,7 +17,7 @@ from nerode.verdict.classes import (
     plain_state,
 )
 from nerode.verdict.facts import Facts, of_family, regular, star_free
-from nerode.verdict.records import LanguageTask, Provenance, Sense, Size, Status
+from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 from nerode.verdict.theorems.base import Theorem, theorem
 
 
@@ -198,7 +198,7 @@ theorem(
         language=bounded_dyck,
         architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
         senses=frozenset({Sense.FINITE_PRECISION}),
-        tasks=frozenset({LanguageTask.PREDICT}),
+        tasks=frozenset({VerdictTask.PREDICT}),
         conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
@@ -215,7 +215,7 @@ theorem(
         language=of_family({"flip-flop"}, "the flip-flop language"),
         architecture=linear & diagonal & input_dependent & can_hold,
         senses=frozenset({Sense.FINITE_PRECISION}),
-        tasks=frozenset({LanguageTask.PREDICT}),
+        tasks=frozenset({VerdictTask.PREDICT}),
         conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,

@@ -24,15 +24,15 @@ from nerode.verdict.facts import (
     window_determined,
     with_neutral_letter,
 )
-from nerode.verdict.records import LanguageTask, Provenance, Sense, Size, Status
+from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 from nerode.verdict.theorems.base import Theorem, theorem
 
 
 def _window_text(facts: Facts) -> str:
-    name = "strictly-local" if facts.task is LanguageTask.PREDICT else "definite"
+    name = "strictly-local" if facts.task is VerdictTask.PREDICT else "definite"
     membership = facts.profile.classes.get(name)
     k = membership.parameter if membership is not None else None
-    if k is not None and facts.task is LanguageTask.PREDICT:
+    if k is not None and facts.task is VerdictTask.PREDICT:
         # Strictly k-local: factors of k letters decide, so what may follow depends on the last k-1.
         k -= 1
     return f"the last {k} letters settle it" if k is not None else "a finite window settles it"
@@ -169,7 +169,7 @@ theorem(
         language=of_family({"offset-counting"}, "offset counting"),
         architecture=linear & time_invariant & complex_gates & can_hold,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        tasks=frozenset({LanguageTask.PREDICT}),
+        tasks=frozenset({VerdictTask.PREDICT}),
         conclusion=Status.YES,
         reference=Reference("MemoryGeneralization", "Appendix I"),
         provenance=Provenance.READ,
