@@ -1,8 +1,8 @@
 """The certificates of every named language and class, checked by `python -m nerode.kernel` on a bare Python.
 
 The folders are written once; then the interpreter of a new virtual environment without any package checks
-them. For every language that is an automaton a wrong folder is planted: its accepting states are exchanged and
-the hash is bound again, so that only a check of the answers can refuse it.
+them. For every language that is an automaton a wrong folder is planted: its accepting states are exchanged
+and the hash is bound again, so that only a check of the answers can refuse it.
 
     python -m benchmarks bare_kernel
 """
