@@ -48,7 +48,8 @@ class Facts:
         if not self.profile.regular or self.profile.source != COMPUTED:
             return None
         try:
-            return self.language.dfa(self.budget)
+            # Facts may be asked long after they were collected: the seconds count from the question on.
+            return self.language.dfa(self.budget.start())
         except BudgetExceeded:
             return None
 
