@@ -77,7 +77,7 @@ class StatedProof:
         blocks: of the model in order.
         margin: claimed at the exact points.
         dtype: the floats that `length` is about.
-        length: claimed to be right up to it.
+        length: claimed to be correct up to it.
     """
 
     group: FiniteMonoid

@@ -67,9 +67,9 @@ class RepresentationCheck:
         problem: why not, in one sentence; "" if it does.
         group: in which letters are multiplied.
         letters: how many of its elements are read.
-        margin: how far the right score is above all others at the exact points, at least.
+        margin: how far the correct score is above all others at the exact points, at least.
         dtype: the floats of the model.
-        length: the model is right up to this length in its floats.
+        length: the model is correct up to this length in its floats.
     """
 
     ok: bool
@@ -82,7 +82,7 @@ class RepresentationCheck:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What is shown, as claims of certificates are written; none if the certificate is refused."""
+        """The claims that are shown; none if the certificate is refused."""
         if not self.ok:
             return ()
         says = "the largest score after every word is that of the product of its letters"
@@ -228,7 +228,7 @@ def _points(block: StatedBlock, table: dict[int, list[ExactRows]], budget: Budge
 def _margins(
     points: list[Conjugated], readout: npt.NDArray[Any], bias: npt.NDArray[Any], size: int
 ) -> tuple[Numbers, int]:
-    """How far the score of each element (row) is above each other one, over SCALE; and the error of all."""
+    """The margin of the score of each element (row) over each other one, over SCALE; and the error of all."""
     states = np.stack(
         [np.concatenate([p.matrices[g][:size, :size].ravel() for p in points]) for g in range(len(bias))]
     )

@@ -1,4 +1,4 @@
-"""What a proof about a trained network has to show: which language, and what its outputs mean.
+"""The goal of a proof about a trained network: the language, and the meaning of the outputs.
 
     language-prediction    outputs are bits: the symbols that may follow, and the end       predict
     language-recognition   two classes, the second for words of the language                recognise
@@ -31,7 +31,7 @@ SUPPORTED = "language-prediction, language-recognition, parity, dfa-states, stat
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What a proof has to show.
+    """The goal of a proof.
 
     Attributes:
         language: what the network should do.
@@ -70,7 +70,7 @@ class Goal:
 
     @property
     def dead(self) -> npt.NDArray[np.bool_]:
-        """Which states no word of the language passes."""
+        """The states that no word of the language passes."""
         return np.logical_not(self.bits.any(axis=1))
 
 
@@ -110,7 +110,7 @@ def _goal(language: Language, task: str) -> Goal:
 
 
 def _legal(language: Language, dfa: Dfa) -> tuple[Legal, ...]:
-    """What may follow each state of the automaton."""
+    """The letters that may follow each state of the automaton."""
     reached = {dfa.start: language.initial()}
     queue = [dfa.start]
     for state in queue:
