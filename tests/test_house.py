@@ -1,6 +1,8 @@
-"""The house: stages meet at doors. The measures themselves are those of the tree, not of a run."""
+"""The house: stages meet at doors, nothing is imported in a circle, one name means one thing."""
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 import nerode
@@ -9,8 +11,6 @@ ROOT = Path(nerode.__file__).parent
 
 INNER = {
     "nerode.cli.main": "the entry point of the command line",
-    "nerode.network.decoders": "its classes share names with the modules that run them",
-    "nerode.network.recurrences": "its classes share names with the modules that run them",
     "nerode.reproduce.measuring.run": "loads torch, which the rest of its stage does not",
 }
 """Modules that other stages may import by themselves, with the reason."""
@@ -33,9 +33,9 @@ def _imported(tree: ast.AST, modules: dict[str, Path]) -> set[str]:
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            inner = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name for name in inner if name in modules and modules[name].name != "__init__.py"}
-            found.add(node.module)
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in modules else node.module)
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return {name for name in found if name in modules}
@@ -52,3 +52,58 @@ def test_stages_import_each_other_through_doors():
             if inside and _stage(target) != _stage(module) and target not in INNER:
                 broken.append(f"{module} imports {target}; import from its package instead")
     assert not broken, "\n".join(sorted(broken))
+
+
+def test_no_module_imports_itself_in_a_circle():
+    modules = _modules()
+    edges = {name: _imported(ast.parse(path.read_text()), modules) - {name} for name, path in modules.items()}
+    pending = {name: set(targets) for name, targets in edges.items()}
+    free = [name for name, targets in pending.items() if not targets]
+    while free:
+        done = free.pop()
+        del pending[done]
+        for name, targets in pending.items():
+            if done in targets:
+                targets.remove(done)
+                if not targets:
+                    free.append(name)
+    assert not pending, f"late imports counted, these modules import each other: {sorted(pending)}"
+
+
+def test_a_public_class_name_means_one_thing():
+    names = Counter(
+        node.name
+        for path in _modules().values()
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert not [name for name, count in names.items() if count > 1]
+
+
+def test_few_modules_ask_for_the_kind_of_a_recurrence():
+    kinds = {"Gated", "Fixed", "ByChoice", "Squashed", "GatedCell"}
+    asking = []
+    for module, path in _modules().items():
+        asked = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
+                asked.add(node.cls.id)
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+                asked |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        if asked & kinds:
+            asking.append(module)
+    assert sorted(asking) == ["nerode.models.compiled.plan", "nerode.models.compiled.recurrence"]
+
+
+def test_first_lines_name_the_thing():
+    slogan = "What can a sequence model compute, at every length?"
+    vague = [
+        f"{module}:{getattr(node, 'lineno', 1)} {text.splitlines()[0]}"
+        for module, path in _modules().items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and (text := ast.get_docstring(node) or "")
+        and re.match(r"(What|Where|How|Who|Why)\b", text)
+        and not text.startswith(slogan)
+    ]
+    assert not vague, "begin with a noun phrase or Returns: " + "; ".join(vague)

@@ -166,7 +166,7 @@ def _entry(name: str, *, budget: Budget, sense: Sense, networks: bool) -> AtlasE
 
 
 def _progress(entries: Iterator[tuple[str, AtlasEntry]], total: int) -> Iterator[tuple[str, AtlasEntry]]:
-    """Passes the entries on, with a bar on a terminal and one line a language elsewhere."""
+    """Passes the entries on, with a bar on a terminal and one line per language elsewhere."""
     if sys.stderr.isatty():
         from rich.progress import track
 

@@ -159,5 +159,5 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _say(stream: Stream, seconds: float) -> None:
-    line = f"{stream.tokens:,} tokens, {stream.tokens / seconds:,.0f} a second"
+    line = f"{stream.tokens:,} tokens, {stream.tokens / seconds:,.0f} per second"
     click.echo(f"\r\033[K{line}" if sys.stderr.isatty() else line, err=True, nl=not sys.stderr.isatty())

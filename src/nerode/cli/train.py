@@ -223,7 +223,7 @@ def _specs(
 
 
 class Board:
-    """Shows how runs get on: a table that is drawn anew on a terminal, one line an event elsewhere.
+    """Shows how runs get on: a table that is drawn anew on a terminal, one line per event elsewhere.
 
     Args:
         specs: the runs.

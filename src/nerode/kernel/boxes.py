@@ -326,7 +326,7 @@ def _scores_above_half(network: CheckedNetwork) -> list[Row]:
 
 
 def _row_error(row: Row, sizes: Mapping[str, Fraction]) -> Fraction:
-    """How far a computed sum of products may be off."""
+    """Error bound of a computed sum of products."""
     bias, terms = row
     total = abs(_number(bias)) + sum((abs(_number(c)) * sizes[name] for name, c in terms), Fraction(0))
     if total > _LARGEST or len(terms) > _MOST_TERMS:

@@ -57,7 +57,7 @@ METHODS = (*COVER_KEYS, INTEGERS, *_OTHERS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """What a check found.
+    """Result of a check.
 
     Attributes:
         ok: whether every claim of the certificate holds.

@@ -44,7 +44,7 @@ MAX_ORDER = 100
 
 @dataclass(frozen=True, slots=True)
 class NextLetters:
-    """What may follow a prefix: the set of next letters, and whether the word may end."""
+    """The continuations of a prefix: the set of next letters, and whether the word may end."""
 
     letters: frozenset[int]
     end: bool
@@ -94,7 +94,7 @@ class LetterNames:
 
 
 class LanguageMachine(Protocol):
-    """What a walk needs of a language."""
+    """A language as a walk reads it."""
 
     @property
     def letters(self) -> LetterNames:

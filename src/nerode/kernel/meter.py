@@ -204,7 +204,7 @@ class ExactnessMeter:
 
     @property
     def doubts(self) -> tuple[str, str]:
-        """Why some sum, or some grouping of a scan, has no bound; empty texts for no reason."""
+        """Reasons why some sum, or some grouping of a scan, has no bound; empty texts for no reason."""
         return self._broken, self._scan_broken
 
     def forget_doubts(self, earlier: tuple[str, str]) -> None:

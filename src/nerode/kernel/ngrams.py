@@ -64,7 +64,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class WorstWindow:
-    """Where a network is farthest from a model.
+    """The place where a network is farthest from a model.
 
     Attributes:
         distance: the L1 distance there.

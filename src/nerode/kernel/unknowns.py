@@ -98,7 +98,7 @@ class CounterClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinateKnowledge:
-    """What a cover says of the coordinates.
+    """The coordinates as a cover describes them.
 
     Attributes:
         counters: the counters.
@@ -186,7 +186,7 @@ def _read_object(cover: Mapping[str, Json], key: str) -> Mapping[str, Json]:
 
 
 class _PlainSide:
-    """What a cell knows of a language whose configurations are told apart: the configuration.
+    """The side of a language whose configurations are told apart: a cell knows the configuration.
 
     The two sides below know less of it: the counters are unknowns, or the stack is in the slots.
     """
@@ -209,7 +209,7 @@ class _PlainSide:
     def cases(
         self, part: Any, counts: Sequence[int], letter: int
     ) -> list[tuple[Hashable, Mapping[int, int]]]:
-        """What may be known after a letter, and kinds to be assumed at some depths before it."""
+        """The cases after a letter, with kinds to be assumed at some depths before it."""
         return [(self.language.advance(self.configuration(part, counts), letter), {})]
 
     def kinds(self, part: Any) -> Mapping[int, int]:
@@ -308,7 +308,7 @@ def _side_of(language: LanguageMachine, known: CoordinateKnowledge) -> _PlainSid
 
 @dataclass(frozen=True, slots=True)
 class UnknownsCell:
-    """What is known of a set of states; no classes if counters may have any value, for dead prefixes."""
+    """Knowledge about a set of states; no classes if counters may have any value, for dead prefixes."""
 
     part: Hashable
     classes: tuple[int, ...] | None

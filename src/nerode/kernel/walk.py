@@ -53,7 +53,7 @@ class Image:
 
 
 class Domain(Protocol):
-    """What the cells of a cover are, and how a letter moves them."""
+    """The cells of a cover, and their images under letters."""
 
     names_words: bool
     """Whether the run of every word that leads to a cell is in it, so that a wrong answer names a word."""
@@ -77,7 +77,7 @@ class Domain(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkResult:
-    """What a walk found.
+    """Result of a walk.
 
     Attributes:
         failure: the first failure, None if there is none.
@@ -134,7 +134,7 @@ class _Walker:
             raise _Wrong(wrong_answer(language.letters, (), expected, got))
 
     def _line(self, i: int, cell: Any) -> str:
-        """Where each letter leads from a cell: one line of the table."""
+        """One line of the table: the cells that each letter leads to from a cell."""
         row = []
         legal = self.domain.legal(cell).letters if self.task == VALID_PREFIXES else None
         for letter in range(len(self.problem.language.letters.symbols)):

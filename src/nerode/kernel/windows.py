@@ -1,4 +1,4 @@
-"""How many letters matter, and layers that never correct an error.
+"""Windows of letters that matter, and layers that never correct an error.
 
 nilpotent window     every layer forgets by itself, so only the last letters can matter
 contraction window   one contracting layer: older letters change what the decoder reads by less than eps
@@ -214,7 +214,7 @@ def _writes(layer: CheckedLayer, stream: Mapping[str, Number]) -> list[Fraction]
 
 
 def _slope(layer: CheckedLayer) -> Fraction:
-    """How much an output can change for a change of 1 in every coordinate of the state."""
+    """The largest change of an output for a change of 1 in every coordinate of the state."""
     slopes = {now(i): Fraction(1) for i in range(len(layer.state))}
     for i, (_, terms) in enumerate(layer.seen_units):
         slopes[seen_unit(i)] = _absolute(c for name, c in terms if name in slopes)

@@ -31,7 +31,7 @@ _MEMORY = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a network says after a prefix.
+    """Answer of a network after a prefix.
 
     Attributes:
         legal: the letters that may follow, and whether the word may end.

@@ -27,7 +27,7 @@ Transition = tuple[Sequence[Row], Sequence[Exact]]
 
 
 class Recurrence(ABC):
-    """How the state of a layer moves at one letter."""
+    """A recurrence: the move of a layer's state at one letter."""
 
     __slots__ = ()
 

@@ -28,7 +28,7 @@ from nerode.network.moves import Recurrence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedding:
-    """What each letter puts on the stream: `vectors[letter][direction]`."""
+    """The vector that each letter puts on the stream: `vectors[letter][direction]`."""
 
     directions: tuple[str, ...]
     vectors: tuple[tuple[Exact, ...], ...]
@@ -111,7 +111,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a network comes from.
+    """The origin of a network.
 
     Attributes:
         language: name of the language.

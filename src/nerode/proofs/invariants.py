@@ -253,7 +253,7 @@ def _may_fade(layer: Layer) -> bool:
 
 
 def _sampled_steps(network: Network, language: Language, task: str) -> dict[Place, set[GatedStep]]:
-    """The gates and writes of each coordinate, on configurations that differ by more than low digits."""
+    """The effect of letters on each coordinate, on configurations that differ by more than low digits."""
     interpreter = Interpreter(network)
     steps: dict[Place, set[GatedStep]] = {}
 
@@ -343,7 +343,7 @@ def _cap(layer: Layer, i: int) -> int | None:
 
 
 def _reach(units: Affine, j: int, column: int) -> Fraction:
-    """The depth below zero to which the other terms of a unit can pull it, for inputs between -1 and 1."""
+    """The lowest value that the other terms of a unit can give it, for inputs between -1 and 1."""
     rest = [abs(Fraction(c)) for k, c in units.rows[j] if k != column and isinstance(c, int | Fraction)]
     bias = units.bias[j]
     return sum(rest, Fraction(0)) - (Fraction(bias) if isinstance(bias, int | Fraction) else 0)

@@ -82,7 +82,7 @@ class RepresentationCheck:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims that are shown; none if the certificate is refused."""
+        """The proved statements as claims of a certificate; none if the certificate is refused."""
         if not self.ok:
             return ()
         says = "the largest score after every word is that of the product of its letters"
@@ -228,7 +228,7 @@ def _points(block: StatedBlock, table: dict[int, list[ExactRows]], budget: Budge
 def _margins(
     points: list[Conjugated], readout: npt.NDArray[Any], bias: npt.NDArray[Any], size: int
 ) -> tuple[Numbers, int]:
-    """The margin of the score of each element (row) over each other one, over SCALE; and the error of all."""
+    """Margins of the score of each element (row) above each other one, over SCALE; and the error of all."""
     states = np.stack(
         [np.concatenate([p.matrices[g][:size, :size].ravel() for p in points]) for g in range(len(bias))]
     )

@@ -208,7 +208,7 @@ class RunRecord(Shown):
 
 
 def _damage(record: RunRecord) -> str:
-    """Why a record that can be read is no outcome of a run; empty for a sound one."""
+    """The reason why a readable record is no outcome of a run; empty for a sound one."""
     lengths = [score.length for score in record.evaluations]
     steps = [row.step for row in record.history]
     if len(set(lengths)) < len(lengths) or len(set(steps)) < len(steps):

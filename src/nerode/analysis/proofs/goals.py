@@ -1,4 +1,4 @@
-"""The goal of a proof about a trained network: the language, and the meaning of the outputs.
+"""The goal of a proof about a trained network: the language, and the meaning of its outputs.
 
     language-prediction    outputs are bits: the symbols that may follow, and the end       predict
     language-recognition   two classes, the second for words of the language                recognise

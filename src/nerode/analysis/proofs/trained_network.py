@@ -131,7 +131,7 @@ def adds_one_bias(model: Model) -> bool:
 
 
 def _obstacles(model: Model) -> list[str]:
-    """The parts of the cell that have no place in a network with exact weights."""
+    """The part of a cell that has no place in a network with exact weights."""
     match model.layers[0]:
         case Elman() as cell:
             return [] if cell.settings.activation == "tanh" else ["its activation is not tanh"]

@@ -109,7 +109,7 @@ class Logits(CompiledDecoder):
 
 
 def _noise(scores: Tensor) -> float:
-    """What rounding may make of a zero."""
+    """The largest number that rounding may make of a zero."""
     return math.sqrt(torch.finfo(scores.dtype).eps)
 
 

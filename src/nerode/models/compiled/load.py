@@ -282,7 +282,7 @@ def load_architecture(
 
 
 def _ways(architecture: str, dtype: torch.dtype) -> list[Options]:
-    """How the state before the letter may be shown, the way with the fewest float states first."""
+    """Ways to show the state before the letter, the one with the fewest float states first."""
     digits = Fraction(1, 2 ** _DIGITS.get(dtype, 2))
     ways = [Options(exclusive_scan=False, retention=digits), Options(exclusive_scan=False)]
     return [Options(), Options(sign_resets=False), *ways] if remembers(architecture) else ways

@@ -36,7 +36,7 @@ _SATURATING = 1000.0
 
 
 class CompiledRecurrence(nn.Module):
-    """How the state of a compiled layer moves: the step of its record, and fast scans beside it.
+    """The move of a compiled layer's state: the step of its record, and fast scans beside it.
 
     Attributes:
         record: the recurrence with its exact weights.

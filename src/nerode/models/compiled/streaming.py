@@ -54,12 +54,12 @@ class Stream:
 
     @property
     def answer(self) -> Answer:
-        """What the network says after the letters that were read."""
+        """The answer after the letters that were read."""
         return self._here[1]
 
     @property
     def configurations(self) -> int:
-        """How many configurations the table holds."""
+        """Number of configurations in the table."""
         return len(self._known) - 1
 
     @property

@@ -2,8 +2,8 @@
 
 A module's step is a function on finitely many bit patterns. If the joint states (bits, configuration of the
 language) that words reach are all found, and the answer is correct at each, then the module is correct at
-every length, whatever its roundings do. If the search has to stop, it is correct at least up to the last length
-whose words have all been read. `settle` follows a single input that is repeated.
+every length, whatever its roundings do. If the search has to stop, it is correct at least up to the last
+length whose words have all been read. `settle` follows a single input that is repeated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST_STATES = 250_000
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
-    """The outcome of a search; joint states are numbered in the order of their shortest words.
+    """Result of a search; joint states are numbered in the order of their shortest words.
 
     Attributes:
         task: PREDICT, VALID_PREFIXES or RECOGNISE.

@@ -159,7 +159,7 @@ MOST_LOOPS = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopReport:
-    """The outcome of a search over loops.
+    """Results of a search over loops.
 
     Attributes:
         loops: how many were read.

@@ -103,7 +103,7 @@ def recheck(
 
 
 def _fits(module: Stepping, listed: Listed) -> Failure | None:
-    """Why the evidence is not about this module; its start is among what is compared."""
+    """The reason why the evidence is not about this module; its start is compared, too."""
     found = fingerprint(module)
     if found != listed.module:
         what = f"the certificate is for another module: its SHA-256 is {found}, not {listed.module[:64]}"

@@ -15,7 +15,7 @@ from nerode.report.terminal.verdicts import name_table
 
 
 def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
-    """Yields what an extraction found, a sentence a line; `item` is its JSON object."""
+    """Yields what an extraction found, one sentence per line; `item` is its JSON object."""
     states = item["states"]
     yield f"{item['name']}: {states} state{'' if states == 1 else 's'}, by {item['method']}"
     asked = item["queries"]
@@ -61,7 +61,7 @@ def _theory_lines(theory: Mapping[str, Any] | None) -> Iterable[str]:
 
 
 def standing_table(rows: Iterable[Mapping[str, Any]]) -> RenderableType:
-    """Returns theory, compiler, training and certificates side by side, a row an architecture."""
+    """Returns theory, compiler, training and certificates side by side, one row per architecture."""
     return name_table(
         ("architecture", "theory", "compiled", "trained", "certified"), [_cells(row) for row in rows]
     )
