@@ -154,7 +154,7 @@ def test_a_check_that_takes_too_long_is_no_proof(proof, monkeypatch):
     settings = replace(QUICK, rounds=0)
     found = prove_model(proof.model, TASK, settings=settings)
     assert not found.attempt.proved
-    assert "the checker refuses" in found.attempt.reason
+    assert "the kernel refuses" in found.attempt.reason
 
 
 def test_two_biases_are_not_covered_in_float32(proof):
