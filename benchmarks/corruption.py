@@ -149,7 +149,7 @@ def _judge(network: Json, language: Json, claim: Claim, certificate: Json) -> st
 
 
 class Facts:
-    """What the simulator finds out about a network and a language; each question is answered once."""
+    """Facts about a network and a language, found by the simulator; each question is answered once."""
 
     def __init__(self, network: Json, language: Json) -> None:
         self.network = network

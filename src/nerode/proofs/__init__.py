@@ -37,7 +37,6 @@ from nerode.proofs.folder import (
     tensor_hash,
     write_folder,
 )
-from nerode.proofs.fragility import find_fragile_words
 from nerode.proofs.memorisation import MemorisationBound, memorisation_bound
 from nerode.proofs.polished import (
     POLISH_CLAIM,
@@ -49,7 +48,7 @@ from nerode.proofs.polished import (
 )
 from nerode.proofs.polished_checker import check_polished
 from nerode.proofs.proving import Unproved
-from nerode.proofs.windows import find_window
+from nerode.proofs.windows import find_fragile_words, find_window
 
 __all__ = [
     "ANY_ORDER",

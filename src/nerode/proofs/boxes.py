@@ -288,7 +288,7 @@ def certify_state_boxes(
     tried = ", ".join(map(str, letters))
     return Unproved(
         reason=f"with one box for each state and the last {tried} letters, no boxes are closed under noise "
-        f"of {least:.0e} and have right answers"
+        f"of {least:.0e} and have correct answers"
     )
 
 
@@ -366,7 +366,7 @@ def _are_right(network: Network, scores: Boxes, legal: Sequence[Legal], task: st
         right = np.array([[agrees(task, wanted, a) for a in decoder.answers] for wanted in legal])
         count = len(decoder.answers)
         leads = scores.low.reshape(-1, count, count) > 0
-        # Some point with the right answer is nearer than all points with a wrong one.
+        # Some point with the correct answer is nearer than all points with a wrong one.
         beats = (leads | right[:, None, :]).all(axis=2)
         return bool((beats & right).any(axis=1).all())
     letters = len(network.alphabet)

@@ -33,7 +33,7 @@ GAP = Fraction(1, 8)
 """Values of one cluster are at most this far from the next one."""
 
 SLACK = Fraction(1, 128)
-"""How much a cluster is widened on both sides, for the values of longer sequences."""
+"""Room of a cluster on both sides, for the values of longer sequences."""
 
 _SAMPLE = 5_000
 _ROUNDING = 16

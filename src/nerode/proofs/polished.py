@@ -8,7 +8,6 @@ polish.json         the certificate; its words and names are here, so that maker
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Budget, Exact, FormatError, InputError, NerodeError, read_exact
+from nerode.core import Budget, Exact, FormatError, InputError, NerodeError, read_bytes, read_exact, read_json
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 
 POLISH_FILE = "polish.json"
@@ -77,7 +76,7 @@ class StatedProof:
         blocks: of the model in order.
         margin: claimed at the exact points.
         dtype: the floats that `length` is about.
-        length: claimed to be right up to it.
+        length: claimed to be correct up to it.
     """
 
     group: FiniteMonoid
@@ -120,7 +119,7 @@ def read_proof(folder: Path) -> StatedProof:
         FormatError: if it is missing, or not such a certificate.
     """
     path = folder / POLISH_FILE
-    data = _json(path)
+    data = read_json(path, max_bytes=MAX_BYTES)
     if (
         not isinstance(data, dict)
         or data.get("format") != POLISH_FORMAT
@@ -192,11 +191,11 @@ def read_weights(folder: Path, proof: StatedProof) -> Weights:
         FormatError: if a file is missing or damaged.
         Refused: if it is another model.
     """
-    content = _bytes(folder / WEIGHTS)
+    content = read_bytes(folder / WEIGHTS, max_bytes=MAX_BYTES)
     digest = hashlib.sha256(content).hexdigest()
     if digest != proof.weights:
         raise Refused("the weights are not those that the certificate was written for")
-    config = _json(folder / CONFIG)
+    config = read_json(folder / CONFIG, max_bytes=MAX_BYTES)
     blocks, size = _shape(config, proof)
     if config.get("weights") != digest:
         raise Refused("the config of the model names other weights")
@@ -268,20 +267,3 @@ def _shape(config: Any, proof: StatedProof) -> tuple[int, int]:
     if len(proof.blocks) * size**2 > MAX_STATE:
         raise Refused(f"the state has more than {MAX_STATE:,} numbers")
     return len(proof.blocks), size
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise FormatError(f"is larger than {MAX_BYTES:,} bytes", path=path)
-        return path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
-
-
-def _json(path: Path) -> Any:
-    content = _bytes(path)
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"is not JSON: {error}", path=path) from None

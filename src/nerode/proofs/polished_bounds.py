@@ -34,7 +34,7 @@ LARGEST = {"float32": 2**127, "float64": 2**1023}
 """Of each format a number that it holds, as it does all smaller ones up to rounding."""
 
 ROOM = Fraction(1)
-"""How far a state may drift before the bounds say nothing more."""
+"""The drift of a state beyond which the bounds say nothing more."""
 
 
 def enclose(value: Exact) -> tuple[Fraction, Fraction, Fraction]:

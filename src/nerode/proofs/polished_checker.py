@@ -67,9 +67,9 @@ class RepresentationCheck:
         problem: why not, in one sentence; "" if it does.
         group: in which letters are multiplied.
         letters: how many of its elements are read.
-        margin: how far the right score is above all others at the exact points, at least.
+        margin: how far the correct score is above all others at the exact points, at least.
         dtype: the floats of the model.
-        length: the model is right up to this length in its floats.
+        length: the model is correct up to this length in its floats.
     """
 
     ok: bool

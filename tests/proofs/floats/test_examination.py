@@ -139,7 +139,7 @@ def test_no_other_module_of_the_certificates_loads_torch():
     code = (
         "import importlib, pkgutil, nerode.proofs as c\n"
         "names = [m.name for m in pkgutil.iter_modules(c.__path__) if m.name != 'floats']\n"
-        "assert len(names) > 40\n"
+        "assert len(names) > 10\n"
         "for name in names: importlib.import_module(f'nerode.proofs.{name}')"
     )
     assert not imports_torch(code)

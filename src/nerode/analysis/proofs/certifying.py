@@ -41,7 +41,7 @@ from nerode.proofs import (
 from nerode.tasks import Task
 
 WANTED_NOISE = 2.0**-10
-"""What is looked for while there is still something to train; far above the roundings of float32."""
+"""The noise that is looked for while there is something to train; far above the roundings of float32."""
 
 _LETTERS = (1, 2, 3)
 _NEARLY_RIGHT = 0.99
@@ -78,7 +78,7 @@ class Stage:
     Attributes:
         name: "trained", "fine-tuning" or "certificate training".
         steps: updates.
-        accuracy: share of right positions on random words of length 100 afterwards, some with dead states.
+        accuracy: share of correct positions on random words of length 100 afterwards, some with dead states.
         proved: whether a proof was found then.
         cpu_seconds: of training and searching.
     """
@@ -210,7 +210,7 @@ class _Search:
                 return
 
     def _fine_tune(self, head: nn.Linear, rng: np.random.Generator) -> bool:
-        """Fine-tunes, twice if the answers are not nearly all right after the first time."""
+        """Fine-tunes, twice if the answers are not nearly all correct after the first time."""
         chosen = self.settings.fine_tuning
         for _ in range(2):
             fine_tune(self.model, self.goal, head, chosen, rng=rng)

@@ -133,7 +133,7 @@ def task_loss(scores: Tensor, states: Tensor, goal: Goal) -> Tensor:
 def accuracy(
     model: Model, goal: Goal, *, words: int, length: int, rng: np.random.Generator, stray: float = 0.03
 ) -> float:
-    """Returns the share of positions that a model answers right on random words."""
+    """Returns the share of positions that a model answers correctly on random words."""
     drawn, states = draw_words(goal, words, length, rng, stray=stray)
     with torch.no_grad():
         run = run_states(model, torch.from_numpy(drawn))

@@ -70,7 +70,7 @@ class Goal:
 
     @property
     def dead(self) -> npt.NDArray[np.bool_]:
-        """Which states no word of the language passes."""
+        """The states that no word of the language passes."""
         return np.logical_not(self.bits.any(axis=1))
 
 

@@ -1,9 +1,9 @@
 """All float states that words lead a module to, jointly with the language, breadth first and bit for bit.
 
 A module's step is a function on finitely many bit patterns. If the joint states (bits, configuration of the
-language) that words reach are all found, and the answer is right at each, then the module is right at every
-length, whatever its roundings do. If the search has to stop, it is right at least up to the last length whose
-words have all been read. `settle` follows a single input that is repeated.
+language) that words reach are all found, and the answer is correct at each, then the module is correct at
+every length, whatever its roundings do. If the search has to stop, it is correct at least up to the last
+length whose words have all been read. `settle` follows a single input that is repeated.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class _Search:
         if layout_of(after) != self.layout:
             raise InputError(
                 "the state of this module grows with the word, so that its states never close; only a "
-                "bounded state can be proved right at every length"
+                "bounded state can be proved correct at every length"
             )
         rows, nans = to_rows(after, batch)[: len(nodes)], nan_rows(after, batch)
         before = np.array([self.configurations[i] for i in nodes.tolist()], dtype=np.int64)

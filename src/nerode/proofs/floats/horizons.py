@@ -43,7 +43,7 @@ class Horizon:
         predicted: the least number of repetitions on which it should fail; None if it should never.
         repetitions: the least number of repetitions on which it was seen to fail; None if it never did.
         error: where it is wrong there.
-        tested: the largest number of repetitions on which it was right.
+        tested: the largest number of repetitions on which it was correct.
         steps: whether it was read step by step; otherwise by `forward`, in chunks.
     """
 
@@ -65,7 +65,7 @@ def measure_horizon(
     predict: bool = True,
     budget: Budget | None = None,
 ) -> Horizon:
-    """Returns until when a module is right on the words of one loop.
+    """Returns the horizon of a module on the words of one loop.
 
     The search begins at the predicted number of repetitions, or at one; steps are doubled until the module
     fails, and the least failing number found by halving, which supposes that a module that has failed goes

@@ -14,7 +14,7 @@ from nerode.languages import Language, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, network_to_json
 from nerode.proofs import Unproved, check, find_fragile_words
-from nerode.proofs.fragility import METHOD
+from nerode.proofs.windows import IDENTITY_WORD
 from tests.proofs import networks
 from tests.proofs.test_windows import last_but
 
@@ -33,13 +33,13 @@ def is_accepted(network: Network, language: Language, certificate: Certificate) 
 
 
 def with_evidence(certificate: Certificate, **change: Any) -> Certificate:
-    return replace(certificate, evidence={METHOD: {**certificate.evidence[METHOD], **change}})
+    return replace(certificate, evidence={IDENTITY_WORD: {**certificate.evidence[IDENTITY_WORD], **change}})
 
 
 def test_a_set_reset_bit_repeats_errors_for_ever() -> None:
     language = find_language("set-reset")
     found = fragile(networks.set_reset_network(language), language)
-    evidence = found.evidence[METHOD]
+    evidence = found.evidence[IDENTITY_WORD]
     assert (evidence["layer"], evidence["identity"]) == (1, ["h"])
     assert [(c.task, c.eps) for c in found.claims] == [(FRAGILE, eps) for eps in (None, *SIZES)]
     assert "25 readings" in found.claims[1].covers
@@ -70,7 +70,7 @@ def test_wrong_proofs_are_refused() -> None:
     for change in (
         {"identity": ["0"]},
         {"identity": []},
-        {"second": found.evidence[METHOD]["first"]},
+        {"second": found.evidence[IDENTITY_WORD]["first"]},
         {"layer": 2},
         {"layer": 0},
         {"first": ["x"]},
