@@ -8,7 +8,7 @@ NerodeError
 ├── NotCompilable              a theorem refuses, or no construction applies; carries the reasons (exit 1)
 └── BudgetExceeded             a limit was reached; carries what is known so far
 
-Refusals that carry an algebraic witness are subclasses beside the algebra (algebra/cascades/refusals.py).
+Refusals that carry an algebraic witness are subclasses beside the algebra (algebra/cascades).
 
 Every message has one form: what was wrong, what was given, what is allowed, what to do.
 """

@@ -19,10 +19,20 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import assert_never
 
 from nerode.kernel.claims import DTYPES, BinaryFormat, Claim, language_claim
 from nerode.kernel.forms import AffineForm, FormRegion, Value, grid_of
-from nerode.kernel.network import CheckedNetwork, ChosenMove, FixedMove, GatedMove, Matrix, all_numbers
+from nerode.kernel.network import (
+    CellMove,
+    CheckedNetwork,
+    ChosenMove,
+    FixedMove,
+    GatedMove,
+    Matrix,
+    SquashedMove,
+    all_numbers,
+)
 from nerode.kernel.numbers import Number, Rational, RootSum, gaussian_parts
 from nerode.kernel.step import State
 
@@ -298,8 +308,10 @@ class ExactnessMeter:
                     row_sum, fine = powers
                     need.add((1 + row_sum) ** 2 * largest, 0, fine + grid)
                     need.add(row_sum * row_sum, 0, 2 * fine)
-                case _:
-                    continue
+                case SquashedMove() | CellMove():
+                    continue  # never scanned: the state passes through a nonlinear function at every letter
+                case unknown:
+                    assert_never(unknown)
         return need
 
     def lengths(self, dtype: str) -> tuple[int | None, int | None]:

@@ -1,4 +1,4 @@
-"""A network as JSON: names, sparse rows, exact numbers as text. See docs/formats for the layout."""
+"""A network as JSON: names, sparse rows, exact numbers as text. docs/reference/files.md has the layout."""
 
 from __future__ import annotations
 
