@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -349,3 +351,24 @@ def test_a_layer_that_never_corrects_an_error() -> None:
     assert kernel.check(network, language, certificate).ok
     for wrong in ({"identity": ["1"]}, {"identity": []}, {"second": []}, {"second": ["1", "1"]}):
         assert kernel.prove(network, language, "identity-word", {**words, **wrong}).failure is not None
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1.0])
+def test_a_refusal_does_not_search_longer_than_its_time(seconds: float) -> None:
+    """The network is correct and never closes, so the search for a failing word has no end of its own."""
+    network, language, description = counting()
+    wrong = {**description, "affine": {name: [0, [2]] for name in description["affine"]}}
+    started = time.thread_time()
+    with contextlib.suppress(kernel.OverBudget):
+        proof = kernel.prove(
+            network, language, "counter-invariant", wrong, budget=WorkBudget(seconds=seconds)
+        )
+        assert proof.failure is not None
+    certificate = sealed(network, language, "counter-invariant", description)
+    certificate["network"] = "0" * 64
+    with contextlib.suppress(kernel.OverBudget):
+        result = kernel.check(network, language, certificate, budget=WorkBudget(seconds=seconds))
+        assert result.failure is not None
+        assert result.failure.entry == "network"
+        assert result.failure.refutation is None
+    assert time.thread_time() - started < 2 * seconds + 4

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.kernel import spans
+from nerode.kernel.network import before
+from nerode.kernel.numbers import Field
 from nerode.kernel.spans import ONE
-from nerode.kernel.work import Undecided
+from nerode.kernel.work import Undecided, WorkCount
 
 ARGUMENTS = st.fractions(-90, 90, max_denominator=10**12)
 
@@ -70,3 +72,51 @@ def test_what_has_no_bound_is_undecided() -> None:
 def test_far_arguments_are_near_the_limits() -> None:
     assert spans.tanh((200 * ONE, 10**6 * ONE)) == (ONE - 1, ONE)
     assert spans.sigmoid((-(10**6) * ONE, -200 * ONE)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        *("0", "1/64", "1/32", "34657359/100000000", "1/1000000000000", "19999999/1000000", "20", "201/10"),
+        *("499/10", "50", "501/10", "99", "999/10", "100", "1001/10", "690"),
+    ],
+)
+def test_places_where_the_algorithms_change(x: str) -> None:
+    with decimal.localcontext() as context:
+        context.prec = 700
+        for value in (int(Fraction(x) * ONE), -int(Fraction(x) * ONE)):
+            at = exact(value)
+            wanted = {
+                spans.exp: at.exp(),
+                spans.tanh: 1 - 2 / (1 + (2 * at).exp()),
+                spans.sigmoid: 1 / (1 + (-at).exp()),
+            }
+            for function, truth in wanted.items():
+                low, high = function((value, value))
+                assert exact(low) <= truth <= exact(high)
+
+
+@given(st.data())
+def test_maps_contain_all_images(data: st.DataObject) -> None:
+    """Some inputs by name, some as the state; coefficients that 96 places hold and that they do not."""
+    numbers = st.fractions(-50, 50, max_denominator=60)
+    width, named = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 4))
+    names = [*(before(i) for i in range(width)), *(f"x{i}" for i in range(named))]
+    entries = st.dictionaries(st.sampled_from(names), numbers.filter(bool)) if names else st.just({})
+    rows = [(data.draw(numbers), tuple(data.draw(entries).items())) for _ in range(3)]
+    lows = {name: data.draw(numbers) for name in names}
+    widths = {name: data.draw(st.fractions(0, 3)) for name in names}
+    share = data.draw(st.fractions(0, 1))
+    point = {name: lows[name] + share * widths[name] for name in names}
+    around = {name: spans.outer(lows[name], lows[name] + widths[name]) for name in names}
+    table = {name: around[name] for name in names[width:]}
+    found = spans.SpanRows(rows, width, WorkCount()).all_values(
+        table, tuple(around[name] for name in names[:width])
+    )
+    for (bias, terms), span in zip(rows, found, strict=True):
+        assert _in(bias + sum((c * point[name] for name, c in terms), Fraction(0)), span)
+
+
+def test_irrational_numbers_have_no_span() -> None:
+    with pytest.raises(Undecided, match="rational"):
+        spans.around(Field(8, WorkCount()).root(1))

@@ -277,7 +277,8 @@ class FormRegion:
             return value
         if self.lazy:
             return (value, self._token)
-        return (value, tuple([self.ranges[name] for name in value.terms]))
+        # By name: equal forms may have their terms in another order.
+        return (value, tuple([self.ranges[name] for name in sorted(value.terms)]))
 
     def grid(self, value: Value) -> int | None:
         """Returns g such that the value is a multiple of 2**-g, None if none is known."""

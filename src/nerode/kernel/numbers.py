@@ -61,6 +61,8 @@ class RootSum:
             numerators = [n * b for n in self.numerators]
             numerators[0] += other.numerator * a
             return self.field.number(numerators, a * b)
+        if not isinstance(other, RootSum):
+            return NotImplemented
         b = self.field.same(other).denominator
         pairs = zip(self.numerators, other.numerators, strict=True)
         if a == b:
@@ -82,6 +84,8 @@ class RootSum:
         if isinstance(other, int | Fraction):
             scaled = [n * other.numerator for n in self.numerators]
             return self.field.number(scaled, self.denominator * other.denominator)
+        if not isinstance(other, RootSum):
+            return NotImplemented
         self.field.same(other)
         right = [(j, y) for j, y in enumerate(other.numerators) if y]
         product = [0] * (2 * len(self.numerators) - 1)
