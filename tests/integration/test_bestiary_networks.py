@@ -31,10 +31,10 @@ UNPROVED = {
 }
 
 
-LARGE = {"dyck-8-10", "ngram-seed", "s5"}
+LARGE = {"dyck-8-10", "ngram-seed", "s5", "shuffle-6"}
 LARGE_UNITS = {"a4xz5", "a5", "a5-generators", "dyck-2-5", "last-but-8", "modular-arithmetic", "s4", "z60"}
 """Languages whose networks, or whose networks of ReLU units, take seconds each; smaller ones of their family
-(dyck-2-3, n-gram models of the compiler's tests, s3, s4 on the other targets) stay in `make test`.
+(dyck-2-3, n-gram models of the compiler's tests, s3, s4 on the other targets, shuffle-4) stay in `make test`.
 """
 
 
