@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # A chromium that could not be installed skips nothing silently: the browser tests say so.
 APT := $(shell command -v apt-get 2>/dev/null)
 
-.PHONY: run test test-slow golden bench docs lint format clean chromium
+.PHONY: run test test-slow test-fresh golden bench docs lint format clean chromium
 
 run: $(VENV)/.installed-run
 	$(BIN)/nerode atlas -o $(OUT)/atlas.html
@@ -17,6 +17,12 @@ test: $(VENV)/.installed-test chromium lint
 
 test-slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# The same tests five times, each time with other draws, other examples and in another order.
+test-fresh: $(VENV)/.installed-test chromium
+	for n in 1 2 3 4 5; do \
+	  NERODE_HYPOTHESIS=fresh NERODE_SEEDS=$$n NERODE_ORDER=$$n $(BIN)/python -m pytest -n 2 || exit 1; \
+	done
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check src tests benchmarks docs

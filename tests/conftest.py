@@ -17,7 +17,7 @@ from hypothesis import settings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The machine is shared: how long one example takes says nothing about the code. Examples are the same in
-# every run, so that a failure is never luck; `make test-slow` draws fresh ones.
+# every run, so that a failure is never luck; `make test-fresh` draws fresh ones.
 settings.register_profile("nerode", deadline=None, derandomize=True)
 settings.register_profile("fresh", deadline=None)
 settings.load_profile(os.environ.get("NERODE_HYPOTHESIS", "nerode"))
@@ -25,7 +25,16 @@ settings.load_profile(os.environ.get("NERODE_HYPOTHESIS", "nerode"))
 SALT = os.environ.get("NERODE_SEEDS", "")
 """Another text gives every test other draws: a test that then fails passed by luck."""
 
+ORDER = os.environ.get("NERODE_ORDER", "")
+"""Another text gives another order of the tests: one that then fails leans on a neighbour."""
+
 pytest_plugins = ["tests.browser"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Shuffles the tests if an order is asked for; all workers get the same one."""
+    if ORDER:
+        random.Random(ORDER).shuffle(items)
 
 
 def seed_everything(name: str) -> None:

@@ -121,12 +121,19 @@ def test_a_language_with_one_state():
 CELLS = ["lstm", "gru", "slstm"]
 
 
+def is_tiny(name):
+    return named(name).num_states() * len(named(name).alphabet) <= 20
+
+
+def with_marks():
+    return [pytest.param(name, marks=[] if is_tiny(name) else [pytest.mark.slow]) for name in SMALL]
+
+
 @pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", with_marks())
 def test_every_small_language(name, cell):
     network = build("gated-cells", name, cell)
-    size = named(name).num_states() * len(named(name).alphabet)
-    assert_does(network, name, short=4 if size <= 20 else 2, long=1_000 if size <= 20 else 60)
+    assert_does(network, name, short=4 if is_tiny(name) else 2, long=1_000 if is_tiny(name) else 60)
 
 
 @pytest.mark.parametrize("cell", CELLS)
