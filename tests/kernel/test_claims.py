@@ -197,3 +197,18 @@ def test_expected_readings_are_the_exit_time_of_a_walk() -> None:
     assert expected_readings(Fraction(1), Fraction(1, 10)) == 25
     assert expected_readings(Fraction(1), Fraction(3, 10)) == 4
     assert expected_readings(Fraction(1, 100), Fraction(1)) == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"network": "123"},
+        {"network": HASH.upper()},
+        {"language": HASH[:-1] + "g"},
+        {"claims": ()},
+        {"claims": (claim(),) * 1001},
+    ],
+)
+def test_certificates_that_make_no_sense_are_refused(broken: dict[str, Any]) -> None:
+    with pytest.raises(Unreadable):
+        replace(certificate(), **broken)

@@ -18,13 +18,15 @@ from nerode.kernel.forms import AffineForm, FormRegion, ValueRange
 from nerode.kernel.meter import ExactnessMeter, _bounded_powers, fits
 from nerode.kernel.network import read_network
 from nerode.kernel.work import Undecided, WorkCount
-from nerode.languages import Language, describe_language
+from nerode.languages import Dfa, Language, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Gated, Network, network_to_json, zero_map
 from tests.kernel.cases import affine, compiled, plain
 from tests.proofs import networks
+from tests.proofs.test_certification import regular
 from tests.proofs.test_invariants import few_bs, silent_once
 from tests.proofs.test_windows import last_but
+from tests.strategies import dfas
 
 Json = Any
 
@@ -301,3 +303,11 @@ def test_powers_that_vanish_or_repeat_are_bounded() -> None:
     assert _bounded_powers((((1, 1),), ((0, 1),))) == (1, 0)
     assert _bounded_powers((((0, 1), (1, 1)), ((1, 1),))) is None
     assert _bounded_powers((((0, Fraction(1, 2)),),)) is None
+
+
+@given(dfas(max_states=5, max_letters=2))
+@settings(max_examples=30)
+def test_one_hot_networks_are_exact_in_any_order_in_every_format(dfa: Dfa) -> None:
+    language = regular(dfa)
+    network = networks.one_hot_network(language, language.automaton)
+    assert scopes(network, language) == dict.fromkeys(DTYPES, ANY_ORDER)

@@ -185,3 +185,26 @@ def test_the_json_of_a_certificate_reads_back() -> None:
     certificate = sealed(network, language, "joint-closure", {"task": "predict"})
     read = kernel.certificate_from_json(certificate)
     assert json.loads(json.dumps(kernel.certificate_to_json(read))) == certificate
+
+
+def test_a_network_with_a_part_missing_or_too_many_is_refused() -> None:
+    places = [(), *(p for p in _places(latch()) if isinstance(_at(latch(), p), dict) and p != ("origin",))]
+    assert len(places) > 5
+    for place in places:
+        for key in [*_at(latch(), place), None]:
+            data = latch()
+            if key is None:
+                _at(data, place)["more"] = 1
+            else:
+                del _at(data, place)[key]
+            with pytest.raises(Unreadable):
+                read_network(data, WorkCount())
+    for other in (None, [], "network", 3):
+        with pytest.raises(Unreadable):
+            read_network(other, WorkCount())
+
+
+def _at(data: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        data = data[step]
+    return data
