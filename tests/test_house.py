@@ -1,6 +1,7 @@
 """The house: stages meet at doors, nothing is imported in a circle, one name means one thing."""
 
 import ast
+import functools
 import re
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,11 @@ INNER = {
     "nerode.reproduce.measuring.run": "loads torch, which the rest of its stage does not",
 }
 """Modules that other stages may import by themselves, with the reason."""
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def _modules() -> dict[str, Path]:
@@ -47,7 +53,7 @@ def test_stages_import_each_other_through_doors():
     for module, path in modules.items():
         if not _stage(module):
             continue  # the names of the whole package
-        for target in _imported(ast.parse(path.read_text()), modules):
+        for target in _imported(_tree(path), modules):
             inside = modules[target].name != "__init__.py"
             if inside and _stage(target) != _stage(module) and target not in INNER:
                 broken.append(f"{module} imports {target}; import from its package instead")
@@ -56,7 +62,7 @@ def test_stages_import_each_other_through_doors():
 
 def test_no_module_imports_itself_in_a_circle():
     modules = _modules()
-    edges = {name: _imported(ast.parse(path.read_text()), modules) - {name} for name, path in modules.items()}
+    edges = {name: _imported(_tree(path), modules) - {name} for name, path in modules.items()}
     pending = {name: set(targets) for name, targets in edges.items()}
     free = [name for name, targets in pending.items() if not targets]
     while free:
@@ -74,7 +80,7 @@ def test_a_public_class_name_means_one_thing():
     names = Counter(
         node.name
         for path in _modules().values()
-        for node in ast.parse(path.read_text()).body
+        for node in _tree(path).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert not [name for name, count in names.items() if count > 1]
@@ -85,7 +91,7 @@ def test_few_modules_ask_for_the_kind_of_a_recurrence():
     asking = []
     for module, path in _modules().items():
         asked = set()
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(_tree(path)):
             if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
                 asked.add(node.cls.id)
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
@@ -100,7 +106,7 @@ def test_first_lines_name_the_thing():
     vague = [
         f"{module}:{getattr(node, 'lineno', 1)} {text.splitlines()[0]}"
         for module, path in _modules().items()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         and (text := ast.get_docstring(node) or "")
         and re.match(r"(What|Where|How|Who|Why)\b", text)

@@ -47,7 +47,7 @@ def test_where_there_is_a_compiler_the_kernels_are_built() -> None:
         assert native.library() is not None
 
 
-@pytest.mark.parametrize("choice", ["0", "baseline"])
+@pytest.mark.parametrize("choice", ["0", pytest.param("baseline", marks=pytest.mark.slow)])
 def test_the_same_tests_pass_on_the_plain_path_and_on_the_plainest_build(choice: str) -> None:
     run = python(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"{TESTS}/{t}" for t in SAMPLE), choice=choice

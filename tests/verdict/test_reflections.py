@@ -56,6 +56,7 @@ def test_the_verdict_claims_no_less_than_a_network_needs(name):
     assert size.layers == 1
 
 
+@pytest.mark.slow
 def test_the_word_problem_of_s5_needs_four_reflections():
     size = decide(resolve_language("S5"), architectures=["deltaproduct-signed"])["deltaproduct-signed"].size
     assert (size.width, size.factors) == (5, 4)

@@ -218,6 +218,7 @@ def test_bracketed_chains_do_not_cost_the_square(text: str) -> None:
     assert len(parse(text).expression.children) == 100_001
 
 
+@pytest.mark.slow
 def test_a_million_characters() -> None:
     regex = parse("ab" * 500_000)
     assert len(regex.expression.children) == 1_000_000

@@ -284,7 +284,7 @@ def recurrent_hidden(width: int) -> list[list[Fraction]]:
     return hidden_rows(recurrent_seed(width), seed().windows, junk=(9, 8, 7))
 
 
-@pytest.mark.parametrize("width", [1, 2, 10])
+@pytest.mark.parametrize("width", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 10))])
 def test_one_unit_for_each_context(width: int) -> None:
     network = recurrent_seed(width)
     (layer,) = network.layers
