@@ -54,6 +54,7 @@ def plain(path):
     return {k: v for k, v in read_run(path).to_json().items() if k not in TIMES}
 
 
+@pytest.mark.slow
 def test_a_sweep_finds_what_training_finds(folder, tmp_path):
     settings = ["model.width=4", "model.settings={hidden=4}", "run.batch=4"]
     settings += ["run.evaluate_every=3", "run.validation=8", "run.test_sequences=8"]

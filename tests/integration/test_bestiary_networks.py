@@ -16,7 +16,7 @@ from nerode.study import TARGETS
 from nerode.verdict import VerdictTask, collect_facts
 
 EXACT_TARGETS = [t for t in TARGETS if t not in ("elman-tanh", "lstm", "gru", "slstm")]
-MOST_SHORT_WORDS = 1_500
+MOST_SHORT_WORDS = 500
 WIDE = 1_000  # coordinates; wider networks read fewer words
 SECONDS = 60
 

@@ -25,6 +25,7 @@ from tests.compiler.walks import assert_follows_long_words
 from tests.strategies import all_words, dfas, random_dfa
 
 
+@pytest.mark.slow  # tests/integration compiles, runs and proves the same networks
 @pytest.mark.parametrize("name", star_free_names())
 def test_every_star_free_language_of_the_bestiary(name):
     network = build_named("star-free", name, "diagonal")
