@@ -113,3 +113,10 @@ def test_first_lines_name_the_thing():
         and not text.startswith(slogan)
     ]
     assert not vague, "begin with a noun phrase or Returns: " + "; ".join(vague)
+
+
+def test_the_page_of_certificates_says_how_long_the_kernel_is():
+    page = ROOT.parent.parent / "docs" / "certificates.md"
+    stated = int(re.search(r"about ([\d,]+) lines", page.read_text()).group(1).replace(",", ""))
+    lines = sum(len(path.read_text().splitlines()) for path in (ROOT / "kernel").glob("*.py"))
+    assert abs(lines - stated) < 100
