@@ -13,15 +13,15 @@ run: $(VENV)/.installed-run
 	$(BIN)/nerode atlas -o $(OUT)/atlas.html
 
 test: $(VENV)/.installed-test chromium lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 # The same tests five times, each time with other draws, other examples and in another order.
 test-fresh: $(VENV)/.installed-test chromium
 	for n in 1 2 3 4 5; do \
-	  NERODE_HYPOTHESIS=fresh NERODE_SEEDS=$$n NERODE_ORDER=$$n $(BIN)/python -m pytest -n 2 || exit 1; \
+	  NERODE_HYPOTHESIS=fresh NERODE_SEEDS=$$n NERODE_ORDER=$$n $(BIN)/python -m pytest -n 2 --dist loadgroup || exit 1; \
 	done
 
 lint: $(VENV)/.installed-test

@@ -276,6 +276,19 @@ class Simulator:
             stream.update(zip(layer.data["outputs"], outputs, strict=True))
         return after, [stream[name] for name in self.data["decoder"]["reads"]]
 
+    def start_reads(self) -> list[Number]:
+        """Returns what the decoder reads before the first letter: start states, with zeros for the letter."""
+        stream: dict[str, Number] = dict.fromkeys(self.data["embedding"]["directions"], Fraction(0))
+        for layer in self.layers:
+            inside = [*(stream[name] for name in layer.data["reads"]), *layer._shown(layer.start)]
+            if layer.data["exposes_previous"]:
+                inside += layer._shown(layer.start)
+            units = map(relu, self.image(layer.readout_units, inside))
+            stream.update(
+                zip(layer.data["outputs"], self.image(layer.readout, [*inside, *units]), strict=True)
+            )
+        return [stream[name] for name in self.data["decoder"]["reads"]]
+
     def answer(self, reads: list[Number]) -> Answer | None:
         """Returns the answer of the decoder; None if two nearest points disagree."""
         key = tuple(reads)
@@ -326,6 +339,20 @@ class Simulator:
         return [max(v - threshold, 0.0) for v in scores]
 
 
+def _attended(kind: str, hold: Number, value: Number, summary: Number) -> Number:
+    """The summary of a head after one more position.
+
+    Raises:
+        ValueError: if no head of this kind has such keys and values.
+    """
+    wanted = {"mean": (1,), "previous": (0,)}.get(kind, (0, 1))
+    if hold not in wanted or (kind == "once" and value != 1 - hold) or (kind == "last" and hold and value):
+        raise ValueError(f"no head of the kind {kind}")
+    if kind == "mean":
+        return summary + value
+    return summary if hold else value
+
+
 class _Layer:
     def __init__(self, simulator: Simulator, data: Json) -> None:
         self.simulator, self.data, self.move = simulator, data, data["recurrence"]
@@ -336,7 +363,7 @@ class _Layer:
         )
         self.maps = {
             name: simulator._map(self.move[name])
-            for name in ("gate", "write", "update", "selector")
+            for name in ("gate", "write", "update", "selector", "hold", "values")
             if name in self.move
         }
         self.gates = [simulator._map(gate) for gate in self.move.get("gates", [])]
@@ -370,6 +397,10 @@ class _Layer:
             case "diagonal":
                 gates, writes = image(self.maps["gate"], seen), image(self.maps["write"], seen)
                 return [total([w, times(g, v)]) for g, v, w in zip(gates, h, writes, strict=True)]
+            case "attention":
+                holds, values = image(self.maps["hold"], seen), image(self.maps["values"], seen)
+                heads = zip(self.move["heads"], holds, values, h, strict=True)
+                return [_attended(*head) for head in heads]
             case "time-invariant":
                 return self._applied(self.matrix, h, image(self.maps["write"], seen))
             case "letter-matrices":

@@ -1,14 +1,17 @@
 """The certificates of every named language and class, checked by `python -m nerode.kernel` on a bare Python.
 
-The folders are written once; then the interpreter of a new virtual environment without any package checks
-them. For every language that is an automaton a wrong folder is planted: its accepting states are exchanged
-and the hash is bound again, so that only a check of the answers can refuse it.
+The classes are those of recurrences and those of attention. The folders are written once; then the
+interpreter of a new virtual environment without any package checks them. For every folder a wrong one is
+planted, with the hash bound again, so that only a check of the answers can refuse it: an automaton accepts
+just the other words, rules of a counter machine end words where others go on, brackets have another depth,
+one word of a context of a model gives its probability to another word.
 
-    python -m benchmarks bare_kernel
+    python -m benchmarks bare_kernel [--languages A,B]
 """
 
 from __future__ import annotations
 
+import argparse
 import functools
 import json
 import os
@@ -19,6 +22,7 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from nerode.core import Budget
 from nerode.languages.bestiary import BESTIARY, find_language
@@ -28,6 +32,8 @@ from nerode.proofs import Certificate, write_folder
 from nerode.study import TARGETS, study_networks
 
 SECONDS = 20.0
+ATTENTION = ("transformer-nope", "transformer-periodic", "transformer-hard", "transformer-hard-periodic")
+CLASSES = (*TARGETS, *ATTENTION)
 SOURCE = Path(__file__).parent.parent / "src"
 
 
@@ -35,7 +41,7 @@ def write_language(name: str, place: Path) -> tuple[list[str], list[str], Counte
     """Writes the proved networks of a language; returns their folders, planted ones, and methods."""
     language = find_language(name)
     right, wrong, methods = [], [], Counter[str]()
-    found = study_networks(language, targets=dict.fromkeys(TARGETS, ()), budget=Budget(seconds=SECONDS))
+    found = study_networks(language, targets=dict.fromkeys(CLASSES, ()), budget=Budget(seconds=SECONDS))
     for study in found:
         network, result = study.network, study.result
         if network is None or not isinstance(result, Certificate) or result.network != network_hash(network):
@@ -51,19 +57,42 @@ def write_language(name: str, place: Path) -> tuple[list[str], list[str], Counte
 
 
 def plant(folder: Path, planted: Path) -> bool:
-    """Writes a copy whose language accepts just the other words; False without an automaton."""
+    """Writes a copy with another language; False if there is no simple way to make one."""
     language = json.loads((folder / "language.json").read_text())
     definition = language["definition"]
-    if definition["form"] != "dfa":
-        return False
-    states = range(len(definition["transitions"]))
-    definition["accepting"] = sorted(set(states) - set(definition["accepting"]))
-    planted.mkdir(parents=True)
     certificate = json.loads((folder / "certificate.json").read_text())
+    if not _change(definition):
+        return False
+    planted.mkdir(parents=True)
     certificate["language"] = definition_hash(definition)
     (planted / "language.json").write_text(json.dumps(language))
     (planted / "certificate.json").write_text(json.dumps(certificate))
     (planted / "config.json").write_bytes((folder / "config.json").read_bytes())
+    return True
+
+
+def _change(definition: Any) -> bool:
+    """Whether a definition was made one of another language over the same letters."""
+    match definition["form"]:
+        case "dfa":
+            states = range(len(definition["transitions"]))
+            definition["accepting"] = sorted(set(states) - set(definition["accepting"]))
+        case "counters":
+            for rule in definition["rules"]:
+                rule["end"] = not rule["end"]
+        case "brackets":
+            definition["depth"] = (definition["depth"] or 2) + 1
+        case _:
+            model = definition["model"]
+            if "levels" in model:
+                next(iter(model["levels"][0].values()))[0] = "-0.123"
+                return True
+            for words, row in model["contexts"]:
+                others = [word for word in model["vocabulary"] if word not in row]
+                if "<s>" not in words and others:
+                    row[others[0]] = row.pop(next(iter(row)))
+                    return True
+            return False
     return True
 
 
@@ -85,16 +114,21 @@ def check_bare(python: Path, folders: list[str]) -> tuple[int, float]:
     return accepted, time.perf_counter() - begun
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks bare_kernel")
+    parser.add_argument(
+        "--languages", default="", help="names with commas between them; all if none are given"
+    )
+    names = [name for name in parser.parse_args(arguments).languages.split(",") if name] or list(BESTIARY)
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place / "bare")], check=True)
         with ProcessPoolExecutor(max_workers=2) as pool:
-            found = list(pool.map(functools.partial(write_language, place=place / "folders"), BESTIARY))
+            found = list(pool.map(functools.partial(write_language, place=place / "folders"), names))
         right = [folder for folders, _, _ in found for folder in folders]
         wrong = [folder for _, folders, _ in found for folder in folders]
         methods = sum((count for _, _, count in found), Counter[str]())
-        print(f"{len(BESTIARY)} languages x {len(TARGETS)} classes: {len(right)} folders with certificates")
+        print(f"{len(names)} languages x {len(CLASSES)} classes: {len(right)} folders with certificates")
         print("  folders by method: " + ", ".join(f"{m} {n}" for m, n in methods.most_common()))
         python = place / "bare" / "bin" / "python"
         for title, folders in (("certificates", right), ("planted wrong ones", wrong)):

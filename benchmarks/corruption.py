@@ -3,10 +3,11 @@
     python -m benchmarks corruption [--count N] [--seed S]
 
 Every method of proof has a small network with a certificate. Entries of network, language and certificate are
-changed, the hashes bound again, and the parts handed to the kernel (bit closures to the replay, polished
-networks to their checker). Sometimes the forger also completes the changed evidence with the kernel's own
-`prove`. Each accepted certificate is judged by a simulator in plain fractions, which runs the network on
-all short words and on longer ones, chosen to hurt.
+changed, the hashes bound again, and the parts handed to the kernel (bit closures to the replay, softmax
+decoders and polished networks to their checkers). Sometimes the forger also completes the changed evidence
+with the kernel's own `prove`. Each accepted certificate is judged by a simulator in plain fractions, which
+runs the network on all short words and on longer ones, chosen to hurt; claims in floats are judged by the
+module itself.
 
     true       accepted, and the simulator finds no fault
     refused    not accepted
@@ -37,21 +38,24 @@ import numpy as np
 import torch
 from safetensors.numpy import load as load_tensors, save as save_tensors
 
+from benchmarks._arpa_training import DecimalOracle
 from benchmarks._simulator import FORMATS, Answer, Simulator, Watch, words_to
 from nerode import kernel
 from nerode.analysis import LoadedNetwork
 from nerode.analysis.polish import polish
 from nerode.compiler import NgramOptions, Options, compile_language
-from nerode.core import BudgetExceeded, FormatError, InputError, read_exact
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_exact
 from nerode.kernel import Certificate, Claim, OverBudget, Unreadable, WorkBudget
 from nerode.languages import Language, describe_language, language_from_description, resolve_language
 from nerode.languages.groups import finite_monoid
-from nerode.languages.ngrams import NgramLanguage, model_from_sentences, ngram_language
+from nerode.languages.ngrams import NgramLanguage, model_from_sentences, ngram_language, parse_arpa
 from nerode.models import LayerConfig, Model, ModelConfig
-from nerode.models.compiled import load_model
-from nerode.network import Network, network_from_json, network_to_json
+from nerode.models.compiled import load_model, network_to_decoder
+from nerode.network import Network, network_from_json, network_hash, network_to_json
 from nerode.proofs import certify, certify_state_boxes, check_polished, find_fragile_words, find_window
+from nerode.proofs.floats.attention import METHOD as DECODERS
 from nerode.proofs.floats.certify import certify_floats
+from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder
 from nerode.proofs.floats.listing import fingerprint
 from nerode.proofs.floats.recheck import METHOD as BIT_CLOSURE, recheck
 from nerode.proofs.invariants import counter_cover, find_integrators, slot_cover
@@ -69,6 +73,10 @@ MOST_SECONDS = 20.0
 
 SHORT, LONG, LONG_WORDS = 100, 40, 4
 """Short words that are all read, and letters and number of the longer ones."""
+
+
+WITH_EPS = ("n-gram-contexts", "n-gram-suffixes", "contraction-window", "identity-word")
+"""Methods that take an eps to claim."""
 
 
 class Case(Protocol):
@@ -110,7 +118,11 @@ class KernelCase:
             return None
         description = {key: value for key, value in evidence.items() if key not in ("cells", "digest")}
         eps = next((c.eps for c in _claims(certificate) if c.eps is not None), None)
-        eps = eps if self.method in ("n-gram-contexts", "contraction-window", "identity-word") else None
+        eps = (
+            eps
+            if self.method in ("n-gram-contexts", "n-gram-suffixes", "contraction-window", "identity-word")
+            else None
+        )
         proof = kernel.prove(network, language, self.method, description, eps=eps, budget=BUDGET)
         return None if proof.failure else kernel.certificate_to_json(kernel.seal(network, language, [proof]))
 
@@ -135,6 +147,8 @@ def _judge(network: Json, language: Json, claim: Claim, certificate: Json) -> st
     facts = _facts(_text(meaning), _text({**language, **names}))
     if claim.method == "n-gram-contexts":
         return facts.wrong_distribution(claim)
+    if claim.method == "n-gram-suffixes":
+        return facts.wrong_backoff(claim)
     if claim.task == kernel.WINDOW:
         letters = certificate["evidence"][claim.method]["letters"]
         return facts.wrong_window(letters, claim.eps)
@@ -155,6 +169,7 @@ class Facts:
         self.network = network
         self.language: Language = language_from_description(language)
         self.letters = list(self.language.alphabet)
+        self.definition = language["definition"]
         self.simulator = Simulator(network)
         self.answers: dict[Any, str] = {}
         self.broken: dict[str, set[str]] = {}
@@ -199,7 +214,7 @@ class Facts:
     def words(self) -> Iterator[tuple[int, ...]]:
         """Yields the longest of all short words, and long words: random, repetitive and legal ones."""
         count, longest = len(self.letters), 1
-        while count ** (longest + 1) <= SHORT:
+        while longest < 12 and count ** (longest + 1) <= SHORT:
             longest += 1
         yield from (word for word in words_to(longest, count) if len(word) == longest)
         choose = random.Random(7)
@@ -289,6 +304,32 @@ class Facts:
         if key not in self.answers:
             self.answers[key] = self._find_wrong_distribution(claim)
         return self.answers[key]
+
+    def wrong_backoff(self, claim: Claim) -> str:
+        """Returns a prefix after which the distribution is too far from a back-off model's, "" if none is."""
+        key = ("back-off", claim.eps)
+        if key not in self.answers:
+            self.answers[key] = self._find_wrong_backoff(claim)
+        return self.answers[key]
+
+    def _find_wrong_backoff(self, claim: Claim) -> str:
+        model = self.definition["model"]
+        lines = ["\\data\\"]
+        for length, level in enumerate(model["levels"], start=1):
+            lines.append(f"\\{length}-grams:")
+            lines += [f"{log} {words} {weight}" for words, (log, weight) in level.items()]
+        oracle, names = DecimalOracle("\n".join(lines)), (*self.letters, "</s>")
+        bound = 1e-9 if claim.eps is None else float(claim.eps) + 1e-9
+        for word in [(), *words_to(4, len(self.letters))]:
+            states, reads = self.simulator.start(), self.simulator.start_reads()
+            for letter in word:
+                states, reads = self.simulator.step(states, letter)
+            wanted = oracle.distribution([names[w] for w in word], normalise=model["normalised"])
+            got = self.simulator.distribution(reads)
+            distance = sum(abs(p - float(wanted[name])) for p, name in zip(got, names, strict=True))
+            if distance > bound:
+                return f"{distance} after {word}"
+        return ""
 
     def _find_wrong_distribution(self, claim: Claim) -> str:
         assert isinstance(self.language, NgramLanguage)
@@ -415,6 +456,61 @@ class PolishedCase:
         return ""
 
 
+@dataclass(kw_only=True)
+class DecoderCase:
+    """A softmax decoder in `model/`; its parts are the weights as lists, the language and the certificate."""
+
+    method: str
+    parts: Parts
+    share: int
+    network: Network
+    known: dict[str, str] = field(default_factory=dict)
+
+    def model(self, weights: Json) -> Model:
+        """Returns the decoder with these weights."""
+        model = network_to_decoder(self.network, self.network.target, dtype=torch.float32)
+        tensors = {name: torch.tensor(value, dtype=torch.float32) for name, value in weights.items()}
+        model.load_state_dict(tensors)
+        return model.eval()
+
+    def accept(self, parts: Parts, choose: random.Random) -> Sequence[Claim]:
+        """Returns the claims that the checker of decoders accepts; all hashes are bound again."""
+        model, language = self.model(parts[0]), language_from_description(parts[1])
+        data = parts[2]
+        if isinstance(data, dict):
+            data["network"], data["language"] = network_hash(self.network), _hash(parts[1]["definition"])
+            evidence = _entry(_entry(data, "evidence"), DECODERS)
+            if isinstance(evidence, dict):
+                evidence["module"] = fingerprint(model)
+        certificate = kernel.certificate_from_json(data)
+        budget = Budget(seconds=BUDGET.seconds)
+        failure = recheck_decoder(model, self.network, language, certificate, budget=budget)
+        return () if failure else certificate.claims
+
+    def fault(self, parts: Parts, claims: Sequence[Claim]) -> str:
+        """Returns a word on which the decoder itself is wrong, in its own floats."""
+        key = _text([parts[0], parts[1], [kernel.claim_to_json(claim) for claim in claims]])
+        if key not in self.known:
+            self.known[key] = self._find_fault(parts, claims)
+        return self.known[key]
+
+    @torch.no_grad()
+    def _find_fault(self, parts: Parts, claims: Sequence[Claim]) -> str:
+        model, language = self.model(parts[0]), language_from_description(parts[1])
+        facts = Facts(json.loads(json.dumps(network_to_json(self.network))), parts[1])
+        for claim, word in itertools.product(claims, facts.words()):
+            length = len(word) if claim.length == "all" else min(len(word), int(claim.length))
+            state, configuration = model.initial_state(1), language.initial()
+            for letter in word[:length]:
+                scores, state = model.step(torch.tensor([letter]), state)
+                configuration = language.advance(configuration, letter)
+                flags = (scores[0] > 0.5).tolist()
+                got = frozenset(a for a, legal in zip(facts.letters, flags, strict=False) if legal), flags[-1]
+                if not _agrees(claim.task, facts._legal(configuration), got):
+                    return str(word)
+        return ""
+
+
 def _exact_matrices(proof: Json) -> np.ndarray:
     """B E(x) B⁻¹ of each letter and block, in complex floats."""
     blocks = []
@@ -454,6 +550,10 @@ def cases() -> list[Case]:
         _fading(),
         _compiled("dyck-1", "diagonal", share=1),
         _compiled("anbn", "diagonal", share=1),
+        _compiled("dyck-1", "hgrn2", share=1),
+        _compiled("set-reset", "s4d"),
+        _compiled("dyck-1", "elman-relu", share=1),
+        _compiled("dyck-2", "mamba", share=1),
         _stacks(),
         _compiled("parity", "elman-tanh"),
         _compiled("parity", "gru"),
@@ -461,8 +561,17 @@ def cases() -> list[Case]:
         _state_boxes(),
         _ngrams("softmax"),
         _ngrams("sparsemax"),
+        _backoff("ssm"),
+        _backoff("elman-relu"),
         *_windows(),
+        _compiled("tomita-4", "transformer-hard", share=3),
+        _compiled("(aa)*", "transformer-hard-periodic", share=3),
+        _compiled("majority", "transformer-nope", share=3),
+        _compiled("(aa)*", "s4d", share=3),
+        _compiled("majority", "hgrn2", share=1),
         _floats(),
+        _decoder("majority", "transformer-nope"),
+        _decoder("(aa)*", "transformer-periodic"),
         _polished(),
     ]
     return found
@@ -516,6 +625,34 @@ def _ngrams(normaliser: str) -> KernelCase:
     return _sealed(network, language, certify(network, language), 3)
 
 
+_ARPA = """\\data\\
+ngram 1=5
+ngram 2=4
+ngram 3=2
+\\1-grams:
+-0.6 <unk>
+-99 <s> -0.30103
+-0.7 </s>
+-0.5 a -0.2
+-0.6 b 0.1
+\\2-grams:
+-0.25 <s> a -0.4
+-0.3 a b -0.1
+-0.4 b a
+-0.9 b </s>
+\\3-grams:
+-0.05 <s> a b
+-0.15 a b a
+\\end\\
+"""
+
+
+def _backoff(target: str) -> KernelCase:
+    language = NgramLanguage(name="arpa", model=parse_arpa(_ARPA), convention="-").normalised()
+    network = compile_language(language, target)
+    return _sealed(network, language, certify(network, language), 3)
+
+
 def _windows() -> list[KernelCase]:
     """A delay line that forgets, a layer that fades, and a sign that repeats errors."""
     language = resolve_language("(a|b)*b")
@@ -540,6 +677,17 @@ def _floats() -> FloatCase:
     assert certificate is not None
     parts = (network_to_json(network), describe_language(language), kernel.certificate_to_json(certificate))
     return FloatCase(method=BIT_CLOSURE, parts=json.loads(json.dumps(parts)), share=2)
+
+
+def _decoder(name: str, target: str) -> DecoderCase:
+    language = resolve_language(name)
+    network = compile_language(language, target)
+    model = network_to_decoder(network, target, dtype=torch.float32)
+    certificate = certify_decoder(model, network, language)
+    assert isinstance(certificate, Certificate), certificate
+    weights = {name: value.tolist() for name, value in model.state_dict().items()}
+    parts = (weights, describe_language(language), kernel.certificate_to_json(certificate))
+    return DecoderCase(method=DECODERS, parts=json.loads(json.dumps(parts)), share=2, network=network)
 
 
 def _polished() -> PolishedCase:
@@ -646,14 +794,17 @@ def outcome(case: Case, choose: random.Random) -> str:
     except REFUSALS:
         claims = ()
     except Exception as error:  # the point is to find these
-        if isinstance(case, FloatCase | PolishedCase) and _is_unusable(case, parts):
+        if isinstance(case, FloatCase | PolishedCase | DecoderCase) and _is_unusable(case, parts):
             return "refused"
         return f"crash: {type(error).__name__}: {str(error)[:200]}"
     if time.process_time() - begun > MOST_SECONDS:
         return f"crash: {time.process_time() - begun:.0f} seconds"
     if not claims:
         return "refused"
-    fault = case.fault(parts, claims)
+    try:
+        fault = case.fault(parts, claims)
+    except ValueError as error:  # the simulator finds no network, language or model in the parts
+        fault = str(error)
     return f"wrong: {fault}" if fault else "true"
 
 
@@ -664,6 +815,9 @@ def _is_unusable(case: Case, parts: Parts) -> bool:
             load_model(network_from_json(parts[0]), dtype=torch.float32)
             _hash(_entry(parts[1], "definition"))
             _hash(parts[0])
+        elif isinstance(case, DecoderCase):
+            case.model(parts[0])
+            _hash(_entry(parts[1], "definition"))
         else:
             save_tensors({name: np.array(value, dtype=np.float32) for name, value in parts[1].items()})
             json.dumps(parts[0]).encode()

@@ -9,8 +9,7 @@ from benchmarks.kernels import Work, show, training
 from nerode.models.architectures.s4 import S4, S4Settings
 from nerode.models.architectures.s4d import S4d, S4dSettings
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.dense import dense_states
-from nerode.models.parts.time_invariant import diagonal_system
+from nerode.models.parts.time_invariant import dense_states, diagonal_system
 
 
 def convolve(x: Tensor, kernel: Tensor) -> Tensor:

@@ -7,12 +7,13 @@ architectures, tasks and configurations. They go to docs/generated, which is not
 from __future__ import annotations
 
 import importlib
+import re
 import shutil
 from pathlib import Path
 
 import click
 
-from nerode.cli.main import COMMANDS
+from nerode.cli.main import COMMANDS, nerode
 from nerode.compiler import CONSTRUCTIONS, Construction
 from nerode.core import work
 from nerode.languages.bestiary import BESTIARY
@@ -29,7 +30,11 @@ def write_pages(docs: Path) -> None:
     folder = docs / "generated"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "theorems").mkdir(parents=True)
-    derived = _sections(docs / "theory" / "derived.md")
+    derived = {
+        name: text
+        for page in sorted((docs / "theory").glob("*.md"))
+        for name, text in _sections(page).items()
+    }
     for row in THEOREMS.values():
         _write(folder / "theorems" / f"{row.name}.md", _theorem_page(row, derived))
     _write(folder / "theorems" / "index.md", _theorem_index())
@@ -44,11 +49,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def _sections(path: Path) -> dict[str, str]:
-    """The parts of a page by their headings."""
+    """The parts of a page by the names of theorems in their headings."""
     found: dict[str, str] = {}
     for part in path.read_text(encoding="utf-8").split("\n## ")[1:]:
         title, _, body = part.partition("\n")
-        found[title.strip()] = body.strip()
+        for word in title.replace(",", " ").split():
+            if word in THEOREMS:
+                found[word] = body.strip()
     return found
 
 
@@ -66,6 +73,8 @@ def _theorem_page(row: Theorem, derived: dict[str, str]) -> str:
         f"- **arithmetic**: {senses}",
         f"- **task**: {', '.join(sorted(task.value for task in row.tasks))}",
         f"- **source**: {_cited(row)} ({row.provenance.value})",
+        f"- **stated for**: {row.model}",
+        *([f"- **on the condition**: {row.conditional_on}"] if row.conditional_on else []),
     ]
     lines += [f"- **assumes**: {text}" for text in row.assumptions]
     affected = [a.title for a in ARCHITECTURES.values() if not a.is_class and row.architecture(a.properties)]
@@ -76,7 +85,9 @@ def _theorem_page(row: Theorem, derived: dict[str, str]) -> str:
         lines += ["", "## Constructions that make it true", ""]
         lines += [_construction(c) for c in made]
     if row.name in derived:
-        lines += ["", "## The argument", "", derived[row.name]]
+        # The argument is quoted from a page of docs/theory, whose links lead to pages beside it.
+        quoted = re.sub(r"\]\(([a-z-]+\.md)", r"](../../theory/\1", derived[row.name])
+        lines += ["", "## The argument", "", quoted]
     return "\n".join(lines) + "\n"
 
 
@@ -118,8 +129,9 @@ def _commands() -> str:
         "Exit code 0 is success, 1 a negative answer, 2 wrong use; 130 and 141 say that the user, or who",
         "reads the output, stopped it. Every command that answers has `--json`.",
     ]
-    for name, module in COMMANDS.items():
-        command = getattr(importlib.import_module(module), "compile_command" if name == "compile" else name)
+    for name in COMMANDS:
+        command = nerode.get_command(click.Context(nerode), name)
+        assert command is not None
         lines += ["", f"## nerode {name}", *_help(command, f"nerode {name}")]
         if isinstance(command, click.Group):
             for part, child in command.commands.items():

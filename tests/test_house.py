@@ -12,7 +12,7 @@ ROOT = Path(nerode.__file__).parent
 
 INNER = {
     "nerode.cli.main": "the entry point of the command line",
-    "nerode.reproduce.measuring.run": "loads torch, which the rest of its stage does not",
+    "nerode.reproduce.measuring": "loads torch, which the rest of its stage does not",
 }
 """Modules that other stages may import by themselves, with the reason."""
 
@@ -120,3 +120,15 @@ def test_the_page_of_certificates_says_how_long_the_kernel_is():
     stated = int(re.search(r"about ([\d,]+) lines", page.read_text()).group(1).replace(",", ""))
     lines = sum(len(path.read_text().splitlines()) for path in (ROOT / "kernel").glob("*.py"))
     assert abs(lines - stated) < 100
+
+
+def test_the_pages_for_newcomers_name_files_that_exist():
+    top = ROOT.parent.parent
+    names = {path.name for folder in ("src", "tests", "benchmarks") for path in (top / folder).rglob("*.*")}
+    missing = []
+    for page in ("CONTRIBUTING.md", "docs/architecture.md"):
+        for named in re.findall(r"`([\w./-]+(?:\.(?:py|md|bib|js|svg)|/))`", (top / page).read_text()):
+            known = any((base / named).exists() for base in (top, ROOT, top / "tests"))
+            if not known and ("/" in named or named not in names):
+                missing.append(f"{page}: {named}")
+    assert not missing, missing

@@ -10,7 +10,7 @@ import nerode as nr
 
 
 def test_every_promised_name_is_there():
-    assert sorted(nr.__all__) == sorted(nr._HOMES)
+    assert sorted(nr.__all__) == sorted([*nr._HOMES, "__version__"])
     for name in nr.__all__:
         assert getattr(nr, name) is not None
     assert set(nr.__all__) <= set(dir(nr))

@@ -1,4 +1,4 @@
-"""No test draws by luck: global generators are seeded for each test, own generators are given a seed."""
+"""Nothing draws by luck: global generators are seeded for each test, own generators are given a seed."""
 
 import ast
 import random
@@ -9,7 +9,7 @@ import torch
 
 from tests.conftest import seed_everything
 
-TESTS = Path(__file__).parent
+ROOT = Path(__file__).parent.parent
 
 UNSEEDED = {"default_rng", "Random", "RandomState"}
 """Generators that draw from the clock unless they are given a seed."""
@@ -37,7 +37,7 @@ def _module_level(tree: ast.Module) -> list[ast.Call]:
 
 
 def find_unseeded(source: str) -> list[int]:
-    """Returns the lines of a test file that draw from a generator nobody has seeded."""
+    """Returns the lines of a file that draw from a generator nobody has seeded."""
     tree = ast.parse(source)
     found = [
         call.lineno for call in _calls(tree) if _name(call) in UNSEEDED and not (call.args or call.keywords)
@@ -49,10 +49,11 @@ def find_unseeded(source: str) -> list[int]:
     return sorted(found)
 
 
-def test_no_test_file_draws_without_a_seed():
+def test_no_file_draws_without_a_seed():
     found = [
-        f"{path.relative_to(TESTS)}:{line}"
-        for path in sorted(TESTS.rglob("*.py"))
+        f"{path.relative_to(ROOT)}:{line}"
+        for folder in ("tests", "src", "benchmarks", "docs")
+        for path in sorted((ROOT / folder).rglob("*.py"))
         for line in find_unseeded(path.read_text())
     ]
     assert not found, f"give these generators a seed: {found}"

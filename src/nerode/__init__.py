@@ -8,6 +8,7 @@
     net = nr.compile_language(L, to="diagonal-signed")
     cert = nr.certify(net, L)
     model = nr.load_model(net)
+    model.claims
 
 Names are imported when they are first used, so that `import nerode` is quick and never loads torch.
 """
@@ -43,12 +44,13 @@ if TYPE_CHECKING:
         read_model as read_model,
         save_model as save_model,
     )
-    from nerode.models.compiled import load_architecture as load_architecture, load_model as load_model
     from nerode.network import Interpreter as Interpreter
     from nerode.proofs.certification import certify as certify
+    from nerode.proofs.floats import load_architecture as load_architecture, load_model as load_model
     from nerode.records import TrainSpec as TrainSpec, read_run as read_run
+    from nerode.report import draw as draw
     from nerode.training import train as train
-    from nerode.verdict import decide as decide
+    from nerode.verdict import decide as decide, describe as describe
 
     language = resolve_language
 
@@ -58,6 +60,7 @@ _DOORS = {
     "nerode.analysis.extraction": ("extract",),
     "nerode.analysis.polish": ("polish",),
     "nerode.proofs": ("certify",),
+    "nerode.proofs.floats": ("load_architecture", "load_model"),
     "nerode.compiler": ("NgramOptions", "Options", "compile_language"),
     "nerode.core": ("Budget", "BudgetExceeded", "InputError", "NerodeError", "NotCompilable"),
     "nerode.languages": ("Dfa", "Language", "minimise"),
@@ -69,20 +72,24 @@ _DOORS = {
         "read_model",
         "save_model",
     ),
-    "nerode.models.compiled": ("load_architecture", "load_model"),
     "nerode.network": ("Interpreter",),
     "nerode.records": ("TrainSpec", "read_run"),
+    "nerode.report": ("draw",),
     "nerode.training": ("train",),
-    "nerode.verdict": ("decide",),
+    "nerode.verdict": ("decide", "describe"),
 }
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}
 _HOMES["language"] = ("nerode.languages", "resolve_language")
 
 
-__all__ = sorted(_HOMES)
+__all__ = [*sorted(_HOMES), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("nerode")
     if name not in _HOMES:
         raise AttributeError(f"module 'nerode' has no attribute {name!r}")
     door, attribute = _HOMES[name]
@@ -103,4 +110,4 @@ def _register_displays() -> None:
 
 
 def __dir__() -> list[str]:
-    return sorted(_HOMES)
+    return __all__

@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nerode.algebra.classes.evidence import violation
 from nerode.algebra.classes.piecewise import R_TRIVIAL
-from nerode.algebra.classes.subject import Elements, Subject
+from nerode.algebra.classes.subject import Elements, Subject, violation
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.green_relations import green
 from nerode.algebra.monoid import transition_monoid

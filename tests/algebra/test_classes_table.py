@@ -41,6 +41,10 @@ IN_AND_OUT = {
     "commutative": ("b*ab*", "ab"),
     "group-language": ("(b*ab*a)*b*", "a"),
     "quasi-aperiodic": ("(abab)*", "(b*ab*a)*b*"),
+    "letter-constant": ("(a|b)*b", "(ab)*"),
+    "locally-r-trivial": ("(ab)*", "(a|b|c)*bc*"),
+    "c-rasp": ("(a(ab)*b)*", "(a|b|c)*bc*"),
+    "stutter-invariant": ("a*b*", "ab"),
 }
 
 
@@ -148,6 +152,13 @@ def check_witness(dfa: Dfa, found: Membership) -> None:
             word = words["before"] + words["x"] * n + words["after"]
             assert dfa.accepts(word) is (found.name == "finite")
         assert words["x"]
+    elif found.name == "c-rasp":
+        here = dfa.action(words["before"])[dfa.start]
+        there = dfa.action(words["x"])[here]
+        assert here != there
+        assert dfa.action(words["y"])[there] == here
+        ends = [bool(dfa.accepting[dfa.action(words["after"])[q]]) for q in (here, there)]
+        assert ends[0] != ends[1]
     elif found.name == "star-free":
         answers = [dfa.accepts(words["before"] + words["x"] * n + words["after"]) for n in range(130)]
         assert len(set(answers[60:])) == 2

@@ -1,14 +1,26 @@
+"""Direct products: along orbits, by normal subgroups, and of cyclic groups."""
+
+from __future__ import annotations
+
 import itertools
 
 import numpy as np
 import pytest
 from sympy.combinatorics import Permutation as SympyPermutation, PermutationGroup as SympyGroup
 
+from nerode.algebra.group_structure import merge_invariants
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import compose, invert
-from nerode.algebra.subgroups import IDENTITY, ProductTable
-from nerode.core import BudgetExceeded
+from nerode.algebra.subgroups import (
+    IDENTITY,
+    MOST_SPLIT_ELEMENTS,
+    ProductTable,
+    split_by_orbits,
+    split_directly,
+)
+from nerode.core import Budget, BudgetExceeded
 from nerode.languages.groups import word_problem
+from tests.algebra import named_groups as build
 
 CLASSES = {
     "S3": 4,
@@ -84,3 +96,40 @@ def test_a_large_group_is_refused():
     cycle = tuple((i + 1) % 6 for i in range(6))
     with pytest.raises(BudgetExceeded):
         ProductTable(PermutationGroup([cycle, (1, 0, 2, 3, 4, 5)]))
+
+
+def test_the_search_for_subgroups_keeps_the_budget():
+    table = table_of("Z2xZ2xZ2xZ2xZ2xZ2")
+    with Budget(seconds=1e-3).running(), pytest.raises(BudgetExceeded):
+        _ = table.subgroup_classes
+
+
+def test_direct_factors() -> None:
+    pieces = split_directly(
+        PermutationGroup(build.regular(build.product(build.symmetric(3), build.symmetric(3))))
+    )
+    assert pieces is not None
+    assert [piece.order for piece in pieces] == [6, 6]
+    orbits = split_by_orbits(PermutationGroup(build.product(build.symmetric(5), build.cyclic(4))))
+    assert sorted(piece.order for piece in orbits) == [4, 120]
+    diagonal = [g + tuple(5 + x for x in g) for g in build.symmetric(5)]
+    assert len(split_by_orbits(PermutationGroup(diagonal))) == 1
+
+
+def test_what_cannot_be_split_is_one_piece() -> None:
+    for generators in (build.dicyclic(2), build.symmetric(4), build.affine(5, 2)):
+        pieces = split_directly(PermutationGroup(generators))
+        assert pieces is not None
+        assert len(pieces) == 1
+
+
+def test_too_large_or_too_many_normal_subgroups_are_left_alone() -> None:
+    assert PermutationGroup(build.symmetric(7)).order > MOST_SPLIT_ELEMENTS
+    assert split_directly(PermutationGroup(build.symmetric(7))) is None
+    assert split_directly(PermutationGroup(build.product(*[build.cyclic(2)] * 7))) is None
+
+
+def test_invariant_factors() -> None:
+    assert merge_invariants([4, 6, 10]) == [2, 2, 60]
+    assert merge_invariants([]) == []
+    assert merge_invariants([1, 7]) == [7]

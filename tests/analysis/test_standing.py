@@ -42,7 +42,7 @@ def test_what_goes_together_is_no_disagreement() -> None:
 @pytest.mark.parametrize(
     ("row", "text"),
     [
-        (replace(NO, trained=(FAR, SHORT)), "1 of 2 runs are right up to length 500"),
+        (replace(NO, trained=(FAR, SHORT)), "1 of 2 runs are correct up to length 500"),
         (replace(NO, compiled="cascade"), "cascade compiles it"),
         (replace(NO, certified=(PROOF,)), "look at its sense"),
         (replace(YES, compiled=None), "no construction"),
@@ -107,7 +107,7 @@ def run_of(folder: Path, rate: float) -> Path:
 def test_a_network_is_about_what_its_file_defines(tmp_path: Path) -> None:
     place = compiled(tmp_path / "a", TOMITA_5)
     rename(place, "tomita-4")
-    with pytest.raises(InputError, match="is about tomita-4, not about tomita-4"):
+    with pytest.raises(InputError, match="its file calls 'tomita-4', not about tomita-4"):
         read_folder(place, "tomita-4", TOMITA_4, Budget())
     rename(place, "mine")
     found = read_folder(place, "tomita-5", TOMITA_5, Budget())

@@ -13,7 +13,7 @@ import torch
 from nerode.models.audit import all_peers
 from tests.cli.runner import run
 from tests.models.audit.planted import Planted
-from tests.models.audit.test_audit import planted_peer
+from tests.models.audit.test_comparison import planted_peer
 
 
 @pytest.fixture

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 import nerode as nr
+from nerode.analysis.extraction import HypothesisTest
 from nerode.languages.formats import read_automaton
 from nerode.proofs import Certificate, certify, write_folder
 from nerode.records import TrainSpec, run_name
+from nerode.report import extraction_lines
 from nerode.training import run_key
 from nerode.training.runs import run_in
 
@@ -47,6 +50,17 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     run_in(out, spec)
     return out / run_name(run_key(spec))
+
+
+def test_what_a_file_calls_its_language_is_not_believed(compiled: Path, tmp_path: Path) -> None:
+    place = tmp_path / "renamed"
+    shutil.copytree(compiled, place)
+    path = place / "language.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "name": "tomita-2"}))
+    called = "the language that its file calls 'tomita-2'"
+    assert f"equal to {called} on every word" in run("extract", str(place)).out
+    assert f"proved for {called} at every length" in run("prove", str(place)).out
+    assert f"is about {called}, not about tomita-2" in run("compare", "tomita-2", str(place)).err
 
 
 def test_a_compiled_network_gives_its_automaton_in_every_format(compiled: Path, tmp_path: Path) -> None:
@@ -121,3 +135,27 @@ def test_a_certificate_of_another_network_is_a_disagreement(compiled: Path, tmp_
     outcome = run("compare", "tomita-4", str(tmp_path / "other"))
     assert outcome.code == 1
     assert "is refused" in outcome.out
+
+
+def test_a_run_that_fails_is_not_called_equal(untrained: Path, tmp_path: Path) -> None:
+    """The automaton of a run may be that of the language although the network fails on long words."""
+    found = nr.extract(
+        nr.load_subject(untrained), method="cluster", probe=HypothesisTest(longest=12)
+    ).to_json()
+    record = json.loads((untrained / "result.json").read_text())
+    wrong = next(score for score in record["evaluations"] if score["sequence"] < 1)
+    assert f"sequences of {wrong['length']} positions" in found["network"]["refuted"]
+    assert found["network"]["proved"] is False
+    lines = list(extraction_lines({**found, "difference": None, "fails_on": None}))
+    assert "✓ this automaton is equal to tomita-4 on every word" in lines
+    assert any(line.startswith("✗ the network is not: of ") for line in lines)
+    untold = {**found, "difference": None, "fails_on": None, "network": {"proved": False, "refuted": ""}}
+    assert any("of the network itself nothing is proved" in line for line in extraction_lines(untold))
+    assert "✓ equal" not in "\n".join(extraction_lines(untold))
+
+
+def test_queries_to_a_compiled_network_prove_nothing_of_it(compiled: Path) -> None:
+    asked = run("extract", str(compiled), "--method", "lstar", "--longest", "20").out
+    assert "this automaton is equal to tomita-4 on every word" in asked
+    assert "of the network itself nothing is proved" in asked
+    assert "✓ equal to tomita-4 on every word, as all states" in run("extract", str(compiled)).out

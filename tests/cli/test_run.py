@@ -60,8 +60,40 @@ def test_export(folder, tmp_path):
     path = tmp_path / "ab.onnx"
     found = json.loads(run("export", str(folder), "-o", str(path), "--json").out)
     assert found["bytes"] == path.stat().st_size
+    stored = onnxruntime.InferenceSession(path).get_modelmeta().custom_metadata_map["claims"]
+    assert json.loads(stored) == found["claims"]
+    assert [claim["dtype"] for claim in found["claims"]] == [None, "float32"]
     scores = onnxruntime.InferenceSession(path).run(["scores"], {"letters": [[0, 1, 0]]})[0]
     assert (scores[0] > 0.5).tolist() == [[False, True, False], [True, False, True], [False, True, False]]
     outcome = run("export", str(folder), "-o", str(path), "--dtype", "int8")
     assert outcome.code == 2
     assert "float32" in outcome.err
+
+
+def test_what_is_known_is_said_with_every_answer(folder, tmp_path):
+    shown = run("run", str(folder), "ab")
+    assert shown.out.startswith("accept  ab")
+    assert "states: all lengths in exact arithmetic (`nerode verify" in shown.err
+    assert json.loads(run("run", str(folder), "ab", "--json").out)["claims"] == [
+        "all lengths in exact arithmetic"
+    ]
+    bare = tmp_path / "bare"
+    assert run("compile", "(ab)*", "--to", "diagonal", "-o", str(bare), "--no-certificate").code == 0
+    assert "nothing is proved" in run("run", str(bare), "ab").err
+    lines = run("export", str(bare), "-o", str(tmp_path / "bare.onnx")).out.splitlines()
+    assert lines[1] == "· neither tested nor proved in float32: The network has no certificate."
+    shown = run("export", str(folder), "-o", str(tmp_path / "ab.onnx"), "--dtype", "float64").out
+    assert "✓ all lengths bit-exact in float64, any evaluation order" in shown
+
+
+def test_a_refused_certificate_is_no_claim_of_the_graph(folder, tmp_path):
+    forged = tmp_path / "forged"
+    forged.mkdir()
+    for name in ("config.json", "language.json", "certificate.json"):
+        text = (folder / name).read_text()
+        (forged / name).write_text(
+            text.replace('"route":"', '"route":"forged ') if name == "config.json" else text
+        )
+    found = json.loads(run("export", str(forged), "-o", str(tmp_path / "f.onnx"), "--json").out)
+    assert [(claim["scope"], claim["length"]) for claim in found["claims"]] == [("tested only", 0)]
+    assert "is refused" in found["claims"][0]["says"]

@@ -78,8 +78,11 @@ def test_processes_give_what_one_gives(tmp_path):
 
     one, two = items(run(*command(1))), items(run(*command(2)))
     for a, b in zip(one, two, strict=True):
-        same = set(a) - {"cpu_seconds", "folder"}
+        same = set(a) - {"cpu_seconds", "folder", "settled"}
         assert {k: a[k] for k in same} == {k: b[k] for k in same}
+        ends = [{**item["settled"], "cpu_seconds": 0} for item in (a, b)]
+        assert ends[0] == ends[1]
+        assert ends[0]["status"] == "refuted"
 
 
 def test_a_spec_file_and_own_models(tmp_path, monkeypatch):
@@ -120,7 +123,7 @@ def test_a_spec_file_and_own_models(tmp_path, monkeypatch):
         (("parity", "--arch", "gru", "--lengths", "0"), "lengths of 1 or more"),
         (("parity", "--arch", "gru", "--model", "a:b"), "exclude each other"),
         (("parity", "--arch", "gru", "--set", "run.seed=x"), "whole number"),
-        (("parity", "--spec", "absent.toml"), "cannot be read"),
+        (("parity", "--spec", "absent.toml"), "there is no such file"),
         (("parity", "--model", "absent_module_of_cli_test:build"), "no module"),
     ],
 )
@@ -151,7 +154,7 @@ def test_seeds_together_find_what_they_find_alone_and_keep_no_folders(tmp_path):
     assert not (tmp_path / "together").exists()
     assert {one["folder"] for one in together} == {None}
     for one, other in zip(together, alone, strict=True):
-        same = set(one) - {"cpu_seconds", "folder", "lengths"}
+        same = set(one) - {"cpu_seconds", "folder", "lengths", "settled"}
         assert {k: one[k] for k in same} == {k: other[k] for k in same}
         for length, score in one["lengths"].items():
             assert score["token"] == other["lengths"][length]["token"]

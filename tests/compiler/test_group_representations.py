@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.compiler.group_representations import fewest_dimensions, fewest_reflections
-from nerode.compiler.matrices import apply, identity, multiply
+from nerode.compiler.rotations import apply, identity, multiply
 from nerode.languages.bestiary import find_language
 from nerode.languages.groups import word_problem
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from nerode.algebra.profiling import ClassesOnDemand, profile
+from nerode.compiler.construction import Options
 from nerode.compiler.pipeline import compile_language
-from nerode.core import NotCompilable
+from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import resolve_language
 from nerode.verdict import VerdictTask, collect_facts
 
@@ -30,6 +31,11 @@ def test_what_was_not_decided_is_not_called_false():
     reasons = " | ".join(refusal.value.reasons)
     assert "the language is not star-free" not in reasons
     assert "the language was not decided within the budget to be star-free" in reasons
+
+
+def test_a_budget_that_ends_a_construction_is_no_refusal():
+    with pytest.raises(BudgetExceeded, match="seconds is used up"):
+        compile_language(resolve_language("A5"), "householder", Options(budget=Budget(seconds=0.01)))
 
 
 @pytest.mark.parametrize("target", ["mamba", "deltanet", "elman-tanh", "ssm", "pd-ssm"])

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import threading
 import time
 
 import pytest
 
-from nerode.core.budget import Budget
+from nerode.core import budget as budgets
+from nerode.core.budget import TABLES, Budget, charge, cpu_seconds, enforce
 from nerode.core.errors import BudgetExceeded, InputError
+
+
+def burn(seconds: float) -> None:
+    """Uses CPU seconds."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
 
 LIMITS = ("states", "elements", "images", "seconds", "bytes")
 
@@ -30,7 +46,7 @@ def test_limits_are_listed_without_the_clock() -> None:
 
 def test_budgets_with_the_same_limits_are_equal_whenever_they_were_made() -> None:
     early = Budget(states=7)
-    time.sleep(0.01)
+    burn(0.001)
     assert early == Budget(states=7)
     assert early != Budget(states=8)
 
@@ -53,7 +69,7 @@ def test_a_resource_that_does_not_exist_is_a_programming_error() -> None:
 
 def test_time_is_checked_together_with_every_resource() -> None:
     budget = Budget(seconds=0.001)
-    time.sleep(0.01)
+    burn(0.01)
     with pytest.raises(BudgetExceeded) as stopped:
         budget.check("states", 1, states=1)
     assert stopped.value.resource == "seconds"
@@ -67,7 +83,7 @@ def test_stages_that_share_a_budget_share_its_clock() -> None:
     budget.check_time()
 
     def stage(shared: Budget) -> None:
-        time.sleep(0.03)
+        burn(0.03)
         shared.check_time()
 
     stage(budget)
@@ -77,7 +93,7 @@ def test_stages_that_share_a_budget_share_its_clock() -> None:
 
 def test_starting_sets_the_clock_to_zero_and_leaves_the_first_one_running() -> None:
     budget = Budget(seconds=0.02, states=3)
-    time.sleep(0.03)
+    burn(0.03)
     again = budget.start()
     assert again == budget
     assert again.elapsed() < budget.elapsed()
@@ -89,3 +105,139 @@ def test_starting_sets_the_clock_to_zero_and_leaves_the_first_one_running() -> N
 def test_budgets_do_not_change() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Budget().states = 5  # type: ignore[misc]
+
+
+def test_waiting_costs_nothing() -> None:
+    budget = Budget(seconds=0.05)
+    time.sleep(0.1)
+    budget.check_time()
+
+
+def test_processes_that_were_waited_for_count() -> None:
+    budget = Budget(seconds=0.1)
+    subprocess.run(
+        [sys.executable, "-S", "-c", "import time\nwhile time.process_time() < 0.2: pass"], check=True
+    )
+    with pytest.raises(BudgetExceeded):
+        budget.check_time()
+
+
+def test_a_forked_copy_goes_on_counting() -> None:
+    budget = Budget(seconds=0.05)
+    burn(0.04)
+    if (child := os.fork()) == 0:
+        burn(0.02)
+        os._exit(0 if budget.elapsed() > 0.06 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_budget_that_is_sent_elsewhere_takes_along_what_was_used() -> None:
+    budget = Budget(seconds=5, states=9)
+    burn(0.02)
+    again = pickle.loads(pickle.dumps(budget))  # noqa: S301  (its own bytes)
+    assert again == budget
+    assert again.elapsed() >= 0.02
+
+
+def test_the_running_budget_binds_every_other_one() -> None:
+    with Budget(seconds=0.02).running():
+        inner = Budget(seconds=100.0)
+        assert inner.left() <= 0.02
+        burn(0.03)
+        with pytest.raises(BudgetExceeded) as stopped:
+            inner.check("states", 3, states=3)
+        assert stopped.value.limit == 0.02
+        assert stopped.value.known_so_far == {"states": 3}
+        with pytest.raises(BudgetExceeded):
+            charge()
+    charge()
+    inner.check_time()
+
+
+def test_an_inner_budget_does_not_lift_the_outer_one() -> None:
+    with Budget(seconds=0.02).running(), Budget(seconds=100.0).running():
+        burn(0.03)
+        with pytest.raises(BudgetExceeded):
+            charge()
+
+
+def test_parts_leave_something_for_the_next() -> None:
+    whole = Budget(seconds=8.0)
+    assert 3.9 < whole.part().seconds <= 4.0
+    assert whole.part(1.0, seconds=2.0).seconds == 2.0
+    spent = Budget(seconds=0.001)
+    burn(0.002)
+    part = spent.part()
+    burn(0.002)
+    with pytest.raises(BudgetExceeded):
+        part.check_time()
+
+
+def loop_for_ever() -> None:
+    while True:
+        pass
+
+
+@pytest.fixture
+def short_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budgets, "MARGIN", 0.1)
+
+
+@pytest.mark.usefixtures("short_margin")
+def test_a_loop_that_does_not_look_is_stopped() -> None:
+    before = signal.getsignal(signal.SIGPROF)
+    begun = cpu_seconds()
+    budget = Budget(seconds=0.2)
+    budget.check_time(states="17 so far")
+    with pytest.raises(BudgetExceeded) as stopped, enforce(budget):
+        loop_for_ever()
+    assert 0.25 <= cpu_seconds() - begun < 0.6
+    assert stopped.value.resource == "seconds"
+    assert stopped.value.known_so_far == {"states": "17 so far"}
+    assert signal.getsignal(signal.SIGPROF) is before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+@pytest.mark.usefixtures("short_margin")
+def test_a_loop_that_swallows_the_stop_is_stopped_again() -> None:
+    stops = 0
+    with enforce(Budget(seconds=0.05)):
+        while stops < 3:
+            try:
+                loop_for_ever()
+            except BudgetExceeded:
+                stops += 1
+    assert stops == 3
+
+
+@pytest.mark.usefixtures("short_margin")
+def test_large_integers_are_stopped() -> None:
+    with pytest.raises(BudgetExceeded), enforce(Budget(seconds=0.05)):
+        _ = 7 ** (10**9)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of private memory is Linux's")
+def test_memory_is_bounded_and_freed_again() -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with pytest.raises(BudgetExceeded) as stopped, enforce(Budget(bytes=1 << 27)):
+        _ = [bytearray(1 << 26) for _ in range(4 * TABLES)]
+    assert stopped.value.resource == "bytes"
+    assert "--max-bytes" in str(stopped.value)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+def test_other_threads_are_stopped_where_they_look() -> None:
+    found = []
+
+    def work() -> None:
+        try:
+            with enforce(Budget(seconds=0.02)) as budget:
+                burn(0.05)
+                budget.check_time()
+        except BudgetExceeded as stopped:
+            found.append(stopped)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(found) == 1

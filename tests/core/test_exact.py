@@ -1,16 +1,25 @@
+"""The table of float formats agrees with torch."""
+
+from __future__ import annotations
+
 import cmath
 import math
+import time
 from fractions import Fraction
 
 import pytest
+import torch
 from hypothesis import given, strategies as st
 
-from nerode.core.errors import InputError
+from nerode.core import DTYPES
+from nerode.core.budget import Budget
+from nerode.core.errors import BudgetExceeded, InputError
 from nerode.core.exact import (
     cosine,
     imaginary_part,
     inverse,
     read_exact,
+    read_fraction,
     real_part,
     root_of_unity,
     sign,
@@ -134,3 +143,90 @@ def test_written_forms_use_the_smallest_order():
     assert write_exact(cosine(1, 5) * 2 + 1) == write_exact(square_root(5) * Fraction(1, 2) + Fraction(1, 2))
     assert "/60)" not in write_exact(root_of_unity(12, 60) + root_of_unity(1, 60) - root_of_unity(1, 60))
     assert write_exact(root_of_unity(1, 6)) == "1+e(1/3)"
+
+
+def test_long_sums_are_read_in_one_reduction():
+    terms = range(1, 1_500)
+    begun = time.process_time()
+    found = read_exact("+".join(f"e({k}/4999)" for k in terms))
+    assert time.process_time() - begun < 1.0
+    assert found == read_exact("-1" + "".join(f"-e({k}/4999)" for k in range(1_500, 2_500))) - read_exact(
+        "+".join(f"e({k}/4999)" for k in range(2_500, 3_500))
+    ) - read_exact("+".join(f"e({k}/4999)" for k in range(3_500, 4_999)))
+
+
+@pytest.mark.parametrize("text", ["1/2*e(1/8)-1/2*e(1/8)", "e(1/3)+e(2/3)+1", "e(2/6)+e(4/6)+1", "e(1/2)+1"])
+def test_sums_that_vanish(text):
+    assert read_exact(text) == 0
+
+
+def test_inverses_keep_the_budget():
+    dense = read_exact("+".join(f"{k % 9 + 1}*e({k}/401)" for k in range(1, 400)))
+    with Budget(seconds=0.05).running(), pytest.raises(BudgetExceeded):
+        inverse(dense)
+
+
+def test_numbers_that_cannot_be_read_back_are_not_written():
+    for number in (10**5_000, Fraction(1, 10**5_000), root_of_unity(1, 5) * 10**5_000):
+        with pytest.raises(InputError, match="4,300 digits"):
+            write_exact(number)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1/1000", Fraction(1, 1000)), ("1e-3", Fraction(1, 1000)), (".5", Fraction(1, 2)), ("5.", 5)],
+)
+def test_fractions_of_users(text, value):
+    assert read_fraction(text, name="--eps") == value
+
+
+@pytest.mark.parametrize(
+    "text", ["1e999999999", "1e-999999999", "1e" + "9" * 5_000, "9" * 5_000, "1/" + "9" * 5_000]
+)
+def test_digits_and_exponents_of_users_are_bounded(text):
+    with pytest.raises(InputError, match=r"--eps is .*4,300"):
+        read_fraction(text, name="--eps")
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "-1", "1/0", "1/-3", "nan", "inf", "1_000", "١"])
+def test_fractions_that_are_none(text):
+    with pytest.raises(InputError, match="above 0"):
+        read_fraction(text, name="--eps")
+
+
+def near_overflow(scale):
+    """The number of a forged network: its float sum overflows, and it is negative."""
+    big = 10**307 * scale
+
+    def z(k):
+        return root_of_unity(k, 16)
+
+    return (
+        Fraction(175 * big // 10 + 1, 22)
+        + (z(1) - z(7)) * Fraction(big + 1, 22)
+        + (z(2) - z(6)) * Fraction(-17 * big - 1, 22)
+    )
+
+
+@pytest.mark.parametrize("scale", [1, Fraction(1, 10**307), 10**400, Fraction(1, 10**700), 10**5])
+def test_signs_do_not_trust_floats_that_overflow_or_underflow(scale):
+    number = near_overflow(1)
+    tiny = Fraction(1, 10**640)
+    assert sign(number * scale) == -1
+    assert sign(-number * scale) == 1
+    assert sign(number * scale * tiny) == -1
+    assert isinstance(hash(number * scale), int)
+
+
+def test_floats_of_large_numerators():
+    assert to_float(near_overflow(1)) == pytest.approx(-0.213e307, rel=1e-2)
+    with pytest.raises(OverflowError):
+        to_float(near_overflow(1) * 10**20)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_a_format_is_the_one_of_torch(name: str) -> None:
+    info, form = torch.finfo(getattr(torch, name)), DTYPES[name]
+    assert info.eps == 2.0 ** (1 - form.bits)
+    assert info.smallest_normal == 2.0**form.smallest
+    assert math.frexp(info.max)[1] - 1 == form.largest

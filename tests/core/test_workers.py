@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
+import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from nerode.core import InputError, LostJob, UnknownName, WorkerPool
+from nerode.core import Budget, BudgetExceeded, InputError, LostJob, UnknownName, WorkerPool, enforce
 
 SERVE = "from nerode.core.workers import serve; serve()"
 
@@ -26,6 +28,13 @@ def square(offset: int, job: int, emit) -> int:
     print("a job may print what it likes")
     emit(("begun", job))
     return job * job + offset
+
+
+def burn(job: int, emit) -> int:
+    end = time.process_time() + job
+    while time.process_time() < end:
+        pass
+    return job
 
 
 def misbehave(job: str, emit) -> str:
@@ -121,3 +130,12 @@ def test_workers_die_without_the_help_of_the_kernel():
 def test_a_worker_of_another_parent_does_not_begin():
     arguments = [sys.executable, "-c", SERVE, "1", "0"]
     assert subprocess.run(arguments, stdin=subprocess.DEVNULL, check=False).returncode == 1
+
+
+def test_the_processor_time_of_jobs_at_work_counts():
+    pool = WorkerPool(burn, processes=2)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    with pytest.raises(BudgetExceeded) as stopped, enforce(Budget(seconds=1.0)):
+        list(pool.run([60, 60, 60]))
+    assert stopped.value.resource == "seconds"
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 30

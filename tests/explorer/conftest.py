@@ -15,7 +15,7 @@ import pytest
 _TIGHT = """
 import sys
 from nerode.explorer.workers import Limits
-from nerode.explorer.server import serve
+from nerode.explorer.app import serve
 serve(limits=Limits(seconds=30.0, cpu_seconds=1, body=50_000, together=2, waiting=3),
       tell=lambda address: print(address, flush=True))
 """

@@ -46,8 +46,9 @@ def test_one_run(tmp_path: Path) -> None:
     assert found["lengths"]["256"]["sequence"] == 1.0
     assert found["analysis"] is None
     (tmp_path / name / "analysis").mkdir()
-    (tmp_path / name / "analysis" / "analysis.json").write_text('{"spectra": [NaN]}')
-    assert run_job("run", {"root": str(tmp_path), "name": name})["analysis"] == {"spectra": ["NaN"]}
+    for text, read in (('{"spectra": ["NaN"]}', {"spectra": ["NaN"]}), ('{"spectra": [NaN]}', None)):
+        (tmp_path / name / "analysis" / "analysis.json").write_text(text)
+        assert run_job("run", {"root": str(tmp_path), "name": name})["analysis"] == read
     missing = run_job("run", {"root": str(tmp_path), "name": "f" * 16})
     assert "there is no such file" in missing["error"]["message"]
 

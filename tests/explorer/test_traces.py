@@ -213,3 +213,25 @@ def test_a_seed_that_no_generator_takes_is_refused(seed: int) -> None:
         assert f"the seed {seed} is outside" in run_job(job, payload)["error"]["message"]
     largest = {**noisy, "noise": 0.5, "seed": 2**63 - 1}
     assert "network" in run_job("trace", largest)
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "float32"])
+def test_heads_say_where_they_look(arithmetic: str) -> None:
+    """The latest letter that is not 2; the mark before the first of them."""
+    found = ask(
+        "trace",
+        language={"text": "012-star-02-star"},
+        target="transformer-alibi",
+        word="202210",
+        arithmetic=arithmetic,
+    )["network"]
+    looks = [drive.get("looks") for drive in found["layers"][0]["drives"]]
+    assert looks == [None, [0.0], [2.0], [2.0], [2.0], [5.0], [6.0]]
+    named = {target["name"] for target in ask("language", language={"text": "flip-flop"})["targets"]}
+    assert {"transformer-alibi", "transformer-nope", "mamba-attention"} <= named
+    assert "transformer" not in named
+
+
+def test_heads_that_average_look_everywhere() -> None:
+    found = ask("trace", language={"text": "majority"}, target="transformer-nope", word="011")["network"]
+    assert found["layers"][0]["drives"][2]["looks"] == ["all"]

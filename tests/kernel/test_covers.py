@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import time
 from fractions import Fraction
 from typing import Any
@@ -11,8 +12,13 @@ from typing import Any
 import pytest
 
 from nerode import kernel
+from nerode.compiler import compile_language
 from nerode.kernel import Unreadable, WorkBudget
 from nerode.kernel.covers import COVER_KEYS
+from nerode.languages import describe_language, resolve_language
+from nerode.languages.ngrams import NgramLanguage, parse_arpa
+from nerode.network import network_to_json
+from nerode.proofs import certify
 from tests.kernel.cases import (
     LATCH_BOXES,
     LATCH_INTERVALS,
@@ -25,6 +31,7 @@ from tests.kernel.cases import (
     rebound,
     sealed,
 )
+from tests.languages.ngrams.arpa_texts import GOOD
 
 Json = Any
 
@@ -51,6 +58,26 @@ def counting() -> tuple[Json, Json, Json]:
     return network, language, {**COUNTER, "affine": affine}
 
 
+def backing_off() -> tuple[Json, Json]:
+    """A back-off model and its network."""
+    language = NgramLanguage(name="arpa", model=parse_arpa(GOOD), convention="of a test").normalised()
+    return plain(network_to_json(compile_language(language, "ssm"))), plain(describe_language(language))
+
+
+@functools.cache
+def _certified(name: str, target: str, method: str) -> Json:
+    language = resolve_language(name)
+    certificate = certify(compile_language(language, target), language)
+    assert isinstance(certificate, kernel.Certificate)
+    return certificate.evidence[method]
+
+
+def certified(name: str, target: str, method: str) -> Json:
+    """The description that a finder gives for a compiled network."""
+    evidence = _certified(name, target, method)
+    return {key: copy.deepcopy(value) for key, value in evidence.items() if key not in ("cells", "digest")}
+
+
 def found(method: str) -> tuple[Json, Json, str, Json]:
     """Network, language, method and description, one case per domain."""
     match method:
@@ -69,6 +96,12 @@ def found(method: str) -> tuple[Json, Json, str, Json]:
             return clipped_latch(), LATCH_LANGUAGE, method, LATCH_INTERVALS
         case "saturating-closure":
             return *compiled("(a|b)*a(a|b)*", "ssm"), method, {"task": "predict", "caps": {"1:q1": 2}}
+        case "n-gram-suffixes":
+            return *backing_off(), method, {"task": "predict"}
+        case "fading-closure":
+            return *compiled("set-reset", "s4d"), method, certified("set-reset", "s4d", method)
+        case "digit-invariant":
+            return *compiled("dyck-2", "mamba"), method, certified("dyck-2", "mamba", method)
         case _:
             return *compiled("ngram-seed", "ssm"), method, {"task": "predict on valid prefixes", "words": 3}
 
@@ -109,9 +142,11 @@ def test_another_language_is_refused(method: str) -> None:
     if definition["form"] == "dfa":
         definition["accepting"] = definition["accepting"][1:]
     elif definition["form"] == "brackets":
-        definition["depth"] -= 1
+        definition["depth"] = (definition["depth"] or 5) - 1
     elif definition["form"] == "counters":
         definition["rules"][-1]["end"] = not definition["rules"][-1]["end"]
+    elif "levels" in definition["model"]:
+        next(iter(definition["model"]["levels"][-1].values()))[0] = "-0.75"
     else:
         row = definition["model"]["contexts"][-1][1]
         word = next(w for w in definition["model"]["vocabulary"] if w not in row)
@@ -172,7 +207,8 @@ def test_float32_is_covered_by_boxes_with_room() -> None:
     proof = kernel.prove(latch(), LATCH_LANGUAGE, "state-boxes", LATCH_NODES)
     rounded = [claim for claim in proof.claims if claim.dtype == "float32"]
     assert [claim.eps for claim in rounded] == [Fraction(1, 200)]
-    tight = {**LATCH_NODES, "noise": "1/1000000"}
+    boxes = [[[["-1000001/1000000", "-9/10"]]], [[["9/10", "1000001/1000000"]]]]
+    tight = {**LATCH_NODES, "noise": "1/1000000", "boxes": boxes}
     proof = kernel.prove(latch(), LATCH_LANGUAGE, "state-boxes", tight)
     assert proof.failure is None
     assert not [claim for claim in proof.claims if claim.dtype is not None]

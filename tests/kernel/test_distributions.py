@@ -10,17 +10,16 @@ from hypothesis import given, settings, strategies as st
 
 from nerode.kernel.languages import LetterNames, NextLetters
 from nerode.kernel.network import (
+    AffineMove,
     CheckedLayer,
     CheckedNetwork,
     LogitRows,
     PointTable,
-    SquashedMove,
     Weight,
     read_network,
 )
-from nerode.kernel.ngrams import Distribution, _LinearWindows, _OutputLayer, only_layer
+from nerode.kernel.ngrams import Distribution, _LinearWindows, _OutputLayer
 from nerode.kernel.numbers import Field
-from nerode.kernel.walk import CheckProblem
 from nerode.kernel.work import Undecided, WorkCount
 from nerode.languages.ngrams import NgramLanguage
 from nerode.network import Interpreter, Network, network_to_json
@@ -37,7 +36,7 @@ LAYER = CheckedLayer(
     state=(),
     start=(),
     units=(),
-    move=SquashedMove("relu", ()),
+    move=AffineMove(((),), "relu"),
     seen_units=(),
     outputs=(("u", ZERO), ("v", ZERO)),
     complex_state=False,
@@ -134,8 +133,7 @@ VARIANTS = [{}, {"embedding_width": 1}, {"unknown_contexts": True}, {"variant": 
 def linear_windows(made: Network, language: NgramLanguage) -> _LinearWindows:
     work = WorkCount()
     read = read_network(plain(network_to_json(made)), work)
-    problem = CheckProblem(network=read, language=None, work=work)  # type: ignore[arg-type]
-    return _LinearWindows(problem, only_layer(read), exact_model(language).order - 1)
+    return _LinearWindows(read, exact_model(language).order - 1)
 
 
 @settings(max_examples=30)
@@ -150,7 +148,7 @@ def test_outputs_and_lone_windows(language: NgramLanguage, options: dict[str, ob
     linear = linear_windows(made, language)
     if wide:
         # Lanes of more than eight bytes are read in another way.
-        linear._largest = 1 << 90
+        linear.units.largest = 1 << 90
     found = dict(linear.outputs_after(windows))
     for window, row in zip(windows, rows, strict=True):
         assert found[window] == {name: v for name, v in zip(names, row, strict=True) if v}

@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.kernel.forms import AffineForm, Cut, FormRegion, Value, ValueRange, _Profile, grid_of
+from nerode.kernel.forms import AffineForm, Cut, FormRegion, Value, ValueRange, grid_of
 from nerode.kernel.numbers import Field
+from nerode.kernel.unknowns import AffineCoordinate, CellStep
 from nerode.kernel.work import Undecided, WorkCount
 
 small = st.integers(-4, 4)
@@ -108,30 +109,27 @@ def test_relu_and_comparison_hold_on_the_whole_region_or_ask_for_a_cut(data: st.
 
 @given(st.data())
 @settings(max_examples=120)
-def test_lazy_regions_bound_piecewise_functions_of_a_counter_exactly(data: st.DataObject) -> None:
-    ends = data.draw(st.sampled_from([(None, None), (-2, None), (None, 3), (-4, 4)]))
-    region = FormRegion({"c": ValueRange(*ends, True, 0)}, lazy=True)
-    values: list[Value] = [AffineForm(0, {"c": 1})]
-    functions = [Fraction]
-    for _ in range(data.draw(st.integers(1, 4))):
-        i = data.draw(st.integers(0, len(values) - 1))
-        a, b = data.draw(small), data.draw(st.fractions(-4, 4, max_denominator=2))
-        before, known = functions[i], values[i]
-        if data.draw(st.booleans()):
-            j = data.draw(st.integers(0, len(values) - 1))
-            other, extra = functions[j], values[j]
-            values.append(a * known + extra + b)
-            functions.append(lambda c, f=before, g=other, a=a, b=b: a * f(c) + g(c) + b)  # type: ignore[arg-type,misc]
-        else:
-            values.append(region.relu(a * known + b))
-            functions.append(lambda c, f=before, a=a, b=b: max(a * f(c) + b, Fraction(0)))  # type: ignore[arg-type,misc]
-    low, high = region.bounds(values[-1])
-    seen = [functions[-1](c) for c in range(-300, 301) if region.ranges["c"].contains(ValueRange(c, c))]
-    # Far enough out every bend has passed, so bounds are attained among these or are missing.
-    assert low is None or low == min(seen)
-    assert high is None or high == max(seen)
-    if low is None:
-        assert min(seen) < -100 or seen[0] != seen[1] or seen[-1] != seen[-2]
+def test_a_chain_of_scales_and_registers_between_them(data: st.DataObject) -> None:
+    """Bounds and comparisons hold for numbers 1 ≥ s1 ≥ s2 > 0 and a register from s2/2 to 3·s1."""
+    sign = data.draw(st.sampled_from([1, -1]))
+    unknown = ValueRange(None, None)
+    region = FormRegion({"s1": unknown, "s2": unknown, "r": unknown})
+    region.chain, region.registers = ["s1", "s2"], {"r": (sign, 2, Fraction(1, 2), 3)}
+    first = data.draw(st.fractions(Fraction(1, 20), 1, max_denominator=20))
+    second = first * data.draw(st.fractions(Fraction(1, 20), 1, max_denominator=20))
+    share = data.draw(st.fractions(0, 1, max_denominator=8))
+    size = second / 2 + share * (3 * first - second / 2)
+    form = data.draw(forms(["s1", "s2", "r"]))
+    value = at(form, {"s1": first, "s2": second, "r": sign * size})
+    low, high = region.bounds(form)
+    assert low is not None
+    assert high is not None
+    assert low <= value <= high
+    try:
+        answer = region.above(form, 0)
+    except Undecided:
+        return
+    assert answer == (value > 0)
 
 
 @pytest.mark.parametrize("slope", [1, -1, 2, Fraction(-1, 2)])
@@ -146,17 +144,6 @@ def test_one_cut_settles_a_comparison(slope: Fraction | int, zero: Fraction | in
     assert sorted(answers) == [False, True]
 
 
-def test_a_clipped_counter_is_a_bit() -> None:
-    region = FormRegion({"c": ValueRange(None, None, True, 0)}, lazy=True)
-    counter = AffineForm(0, {"c": 1})
-    clipped = region.relu(counter) - region.relu(counter - 1)
-    assert region.bounds(clipped) == (0, 1)
-    assert region.values(clipped) == {0, 1}
-    assert region.values(region.relu(counter)) is None
-    tent = region.relu(counter - 2) - 2 * region.relu(counter - 3) + region.relu(counter - 4)
-    assert region.bounds(tent) == (0, 1)
-
-
 def test_products_of_unknowns_and_irrational_numbers_are_not_forms() -> None:
     form = AffineForm(0, {"c": 1})
     root = Field(12, WorkCount()).root(1)
@@ -167,22 +154,12 @@ def test_products_of_unknowns_and_irrational_numbers_are_not_forms() -> None:
             refused()
 
 
-@given(st.lists(st.tuples(small, st.fractions(-6, 6, max_denominator=3)), min_size=1, max_size=4))
-@settings(max_examples=80)
-def test_profiles_bound_sums_of_ramps(ramps: list[tuple[int, Fraction]]) -> None:
-    profile = _Profile(None, None)
-
-    def total(c: int) -> Fraction:
-        return sum((max(a * c + b, Fraction(0)) * (-1) ** i for i, (a, b) in enumerate(ramps)), Fraction(0))
-
-    for a, b in ramps:
-        profile.bend(lambda c, a=a, b=b: a * c + b)  # type: ignore[misc]
-    low, high = profile.bounds(total)
-    seen = [total(c) for c in range(-60, 61)]
-    assert low is None or low == min(seen)
-    assert high is None or high == max(seen)
-    if low is None:
-        assert total(-1000) < min(seen[20:-20]) or total(1000) < min(seen[20:-20])
+@pytest.mark.parametrize("value", [-1, 0, 1])
+def test_a_rectified_coordinate_whose_sign_is_open_agrees_with_no_number(value: int) -> None:
+    region = FormRegion({"counter0": ValueRange(-5, 5, True, 0)})
+    step = CellStep(region, moved=[1, AffineForm(0, {"counter0": 1})])
+    with pytest.raises(Undecided, match="stated function"):
+        AffineCoordinate((0, 0), "1:c", [0, 1], True).fold(value, step)
 
 
 def test_grids() -> None:

@@ -17,7 +17,7 @@ from nerode.kernel import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIX
 from nerode.kernel.forms import AffineForm, FormRegion, ValueRange
 from nerode.kernel.meter import ExactnessMeter, _bounded_powers, fits
 from nerode.kernel.network import read_network
-from nerode.kernel.work import Undecided, WorkCount
+from nerode.kernel.work import WorkCount
 from nerode.languages import Dfa, Language, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Gated, Network, network_to_json, zero_map
@@ -126,33 +126,6 @@ def test_regions_with_the_same_forms_are_measured_each() -> None:
     assert measured._sums.flat == 420
 
 
-def test_doubts_that_are_taken_back_are_measured_again() -> None:
-    measured, before = meter(), meter().doubts
-    lazy = FormRegion({"state": ValueRange(0, None, grid=0)})
-    large = FormRegion({"c": ValueRange(0, 5000, True, 0)})
-    measured.sum([(1, AffineForm(0, {"state": 1}))], lazy)
-    assert measured.doubts[0]
-    # Nothing is measured while there is a doubt; so after it is taken back, all is measured as if new.
-    for _ in range(2):
-        measured.sum([(1, AffineForm(0, {"c": 1}))], large)
-    measured.state(0, (3000,), FormRegion({}))
-    measured.forget_doubts(before)
-    assert measured.lengths("float16")[1] is None
-    measured.sum([(1, AffineForm(0, {"c": 1}))], large)
-    measured.state(0, (3000,), FormRegion({}))
-    assert measured.lengths("float16") == (-1, -1)
-    assert measured.lengths("float32") == (None, None)
-
-
-def test_a_snapshot_is_not_changed_by_later_sums() -> None:
-    measured = meter()
-    earlier = measured.snapshot()
-    measured.sum([(1, 5000)], FormRegion({}))
-    measured.state(0, (5000,), FormRegion({}))
-    assert earlier.lengths("float16") == (None, None)
-    assert measured.lengths("float16") == (-1, -1)
-
-
 @pytest.mark.parametrize("points", [[0, 0], [-40, 40]])
 def test_claims_are_the_same_whether_dead_prefixes_were_merged_first_or_not(
     points: list[int], monkeypatch: pytest.MonkeyPatch
@@ -169,34 +142,6 @@ def test_claims_are_the_same_whether_dead_prefixes_were_merged_first_or_not(
         found.append({(c.task, c.dtype): c.length for c in proof.claims})
     assert found[0] == found[1]
     assert {(PREDICT, dtype) for dtype in DTYPES} <= set(found[0])
-
-
-def test_doubts_of_a_cell_that_is_refined_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every merged cell of dead prefixes is first doubted and then not decided."""
-    monkeypatch.setattr(unknowns, "_MANY_CLASSES", 1)
-    language = find_language("dyck-1")
-    network = plain(network_to_json(networks.counter_network(language)))  # type: ignore[arg-type]
-    words = plain(describe_language(language))
-    counter = {"start": 0, "increments": [1, -1], "points": [-1, 1]}
-    name = network["layers"][0]["state"][0]
-    description = {"task": PREDICT, "counters": [counter], "affine": {f"1:{name}": [0, [1]]}}
-    wanted = kernel.prove(network, words, "counter-invariant", description)
-    step, refined = unknowns.UnknownsDomain._step, []
-
-    def undecided(self: unknowns.UnknownsDomain, cell: Any, letter: int) -> Any:
-        if cell.classes is None:
-            refined.append(cell)
-            state = FormRegion({"state": ValueRange(0, None, grid=0)})
-            self.meter.sum([(1, AffineForm(0, {"state": 1}))], state)
-            raise Undecided("planted")
-        return step(self, cell, letter)
-
-    monkeypatch.setattr(unknowns.UnknownsDomain, "_step", undecided)
-    found = kernel.prove(network, words, "counter-invariant", description)
-    assert refined
-    assert found.failure is None
-    assert {(c.dtype, c.task) for c in found.claims} == {(c.dtype, c.task) for c in wanted.claims}
-    assert {c.dtype for c in found.claims} == {None, *DTYPES}
 
 
 def test_a_gate_of_one_half_is_exact_step_by_step_only() -> None:

@@ -14,8 +14,8 @@ from nerode.core import Budget, BudgetExceeded, InputError, stream
 from nerode.languages.alphabet import Word
 from nerode.languages.brackets import Dyck, bounded_dyck_1, bracket_pairs, dyck, dyck_1, shuffle_dyck
 from nerode.languages.counters import CounterLanguage
+from nerode.languages.determinise import minimise
 from nerode.languages.language import Language
-from nerode.languages.minimisation import minimise
 from tests.languages.brute_force import assert_language_is, members_of_length
 
 Pairs = Sequence[tuple[str, str]]

@@ -5,8 +5,8 @@ from hypothesis import given
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimisation import minimise
 from nerode.languages.operations import (
     difference,
     distinguishing_word,

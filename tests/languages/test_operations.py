@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages.alphabet import Alphabet, Word
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimisation import minimise
 from nerode.languages.operations import (
     complement,
     concatenate,

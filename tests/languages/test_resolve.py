@@ -12,12 +12,12 @@ import pytest
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, PatternError, UnknownName
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.description import describe_language
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import FORMATS, write_automaton
 from nerode.languages.language import Language
-from nerode.languages.minimisation import minimise
 from nerode.languages.ngrams.files import write_model
-from nerode.languages.ngrams.seed import seed_ngram_language
+from nerode.languages.ngrams.templates import seed_ngram_language
 from nerode.languages.operations import is_equivalent
 from nerode.languages.resolve import resolve_language
 

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.corruption import Case, Facts, cases, outcome
 from nerode.kernel import METHODS, PREDICT, UNDER_NOISE
+from nerode.proofs.floats.attention import METHOD as DECODERS
 
 CASES = {f"{case.method} {number}": case for number, case in enumerate(cases())}
 
@@ -17,7 +18,7 @@ def test_every_method_of_proof_has_a_case() -> None:
     methods = {case.method for case in CASES.values()} | {
         claim["method"] for case in CASES.values() for claim in case.parts[2].get("claims", [])
     }
-    assert methods == {*METHODS, "bit-closure", "representation"}
+    assert methods == {*METHODS, "bit-closure", "representation", DECODERS}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -425,6 +425,8 @@ def test_other_networks_and_languages_are_not_proved() -> None:
         certify_ngrams(network, LANGUAGE, eps=Fraction(0))
     data = copy.deepcopy(network_to_json(network))
     data["layers"][0]["readout"]["bias"][0] = 1
+    assert isinstance(certify_ngrams(network_from_json(data), LANGUAGE), Refutation)
+    data["layers"][0]["readout"]["rows"][0].insert(0, [0, 1])
     assert isinstance(certify_ngrams(network_from_json(data), LANGUAGE), Unproved)
 
 

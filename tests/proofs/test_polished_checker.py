@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 from nerode.analysis.polish import polish
 from nerode.core import Budget, BudgetExceeded, FormatError, root_of_unity, square_root
 from nerode.models import read_model
-from nerode.proofs.polished_bounds import SCALE, conjugate, drift_of, embed, enclose, to_scale
+from nerode.proofs.polished import SCALE, conjugate, drift_of, embed, enclose, to_scale
 from nerode.proofs.polished_checker import check_polished
 from tests.analysis.polish.planted import planted, points, turned
 

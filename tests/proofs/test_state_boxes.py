@@ -266,12 +266,12 @@ def float32_verdict(network, certificate, eps):
     return verdict(network, CELL.language, with_float32(small))
 
 
-def test_float32_needs_room_for_its_roundings():
+def test_float32_needs_room_in_the_boxes():
+    """Whatever noise is claimed; boxes without room are refused in tests/kernel/test_covers.py."""
     certificate = certificate_of(CELL.network, CELL.language)
     assert float32_verdict(CELL.network, certificate, Fraction(1, 2**10)).ok
-    # The claim allows tanh to be off by 2**-20, which half of 2**-19 is not more than.
-    refused = float32_verdict(CELL.network, certificate, Fraction(1, 2**19))
-    assert "float32 moves a coordinate" in refused.failure.what
+    # The claim allows tanh to be off by 2**-20, and these boxes are closed under much more noise.
+    assert float32_verdict(CELL.network, certificate, Fraction(1, 2**19)).ok
 
 
 def test_float32_needs_numbers_of_float32():

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from nerode.records import Disk
+from nerode.core import Disk
 
 
 class FaultyDisk(Disk):

@@ -3,13 +3,15 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
 
 import pytest
 
 from nerode.core import FormatError, InputError
-from nerode.records import RunOutput, RunStore, read_metrics, run_name
-from nerode.records.store import read_key
+from nerode.records import RunOutput, RunStore, list_runs, read_metrics, run_name
+from nerode.records.store import INDEX, read_key
 from nerode.sweeps.running import execute
+from tests.records.faulty_disk import FaultyDisk
 from tests.sweeps.toy import TOY, Toy, assert_right, job
 
 
@@ -48,6 +50,16 @@ def test_scratch_survives_and_the_attempt_does_not(tmp_path):
     assert second.out != first.out
     assert (second.scratch / "checkpoint.json").exists()
     execute(store, TOY, wanted)
+    assert_right(store.folder(wanted.key))
+
+
+def test_what_a_kill_after_publishing_has_left_is_cleared(tmp_path):
+    store, wanted = RunStore(tmp_path), job(3)
+    execute(store, TOY, wanted)
+    left = store.begin(wanted.key)
+    store.clear_attempts()
+    assert not left.scratch.exists()
+    assert not (tmp_path / ".work" / run_name(wanted.key)).exists()
     assert_right(store.folder(wanted.key))
 
 
@@ -144,3 +156,74 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path):
         RunStore(tmp_path / "file" / "runs").create()
     with pytest.raises(InputError, match="no folder of runs"):
         RunStore(tmp_path / "nowhere").names()
+
+
+@pytest.fixture
+def store(tmp_path) -> RunStore:
+    store = RunStore(tmp_path)
+    for seed in range(4):
+        execute(store, TOY, job(seed))
+    return store
+
+
+def totals(store) -> dict[int, int]:
+    return {row.spec["seed"]: row.result["total"] for row in list_runs(store)}
+
+
+def test_outlines_are_what_the_folders_hold(store):
+    assert totals(store) == {0: 0, 1: 15, 2: 30, 3: 45}
+    assert {row.key for row in list_runs(store)} == {job(seed).key for seed in range(4)}
+    assert len((store.root / INDEX).read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"[1, 2]\n[]\nnull\n", b"\xff\xfe"])
+def test_a_broken_index_changes_nothing(store, content):
+    before = list_runs(store)
+    (store.root / INDEX).write_bytes(content)
+    assert list_runs(store) == before
+
+
+def test_an_index_that_lies_about_folders_is_not_believed(store):
+    list_runs(store)
+    rows = [json.loads(line) for line in (store.root / INDEX).read_text().splitlines()]
+    ghost = ["f" * 16, rows[0][1], "f" * 64, {"seed": 99}, {"total": 99}]
+    lines = [json.dumps([r[0], "stale", r[2], r[3], {"total": -1}]) for r in rows] + [json.dumps(ghost)]
+    (store.root / INDEX).write_text("\n".join(lines))
+    assert totals(store) == {0: 0, 1: 15, 2: 30, 3: 45}
+
+
+def test_a_changed_folder_is_read_again(store):
+    list_runs(store)
+    folder = store.folder(job(2).key)
+    found = json.loads((folder / "result.json").read_text())
+    (folder / "result.json").write_text(json.dumps({**found, "total": 7}))
+    # Not even a clock that was set back hides it.
+    os.utime(folder / "result.json", (0, 0))
+    assert totals(store)[2] == 7
+    (folder / "result.json").write_text("{")
+    damaged = [row for row in list_runs(store) if row.damage]
+    assert [row.name for row in damaged] == [folder.name]
+    assert "result.json" in damaged[0].damage
+
+
+def test_a_store_that_cannot_be_written_can_be_listed(store):
+    assert totals(RunStore(store.root, disk=FaultyDisk(0, stays=True))) == {0: 0, 1: 15, 2: 30, 3: 45}
+    assert not (store.root / INDEX).exists()
+
+
+def test_ten_thousand_runs_are_listed_in_two_seconds(tmp_path):
+    store, number = RunStore(tmp_path), 10_000
+    spec = {"task": {"name": "parity"}, "model": {"layers": "mamba", "width": 16}, "run": {"steps": 4000}}
+    scores = [{"length": n, "token": 0.5, "sequence": 0.1, "final": 0.5, "loss": 0.7} for n in range(40, 48)]
+    for seed in range(number):
+        folder = tmp_path / f"{seed:016x}"
+        folder.mkdir()
+        own = {**spec, "seed": seed}
+        result = {"key": folder.name + "0" * 48, "spec": own, "title": "mamba", "evaluations": scores}
+        (folder / "result.json").write_text(json.dumps(result))
+        (folder / "spec.json").write_text(json.dumps(own))
+    assert len(list_runs(store)) == number
+    begun = time.process_time()
+    rows = list_runs(store)
+    assert time.process_time() - begun < 2.0
+    assert sorted(row.spec["seed"] for row in rows) == list(range(number))

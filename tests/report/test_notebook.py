@@ -39,7 +39,7 @@ def test_a_counter_language_has_no_automaton_but_is_shown() -> None:
 def test_verdicts_networks_and_certificates_are_shown() -> None:
     language = nr.language("parity")
     table = nr.decide(language, architectures=["mamba", "lstm"])
-    assert "✗ ✗ ✗ ✗ needs a star-free language" in shown(table)
+    assert "✗ ✗ ✗· ✗ needs a star-free language" in shown(table)
     assert "mamba no (finite-precision): needs a star-free language" in shown(table["mamba"])
     network = nr.compile_language(language, to="diagonal-signed")
     assert "h[sign] ← ([x=0] - [x=1])·h[sign]" in shown(network)
@@ -70,7 +70,7 @@ def test_what_cannot_be_drawn_is_printed_as_text(monkeypatch: pytest.MonkeyPatch
     assert Unknown()._repr_html_() is None
     assert Unknown()._repr_svg_() is None
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("nerode.report.notebook.automaton_figure", fail)

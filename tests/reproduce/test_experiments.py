@@ -9,9 +9,9 @@ import pytest
 from benchmarks import polish
 from nerode.records import read_tables
 from nerode.report import claims_page, table_markdown
-from nerode.reproduce.agreement import RULE
-from nerode.reproduce.measuring.run import compared, specs_of
+from nerode.reproduce.measuring import compared, specs_of
 from nerode.reproduce.papers import find_tables
+from nerode.reproduce.records import RULE
 from nerode.training import run_key
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"

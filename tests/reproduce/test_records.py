@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import pytest
+from hypothesis import given, strategies as st
 
 from nerode.core import InputError
-from nerode.reproduce.records import LengthRange, TableCell, percent_cells, tick_cells
+from nerode.reproduce.records import (
+    TOLERANCE,
+    Agreement,
+    LengthRange,
+    TableCell,
+    compare,
+    percent_cells,
+    tick_cells,
+)
 from tests.reproduce.tiny import compiled, paper, table, trained
 
 
@@ -53,3 +64,48 @@ def test_ticks():
 def test_a_number_too_few_is_an_error():
     with pytest.raises(ValueError, match="zip"):
         percent_cells(("a", "b", "c"), READINGS, "100/10")
+
+
+SHARES = st.floats(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("published", "values", "tick", "learned", "expected"),
+    [
+        (1.0, [1.0, 0.95, 0.2], True, True, "agrees"),
+        (1.0, [0.2, 0.95, 0.3], True, True, "differs"),
+        (1.0, [0.2, 0.95, 0.3], True, False, "not learned here"),
+        (0.0, [1.0, 1.0, 1.0], True, True, "differs"),
+        (0.0, [0.89, 0.1, 1.0], True, False, "agrees"),
+        (0.54, [0.5, 0.6], False, True, "agrees"),
+        (0.54, [0.6, 0.7], False, True, "in kind"),
+        (0.54, [0.95, 0.97], False, True, "differs"),
+        (1.0, [0.5, 0.6], False, False, "not learned here"),
+        (1.0, [1.0, 0.0, 0.0], False, True, "differs"),
+        (1.0, [1.0, 0.0, 0.0], False, False, "not learned here"),
+        (0.826, [0.0, 0.02], False, True, "in kind"),
+        (0.826, [0.0, 0.02], False, False, "not learned here"),
+        (0.26, [0.64, 0.65], False, False, "in kind"),
+        (0.88, [0.85, 0.91, 0.92], False, True, "differs"),
+        (None, [1.0], True, True, "–"),
+        (1.0, [], True, True, "–"),
+    ],
+)
+def test_cases_by_hand(published, values, tick, learned, expected):
+    assert compare(published, values, threshold=0.9, tick=tick, learned=learned) == expected
+
+
+@given(SHARES, st.lists(SHARES, min_size=1, max_size=5), st.booleans(), st.booleans())
+def test_what_agrees_is_near_and_on_the_same_side(published, values, tick, learned):
+    found = compare(published, values, threshold=0.9, tick=tick, learned=learned)
+    same_side = (median(values) >= 0.9) == (published >= 0.9)
+    if found in (Agreement.AGREES, Agreement.IN_KIND):
+        assert same_side
+    if found is Agreement.AGREES and not tick:
+        assert min(values) - TOLERANCE <= published <= max(values) + TOLERANCE
+    if found is Agreement.NOT_LEARNED:
+        assert not learned
+        assert published > median(values)
+    if found is Agreement.DIFFERS:
+        assert not same_side
+    assert compare(values[0], values[:1], threshold=0.9, tick=tick, learned=learned) is Agreement.AGREES

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from nerode.records import LOCK, RunStore, list_runs
+from nerode.records.store import WORK
 from tests.sweeps.drive import drive, jobs
 from tests.sweeps.toy import assert_right, contents
 
@@ -27,8 +29,15 @@ def start(root: Path, log: Path, runs: int = RUNS, pause: float = PAUSE) -> subp
     )
 
 
-def kill_one(driver: subprocess.Popen[bytes], rng: random.Random) -> str | None:
-    """Kills the driver or one of its workers at a random moment; None if it was done before."""
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+
+def kill_one(driver: subprocess.Popen[bytes], rng: random.Random) -> tuple[str, str] | None:
+    """Ends the driver or one of its workers at a random moment; None if it was done before.
+
+    Returns who was ended, and by which signal.
+    """
+    chosen = rng.choice(SIGNALS)
     try:
         driver.wait(rng.uniform(0.0, 0.7))
         assert driver.returncode == 0
@@ -37,15 +46,15 @@ def kill_one(driver: subprocess.Popen[bytes], rng: random.Random) -> str | None:
         pass
     if rng.random() < 0.5 and (workers := workers_of(driver)):
         try:
-            os.kill(int(rng.choice(workers)), signal.SIGKILL)
-            return "worker"
+            os.kill(int(rng.choice(workers)), chosen)
+            return "worker", chosen.name
         except ProcessLookupError:
             return None
     if driver.poll() is not None:
         return None
-    driver.kill()
-    driver.wait()
-    return "driver"
+    driver.send_signal(chosen)
+    driver.wait(120)
+    return "driver", chosen.name
 
 
 def workers_of(driver: subprocess.Popen[bytes]) -> list[str]:
@@ -71,15 +80,15 @@ def check(root: Path, finished: set[str]) -> set[str]:
     return names
 
 
-def attack(tmp_path: Path, kills: int, seed: int) -> dict[str, int]:
-    """Runs sweeps and kills their processes until there were `kills` kills; returns how many of each."""
+def attack(tmp_path: Path, kills: int, seed: int) -> Counter[tuple[str, str]]:
+    """Runs sweeps and ends their processes until there were `kills` of them; returns how many of each."""
     rng, log = random.Random(seed), tmp_path / "log"
     drive(tmp_path / "reference", log, RUNS, PAUSE)
     reference = contents(tmp_path / "reference")
-    count = {"driver": 0, "worker": 0}
+    count: Counter[tuple[str, str]] = Counter()
     sweeps = 0
-    while sum(count.values()) < kills:
-        root, before = tmp_path / f"{sweeps}", dict(count)
+    while count.total() < kills:
+        root, before = tmp_path / f"{sweeps}", Counter(count)
         sweeps += 1
         log.unlink()
         finished: set[str] = set()
@@ -87,7 +96,7 @@ def attack(tmp_path: Path, kills: int, seed: int) -> dict[str, int]:
         while driver.poll() is None or driver.returncode != 0:
             if driver.poll() is not None:
                 driver = start(root, log)
-            enough = sum(count.values()) >= kills
+            enough = count.total() >= kills
             killed = None if enough else kill_one(driver, rng)
             if killed is not None:
                 count[killed] += 1
@@ -99,20 +108,24 @@ def attack(tmp_path: Path, kills: int, seed: int) -> dict[str, int]:
         assert len(list_runs(RunStore(root))) == RUNS
         repeated = len(log.read_text().splitlines()) - RUNS
         # A dead driver takes two runs with it, a dead worker one; nothing else is run twice.
-        assert repeated <= 2 * (count["driver"] - before["driver"]) + count["worker"] - before["worker"]
+        here = count - before
+        assert repeated <= sum(n * (2 if who == "driver" else 1) for (who, _), n in here.items())
+        assert not list((root / WORK).glob("*"))
     return count
 
 
 def test_thirty_kills(tmp_path):
     count = attack(tmp_path, 30, seed=1)
-    assert min(count.values()) >= 3
+    assert {who for who, _ in count} == {"driver", "worker"}
+    assert {name for _, name in count} == {"SIGKILL", "SIGTERM", "SIGINT"}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_thousand_kills(tmp_path):
     count = attack(tmp_path, 1000, seed=2)
-    assert min(count.values()) >= 100
+    assert len(count) == 6
+    assert min(count.values()) >= 60
 
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path):

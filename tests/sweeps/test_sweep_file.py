@@ -93,5 +93,5 @@ def test_a_file_that_is_no_sweep_is_refused(tmp_path, content):
     (tmp_path / "s.toml").write_bytes(content)
     with pytest.raises(FormatError, match=r"s\.toml"):
         read_sweep(tmp_path / "s.toml")
-    with pytest.raises(FormatError, match="cannot be read"):
+    with pytest.raises(FormatError, match="there is no such file"):
         read_sweep(tmp_path / "none.toml")

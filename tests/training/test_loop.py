@@ -257,6 +257,18 @@ def test_own_models(tmp_path, monkeypatch):
         "    return Own(task.letters, 7)\n"
         "def number(task):\n"
         "    return 3\n"
+        "class Stateless(nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        return x\n"
+        "def stateless(task):\n"
+        "    return Stateless()\n"
+        "class Late(Own):\n"
+        "    def forward(self, x, state=None):\n"
+        "        if x.shape[1] > 2:\n"
+        "            raise KeyError('late')\n"
+        "        return super().forward(x, state)\n"
+        "def late(task):\n"
+        "    return Late(task.letters, task.outputs)\n"
     )
     monkeypatch.chdir(tmp_path)
     spec = tiny(model={"module": "own_model_of_test:build"})
@@ -271,6 +283,10 @@ def test_own_models(tmp_path, monkeypatch):
     for name, what in [
         ("own_model_of_test:wide", "scores of shape"),
         ("own_model_of_test:number", "has to give a torch.nn.Module"),
+        ("own_model_of_test:stateless", r"the model raised TypeError.*maps \(x, state\)"),
+        ("own_model_of_test:late", r"the model raised KeyError: 'late' \(own_model_of_test.py, line"),
+        ("os:getcwd", "the builder of the model raised TypeError"),
+        ("sys:exit", "the builder of the model raised SystemExit"),
         ("own_model_of_test:absent", "has no function"),
         ("absent_module_of_test:build", "no module"),
         ("build", "not of the form"),

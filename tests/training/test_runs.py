@@ -15,9 +15,9 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from nerode.core import FormatError, InputError
+from nerode.core import Disk, FormatError, InputError
 from nerode.models import read_model
-from nerode.records import Disk, RunStore, read_run, run_name
+from nerode.records import RunStore, read_run, run_name
 from nerode.training import run_all, run_in, run_key, runs
 from nerode.training.loop import train
 from tests.records.faulty_disk import FaultyDisk

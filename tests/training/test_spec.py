@@ -195,3 +195,21 @@ def test_settings_that_are_younger_than_old_runs_are_in_the_key_only_where_they_
     assert not {"decay_only", "hold"} & set(plain)
     used = TrainSpec(task=PARITY, optimiser=OptimiserSpec(hold=3))
     assert complete_spec(used).to_mapping()["optimiser"]["hold"] == 3
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "run.threads=100000",
+        "model.depth=100000",
+        "model.width=10000000",
+        "run.test_lengths=[99999999]",
+        "run.batch=1000000000",
+        "run.steps=10000000000",
+        "run.test_sequences=1000000000",
+    ],
+)
+def test_sizes_beyond_any_machine_are_refused_with_the_bound(setting: str) -> None:
+    tables = parse_assignments(["task.name=parity", setting])
+    with pytest.raises(InputError, match=r"it has to be at most [\d,]+"):
+        make_spec(tables)

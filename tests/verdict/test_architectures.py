@@ -6,12 +6,15 @@ from nerode.verdict.classes import Gates, MemoryKind, UnitGate
 
 # The table of properties in section 1.2 of the specification.
 NONNEGATIVE = {"mamba", "mamba-2", "griffin", "gla", "hgrn2", "mlstm", "rwkv-6", "deltanet", "gated-deltanet"}
-TIME_INVARIANT = {"retnet", "s4", "s4d", "lru", "megalodon", "h3", "lssl", "ssm"}
+NONNEGATIVE |= {"mingru", "rwkv-4"}
+TIME_INVARIANT = {"retnet", "rwkv-4", "s4", "s4d", "lru", "megalodon", "h3", "lssl", "ssm"}
 
 # Every architecture that the issue names.
 NAMED = """elman-tanh elman-relu lstm gru nru slstm transformer transformer-nope ssm s4 s4d h3 lru lssl retnet
 megalodon mamba mamba-2 griffin hgrn2 gla mlstm rwkv-6 rwkv-7 ids4 deltanet gated-deltanet deltaproduct
-mamba-signed deltanet-signed deltaproduct-signed complex-diagonal pd-ssm mamba-attention""".split()
+mamba-signed deltanet-signed deltaproduct-signed complex-diagonal pd-ssm mamba-attention transformer-alibi
+transformer-periodic mingru rwkv-4 ttt-linear orthogonal slice mamba-3 complex-kda aussm rwkv-7-signed
+transformer-hard transformer-hard-left transformer-hard-periodic""".split()
 
 
 def test_all_named_architectures_have_a_row():
@@ -33,6 +36,12 @@ def test_time_invariance(name):
 @pytest.mark.parametrize("name", ["mamba", "mamba-2", "griffin", "hgrn2", "deltanet"])
 def test_writes_tied_to_the_gate(name):
     assert not ARCHITECTURES[name].properties.free_write
+
+
+def test_gates_that_the_equations_do_not_have():
+    # w - a with w in (0.545, 1) and a in (0, 1); modulus 1 throughout.
+    assert ARCHITECTURES["rwkv-7"].properties.gates is Gates.ABOVE_MINUS_HALF
+    assert ARCHITECTURES["aussm"].properties.gates is Gates.UNIT
 
 
 def test_retnet_never_holds():

@@ -2,6 +2,7 @@ import itertools
 
 import pytest
 
+from nerode.core import BudgetExceeded
 from nerode.verdict.conditions import Condition
 
 VALUES = (True, False, None)
@@ -32,6 +33,17 @@ def test_and_or_follow_kleene(left, right):
 @pytest.mark.parametrize(("value", "negated"), [(True, False), (False, True), (None, None)])
 def test_not(value, negated):
     assert (~constant(value))(0) is negated
+
+
+def test_what_does_not_fit_the_budget_is_not_known():
+    def exceed(subject):
+        raise BudgetExceeded("seconds", 1.0)
+
+    over = Condition("over", exceed)
+    assert over(0) is None
+    assert (over & constant(False))(0) is False
+    assert (over | constant(True))(0) is True
+    assert (~over)(0) is None
 
 
 def test_text_reads_like_a_sentence():

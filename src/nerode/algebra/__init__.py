@@ -4,9 +4,9 @@ Open `profiling` first: `profile` says everything that is found within a budget.
 class of languages, `cascades/` the decomposition of automata.
 """
 
-from nerode.algebra.components import strong_components
-from nerode.algebra.counters import find_counter
+from nerode.algebra.components import AccessTree, strong_components
 from nerode.algebra.green_relations import EggBox, EggBoxCell, Green, eggbox, green, j_levels
+from nerode.algebra.groups_inside import find_counter
 from nerode.algebra.monoid import transition_monoid
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import cycles
@@ -25,6 +25,7 @@ from nerode.algebra.subgroups import IDENTITY, CosetAction, Members, ProductTabl
 __all__ = [
     "COMPUTED",
     "IDENTITY",
+    "AccessTree",
     "CosetAction",
     "CounterWitness",
     "EggBox",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from nerode.core import charge
 from nerode.languages import Dfa, Word
 
 Rows = list[list[int]]
@@ -17,6 +18,9 @@ Numbers = npt.NDArray[np.int64]
 
 OUTSIDE = -1
 """Where a letter leads that leaves the states of a partial action."""
+
+_BETWEEN_LOOKS = 1_024
+"""Nodes of a search between two looks at the running budget."""
 
 _PLAIN_EDGES = 60_000
 """Above this many edges scipy is worth the time that its import takes."""
@@ -67,6 +71,8 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
     for root in range(n):
         if index[root] != unvisited:
             continue
+        if root % _BETWEEN_LOOKS == 0:
+            charge()
         index[root] = low[root] = clock
         clock += 1
         stack.append(root)
@@ -78,6 +84,8 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
                 if index[target] == unvisited:
                     index[target] = low[target] = clock
                     clock += 1
+                    if clock % _BETWEEN_LOOKS == 0:
+                        charge()
                     stack.append(target)
                     on_stack[target] = 1
                     path.append((target, iter(successors[target])))
@@ -165,6 +173,7 @@ class AccessTree:
         order = [root]
         seen = {root}
         for q in order:
+            charge()
             for letter, target in enumerate(rows[q]):
                 if target not in seen:
                     seen.add(target)
@@ -199,6 +208,7 @@ def tuple_path(
     order = [sources]
     seen = {sources}
     for node in order:
+        charge()
         for letter, target in enumerate(zip(*(rows[q] for q in node), strict=True)):
             if is_goal(target):
                 letters = [letter]

@@ -22,7 +22,6 @@ from nerode.algebra.composition_factors import (
     has_trivial_centre,
     simple_factor,
 )
-from nerode.algebra.direct_products import split_by_orbits, split_directly
 from nerode.algebra.permutation_groups import (
     MOST_ELEMENTS,
     ElementTable,
@@ -33,6 +32,7 @@ from nerode.algebra.permutation_groups import (
 )
 from nerode.algebra.permutations import conjugate, permutation_order, power
 from nerode.algebra.records import GroupFactor, GroupStructure
+from nerode.algebra.subgroups import split_by_orbits, split_directly
 
 _CENTRELESS = {
     6: GroupFactor(family="S", number=3),

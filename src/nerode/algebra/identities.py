@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nerode.algebra.permutations import compose
+from nerode.core import charge
 
 Map = tuple[int, ...]
 """A transformation of the states 0 … n-1 by its images. Words act from left to right."""
@@ -129,6 +130,7 @@ def map_power(x: Map, exponent: int) -> Map:
     """Returns x composed with itself `exponent` times."""
     result = tuple(range(len(x)))
     while exponent:
+        charge()
         if exponent & 1:
             result = compose(result, x)
         x = compose(x, x)

@@ -25,7 +25,7 @@ from nerode.algebra.permutations import (
     is_even,
     random_elements,
 )
-from nerode.core import Budget, BudgetExceeded, InputError, stream
+from nerode.core import Budget, BudgetExceeded, InputError, charge, stream
 
 Points = tuple[int, ...]
 
@@ -160,6 +160,7 @@ class PermutationGroup:
             return None
         wanted = {p for p in range(n // 2 + 1, n - 2) if all(p % d for d in range(2, math.isqrt(p) + 1))}
         for g in itertools.islice(random_elements(self.generators, n), _GIANT_TRIALS_PER_POINT * n):
+            charge()
             if wanted.intersection(map(len, cycles(g))):
                 return "A" if all(map(is_even, self.generators)) else "S"
         return None
@@ -172,7 +173,11 @@ class PermutationGroup:
     @functools.cached_property
     def is_abelian(self) -> bool:
         """Whether all elements commute."""
-        return all(compose(g, h) == compose(h, g) for g, h in itertools.combinations(self.generators, 2))
+        for g, h in itertools.combinations(self.generators, 2):
+            charge()
+            if compose(g, h) != compose(h, g):
+                return False
+        return True
 
     @functools.cached_property
     def is_even(self) -> bool:

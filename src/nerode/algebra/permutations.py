@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from nerode.core import Budget, stream
+from nerode.core import Budget, charge, stream
 
 Permutation = tuple[int, ...]
 """The images of 0 … n-1. Words act from left to right, so gh means first g, then h."""
@@ -181,6 +181,7 @@ class StabiliserChain:
         steps = 0
         while pairs:
             steps += 1
+            charge()
             if self._budget is not None and steps % _STEPS_BETWEEN_CHECKS == 0:
                 self._budget.check_time(group_order_at_least=self.order())
             level, element, generator = pairs.pop()

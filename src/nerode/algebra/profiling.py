@@ -107,6 +107,12 @@ def profile_automaton(
     elements = max(1, min(monoid_limit, budget.elements, affordable))
     modest = replace(budget, elements=elements, bytes=min(budget.bytes, _MOST_MONOID_BYTES))
     subject = Subject(dfa, modest)
+    with modest.running():
+        return _profile(subject, on_demand=on_demand)
+
+
+def _profile(subject: Subject, *, on_demand: bool) -> Profile:
+    dfa = subject.dfa
     classes: Mapping[str, Membership] = ClassesOnDemand(subject) if on_demand else _all_classes(subject)
     star_free = classes["star-free"].holds
     # Star-freeness may follow from a smaller class although the search for groups stopped.

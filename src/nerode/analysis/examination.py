@@ -16,8 +16,9 @@ from nerode.analysis.aspects.traces import attention_maps, trace_word
 from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, symbols_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError
-from nerode.models import Model
-from nerode.records import Analysis, Forgetting, StateClusters
+from nerode.models import Model, as_layered
+from nerode.models.compiled import CompiledModel
+from nerode.records import Analysis, Forgetting, LayerSpectrum, StateClusters
 from nerode.tasks import FlipFlop, NgramText
 
 _FEW = 16
@@ -76,7 +77,7 @@ def analyse(
     Raises:
         InputError: if the word has a letter that the network does not read, or there is none of the length.
     """
-    return _Examination(subject, options or AnalysisOptions(), (budget or Budget()).start()).run()
+    return _Examination(subject, options or AnalysisOptions(), budget or Budget()).run()
 
 
 class _Examination:
@@ -92,12 +93,13 @@ class _Examination:
         probe = draw_probe(self.subject, count=_MANY, length=self.options.length, seed=self.options.seed)
         word = self._word(probe)
         model = self.subject.model
-        zoo = isinstance(model, Model)
-        if not zoo:
+        found: tuple[LayerSpectrum, ...] = ()
+        if isinstance(model, CompiledModel):
             self.left_out["spectra"] = f"a {type(model).__name__} does not tell its transitions"
-        found = spectra(model, _first(probe, _FEW)) if isinstance(model, Model) else ()
-        if zoo and not found:
-            self.left_out["spectra"] = "no layer keeps a state of fixed size"
+        if not isinstance(model, CompiledModel):
+            found = self._try("spectra", lambda: spectra(as_layered(model), _first(probe, _FEW))) or ()
+            if not found:
+                self.left_out.setdefault("spectra", "no layer keeps a state of fixed size")
         return Analysis(
             name=self.subject.name,
             about=_about(self.subject, probe),
@@ -120,7 +122,7 @@ class _Examination:
         return ProbeWords(inputs=read_word(self.subject, self.options.word), symbols=symbols_of(self.subject))
 
     def _clusters(self, probe: ProbeWords) -> tuple[StateClusters, ...]:
-        """The states by last symbols, by automaton state or by answer, whichever there are."""
+        """The states by last letters, by automaton state or by answer, whichever there are."""
         n, task = self.options.ngram, self.subject.task
         text = isinstance(task, NgramText)
         ways: dict[str, Label] = {}

@@ -99,6 +99,8 @@ def symbols_of(subject: LoadedNetwork) -> tuple[str, ...]:
     if subject.task is not None and subject.task.letters is None:
         return ()
     count = num_letters(subject)
+    if subject.imported is not None:
+        return subject.imported.letters
     language = subject.language or subject.network
     named = getattr(subject.task, "alphabet", None) or (language.alphabet if language is not None else ())
     names = tuple(str(symbol) for symbol in named)
@@ -146,7 +148,7 @@ def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed
     """
     task = subject.task
     if task is None or subject.spec is None:
-        raise InputError(f"{subject.name} has no task; without right answers there is no margin")
+        raise InputError(f"{subject.name} has no task; without correct answers there is no margin")
     lengths = [n for n in tested_lengths(subject.spec) if n <= longest] or [tested_lengths(subject.spec)[0]]
     found = []
     for length in lengths:
@@ -170,7 +172,7 @@ def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed
 def margin(task: Task, scores: Tensor, batch: Batch) -> Tensor:
     """Returns the lead of the correct answer at each position (batch, time).
 
-    For bits, of the bit that is least sure; for classes, of the right class before the best other one; where
+    For bits, of the bit that is least sure; for classes, of the correct one before the best other one; where
     several symbols may come next, of the best of them before the best of the others.
     """
     targets = batch.targets

@@ -13,28 +13,45 @@ from typing import Any
 import numpy as np
 
 from nerode.analysis.extraction.comparison import acceptor
-from nerode.analysis.extraction.extraction import names_in_theory
+from nerode.analysis.extraction.extraction import architectures_of, names_in_theory
 from nerode.analysis.extraction.question import MooreTarget, question_of
+from nerode.analysis.proofs.run_proofs import check_proof
+from nerode.analysis.settle.settling import confirmed_settlement, replay_settlement
+from nerode.analysis.subject import load_subject
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, UnknownName, to_mapping
-from nerode.languages import Alphabet, Dfa, Language, RegularLanguage, language_hash, resolve_language
+from nerode.languages import (
+    Alphabet,
+    Dfa,
+    Language,
+    RegularLanguage,
+    language_hash,
+    resolve_language,
+    title_of,
+)
 from nerode.proofs import (
     CERTIFICATE_FILE,
     EXACT,
     LANGUAGE_FILE,
     TRACK,
     Claim,
-    check_folder,
     check_polished,
     is_polished,
     read_language,
     read_network,
     read_proof,
 )
-from nerode.records import RESULT, TaskConfig, read_run
+from nerode.records import IMPORT_FILE, RESULT, SETTLED, Settlement, TaskConfig, read_run, read_settlement
 from nerode.tasks import Task, build_task, find_task
 from nerode.training import spec_model_config
-from nerode.verdict import Sense, VerdictTask, collect_facts, find_architecture, verdict_for
+from nerode.verdict import (
+    Sense,
+    VerdictTask,
+    collect_facts,
+    declaration_trouble,
+    find_architecture,
+    verdict_for,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +59,7 @@ class Standing:
     """One architecture.
 
     Attributes:
-        architecture: its name in the table of theory.
+        architecture: its name in the table of theory; of an own model its title and its declared class.
         theory: "yes", "no" or "open", at finite precision.
         reason: of the verdict.
         compiled: the construction that makes a network; None if there is none.
@@ -72,6 +89,7 @@ def compare_standing(
     *,
     architectures: Iterable[str] = (),
     budget: Budget | None = None,
+    trust_code: bool = False,
 ) -> tuple[Language, list[Standing]]:
     """Returns the language that a name stands for and one row per architecture, disagreements first.
 
@@ -79,7 +97,9 @@ def compare_standing(
         name: a language or a task.
         folders: runs, compiled networks, polished ones, or folders of these.
         architectures: further names of the table of theory.
-        budget: limits of each stage.
+        budget: limits; each stage may take half of the seconds that are left.
+        trust_code: whether modules that runs name may run, so that proofs of own models are replayed. What
+            is kept of their ends does not count otherwise.
 
     Raises:
         InputError: if a folder holds neither, or something about another language.
@@ -87,20 +107,26 @@ def compare_standing(
     budget = budget or Budget()
     language = language_of(name)
     runs: dict[str, list[Trained]] = {}
+    declared: dict[str, tuple[str, str]] = {}
     certificates: dict[str, list[Certified]] = {}
     asked = VerdictTask.PREDICT
     for folder in find_folders(folders):
-        found = read_folder(folder, name, language, budget)
+        found = read_folder(folder, name, language, budget, trust_code=trust_code)
         if found.recognises:
             asked = VerdictTask.RECOGNISE
-        place = found.architecture
+        place = found.label or found.architecture
+        declared[place] = (found.architecture, found.trouble)
         runs.setdefault(place, []).extend([] if found.trained is None else [found.trained])
         certificates.setdefault(place, []).extend(found.certified)
     rows = []
-    facts = collect_facts(language, task=asked, budget=budget.start())
+    facts = collect_facts(language, task=asked, budget=budget.part())
     for place in dict.fromkeys([*runs, *architectures]):
-        verdict = verdict_for(facts, find_architecture(place), Sense.FINITE_PRECISION)
-        construction, refusal = _compiles(language, place, budget)
+        architecture, trouble = declared.get(place, (place, ""))
+        if trouble:
+            rows.append(_untold(place, trouble, tuple(runs[place])))
+            continue
+        verdict = verdict_for(facts, find_architecture(architecture), Sense.FINITE_PRECISION)
+        construction, refusal = _compiles(language, architecture, budget)
         row = Standing(
             architecture=place,
             theory=verdict.status.value,
@@ -114,9 +140,23 @@ def compare_standing(
     return language, sorted(rows, key=lambda row: not row.disagreements)
 
 
+def _untold(place: str, trouble: str, runs: tuple[Trained, ...]) -> Standing:
+    """The row of an own model of which theory says nothing: undeclared, or not what is declared."""
+    contrary = (trouble,) if trouble.startswith("it is declared") else ()
+    return Standing(
+        architecture=place,
+        theory="open",
+        reason=trouble,
+        compiled=None,
+        refusal=trouble,
+        trained=runs,
+        disagreements=contrary,
+    )
+
+
 def _compiles(language: Language, architecture: str, budget: Budget) -> tuple[str | None, str]:
     try:
-        network = compile_language(language, architecture, Options(budget=budget.start()))
+        network = compile_language(language, architecture, Options(budget=budget.part()))
     except NotCompilable as refusal:
         return None, refusal.reasons[0]
     except BudgetExceeded as stop:
@@ -137,8 +177,8 @@ def judge(row: Standing) -> Standing:
         )
     if row.theory == "no" and far:
         found.append(
-            f"theory says no, but {len(far)} of {len(row.trained)} runs are right up to length "
-            f"{max(run.longest or 0 for run in far):,}: they can be right only up to some length"
+            f"theory says no, but {len(far)} of {len(row.trained)} runs are correct up to length "
+            f"{max(run.longest or 0 for run in far):,}: they can be correct only up to some length"
         )
     if row.theory == "yes" and row.compiled is None:
         found.append("theory says yes, but no construction makes a network")
@@ -165,6 +205,8 @@ class Trained:
         longest: the longest length that was tested.
         reaches: the longest tested length that is mastered with all shorter ones; None if none is.
         diverged: whether it has no model.
+        settled: "proved", "refuted" or "unsettled"; empty if `nerode prove` was not asked.
+        fails_first: the length of the failing word, if it is refuted.
     """
 
     folder: str
@@ -172,6 +214,8 @@ class Trained:
     longest: int | None
     reaches: int | None
     diverged: bool
+    settled: str = ""
+    fails_first: int | None = None
 
     @property
     def reaches_all(self) -> bool:
@@ -205,12 +249,16 @@ class FolderContent:
         certified: its certificates.
         trained: what its training found; None if it was not trained.
         recognises: whether it was trained to answer about words rather than to predict what follows.
+        label: what its row is called, if not by the architecture.
+        trouble: why theory says nothing of it; empty if it does.
     """
 
     architecture: str
     certified: tuple[Certified, ...]
     trained: Trained | None = None
     recognises: bool = False
+    label: str = ""
+    trouble: str = ""
 
 
 def find_folders(folders: Sequence[Path]) -> list[Path]:
@@ -234,10 +282,13 @@ def find_folders(folders: Sequence[Path]) -> list[Path]:
 
 
 def _holds_network(folder: Path) -> bool:
-    return (folder / RESULT).exists() or (folder / LANGUAGE_FILE).exists() or is_polished(folder)
+    own = (RESULT, LANGUAGE_FILE, IMPORT_FILE)
+    return any((folder / name).exists() for name in own) or is_polished(folder)
 
 
-def read_folder(folder: Path, name: str, language: Language, budget: Budget) -> FolderContent:
+def read_folder(
+    folder: Path, name: str, language: Language, budget: Budget, *, trust_code: bool = False
+) -> FolderContent:
     """Returns the content of a folder about a language, its certificates checked again.
 
     Args:
@@ -245,31 +296,56 @@ def read_folder(folder: Path, name: str, language: Language, budget: Budget) -> 
         name: what the user calls the language, or a task.
         language: what that stands for.
         budget: limits of each check.
+        trust_code: whether a module that a run names may run.
 
     Raises:
         InputError: if it is about another language, or its layers are not one row of the table of theory.
     """
     if (folder / RESULT).exists():
-        return _run(folder, name, language, budget)
+        return _run(folder, name, language, budget, trust_code)
     if is_polished(folder):
         _require_same(folder, polished_language(folder), language)
         certified = (_certified(folder, _check_polished, budget),)
         return FolderContent(architecture=POLISHED, certified=certified, recognises=True)
+    if (folder / IMPORT_FILE).exists():
+        return _imported(folder, language)
     network = read_network(folder)
     _require_same(folder, read_language(folder), language)
     return FolderContent(architecture=network.target, certified=_certificates(folder, language, budget))
 
 
-def _run(folder: Path, name: str, language: Language, budget: Budget) -> FolderContent:
+def _imported(folder: Path, language: Language) -> FolderContent:
+    subject = load_subject(folder)
+    if subject.language is None or subject.imported is None:
+        raise InputError(f"{folder} was imported without --language; nothing says what it should do")
+    _require_same(folder, subject.language, language)
+    return FolderContent(
+        architecture=_only(folder, architectures_of(subject)),
+        certified=(),
+        recognises=subject.imported.recognises,
+        label=subject.name,
+    )
+
+
+def _run(folder: Path, name: str, language: Language, budget: Budget, trust_code: bool) -> FolderContent:
     record = read_run(folder)
     spec = record.spec
     task = build_task(spec.task)
     if spec.task.name != name:
         _require_same(folder, task_language(task), language)
-    layers = () if spec.model.module else spec_model_config(spec.model, task).layers
+    architecture, label, trouble = record.theory, "", ""
+    if spec.model.module:
+        label = f"{record.title} ({record.theory or 'undeclared'})"
+        trouble = declaration_trouble(record.theory, record.transitions)
+    else:
+        architecture = _only(folder, names_in_theory(spec_model_config(spec.model, task).layers))
+    replays = trust_code or not spec.model.module
+    end, kept = _end(folder, budget, trust_code) if replays else (None, ())
     return FolderContent(
-        architecture=_only(folder, names_in_theory(layers)),
-        certified=_certificates(folder, language, budget),
+        architecture=architecture,
+        label=label,
+        trouble=trouble,
+        certified=(*_certificates(folder, language, budget), *kept),
         recognises=task.name != "language-prediction",
         trained=Trained(
             folder=str(folder),
@@ -277,8 +353,27 @@ def _run(folder: Path, name: str, language: Language, budget: Budget) -> FolderC
             longest=max((score.length for score in record.evaluations), default=None),
             reaches=record.extrapolates_to,
             diverged=record.divergence is not None,
+            settled="" if end is None else end.status,
+            fails_first=None if end is None else end.first_wrong_length,
         ),
     )
+
+
+def _end(folder: Path, budget: Budget, trust_code: bool) -> tuple[Settlement | None, tuple[Certified, ...]]:
+    """The kept end of a run if a replay confirms it, with its proof or the reason why it does not count."""
+
+    def check(place: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
+        if known is not None and known.status == "proved":
+            replayed = replay_settlement(folder, budget=budget, trust_code=trust_code)
+            return replayed.claims, "" if replayed.failure is None else replayed.failure.what
+        confirmed = confirmed_settlement(folder, budget=budget, trust_code=trust_code) is not None
+        return (), "" if confirmed else "what is kept of its end is not confirmed by its weights"
+
+    known = read_settlement(folder)
+    if known is None:
+        return None, ()
+    found = _certified(folder / SETTLED, check, budget)
+    return known if found.holds else None, (found,) if found.claims else ()
 
 
 def _only(folder: Path, architectures: Sequence[str]) -> str:
@@ -293,19 +388,28 @@ def _only(folder: Path, architectures: Sequence[str]) -> str:
 
 def _require_same(folder: Path, found: Language, wanted: Language) -> None:
     if not same_language(found, wanted):
-        raise InputError(f"{folder} is about {found.name}, not about {wanted.name}")
+        raise InputError(f"{folder} is about {title_of(found)}, not about {wanted.name}")
 
 
 def _certificates(folder: Path, language: Language, budget: Budget) -> tuple[Certified, ...]:
-    """The certificates in a folder and directly inside it, as the proof of a run is."""
+    """The certificates in a folder and directly inside it, as the proof of a run is, without its end."""
+    about: dict[Path, str] = {}
 
     def check(place: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
-        result = check_folder(place, budget=budget)
+        found = check_proof(place, budget=budget)
         _require_same(place, read_language(place), language)
-        return result.claims, "" if result.failure is None else result.failure.what
+        failure = found.result.failure
+        about[place] = found.about if found.about and not found.of_run else ""
+        return found.result.claims, "" if failure is None else failure.what
 
     paths = sorted([*folder.glob(CERTIFICATE_FILE), *folder.glob(f"*/{CERTIFICATE_FILE}")])
-    return tuple(_certified(path.parent, check, budget) for path in paths)
+    paths = [path for path in paths if path.parent != folder / SETTLED]
+    found = [_certified(path.parent, check, budget) for path in paths]
+    texts = [about.get(path.parent, "") for path in paths]
+    return tuple(
+        replace(item, claims=(*item.claims, f"about {text}")) if text else item
+        for item, text in zip(found, texts, strict=True)
+    )
 
 
 def _check_polished(folder: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
@@ -318,7 +422,7 @@ def _certified(
 ) -> Certified:
     """A certificate checked again; `check` returns its claims, or none and why it is refused."""
     try:
-        claims, refused = check(folder, budget.start())
+        claims, refused = check(folder, budget.part())
     except (InputError, BudgetExceeded) as error:
         claims, refused = (), str(error)
     return Certified(

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import budget_options, make_budget
-from nerode.core import Budget, BudgetExceeded, InputError, to_mapping, write_atomically
+from nerode.cli.options import FiniteRange, budgeted, force_option, trust_option
+from nerode.core import Budget, BudgetExceeded, InputError, claim_folder, to_mapping, write_atomically
+from nerode.records import ANALYSIS_FORMAT
 from nerode.report import analysis_page, analysis_view, make_console
 from nerode.study import study_memorisation
 
@@ -32,7 +33,7 @@ PAGE_FILE = "analysis.html"
 )
 @click.option(
     "--eps",
-    type=float,
+    type=FiniteRange(0, min_open=True),
     default=0.01,
     show_default=True,
     help="Change below which a letter counts as forgotten.",
@@ -56,9 +57,11 @@ PAGE_FILE = "analysis.html"
     help="Also prove how many ReLU neurons one hidden layer needs for N alternating points on a line.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the words.")
-@budget_options
+@trust_option
+@force_option
+@budgeted(seconds=300.0)
 @click.option("--json", "as_json", is_flag=True, help="Also print the JSON object.")
-def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:
+def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **options: Any) -> None:
     """Look inside a trained run, a saved model or a compiled network.
 
     Spectra, context windows, clusters of hidden states next to those before training, states, gates and
@@ -78,8 +81,9 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
         longest=options["longest"],
         seed=options["seed"],
     )
-    subject = load_subject(folder)
-    budget = make_budget(options)
+    place = folder / "analysis" if out is None else out
+    subject = load_subject(folder, trust_code=options["trust_code"])
+    claim_folder(place, holds=(JSON_FILE,), form=ANALYSIS_FORMAT, of="an analysis", force=options["force"])
     found = look(subject, chosen, budget=budget).to_json()
     if options["metric"]:
         from nerode.analysis import metric
@@ -90,10 +94,9 @@ def analyse(folder: Path, out: Path | None, as_json: bool, **options: Any) -> No
             found["left_out"]["metric"] = str(error)
     if options["memorise"] is not None:
         try:
-            found["memorisation"] = _memorisation(options["memorise"], budget.start())
+            found["memorisation"] = _memorisation(options["memorise"], budget)
         except BudgetExceeded as stop:
             found["left_out"]["memorisation"] = str(stop)
-    place = folder / "analysis" if out is None else out
     text = json.dumps(found, ensure_ascii=False, allow_nan=False)
     write_atomically(place / JSON_FILE, text + "\n")
     write_atomically(place / PAGE_FILE, analysis_page(found, command=f"nerode analyse {folder}"))

@@ -9,16 +9,23 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from nerode.cli.options import budget_options, make_budget, sense_option, split_names
-from nerode.core import Budget, InputError, to_mapping, write_atomically
+from nerode.cli.options import budgeted, force_option, sense_option, split_names
+from nerode.core import Budget, InputError, claim_file, enforce, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
-from nerode.report import AtlasEntry, atlas_page, entry_from_json, entry_of, plural, read_highlights
+from nerode.report import (
+    AtlasEntry,
+    atlas_page,
+    count_open,
+    entry_from_json,
+    entry_of,
+    plural,
+    read_highlights,
+)
 from nerode.study import (
     StudyCache,
     TrainingOutcome,
@@ -60,20 +67,24 @@ from nerode.verdict import Sense, Status
 )
 @click.option("--fresh", is_flag=True, help="Compute everything again, without the cache.")
 @sense_option
-@budget_options
+@force_option
+@budgeted(per="language")
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON instead of the path.")
-def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **options: Any) -> None:
+def atlas(
+    output: Path, suite: str | None, only: str | None, as_json: bool, budget: Budget, **options: Any
+) -> None:
     """Write the page of every named language × every architecture.
 
     What was computed is kept in the folder .atlas beside the page, so that the next run is quick.
     """
     started = time.monotonic()
     names = _names(suite, only)
+    claim_file(output, force=options["force"])
     # What cannot be read stops the work before it begins, not after an hour.
     trained = _trained(options["experiments"], options["runs"])
     highlights = read_highlights(options["experiments"])
     command = _command()
-    found = dict(_progress(_entries(names, output, options), len(names)))
+    found = dict(_progress(_entries(names, output, options, budget), len(names)))
     entries = [found[name] for name in names]
     page = atlas_page(
         entries,
@@ -86,8 +97,15 @@ def atlas(output: Path, suite: str | None, only: str | None, as_json: bool, **op
     if as_json:
         answers = [a for e in entries for row in e.cells.values() for a in row if a is not None]
         counts = {s.value: sum(answer.status == s.value for answer in answers) for s in Status}
-        click.echo(json.dumps({"languages": len(entries), "verdicts": counts, "out": str(output)}))
+        left = count_open(entries)
+        still_open = {"cells": left.cells, "open": left.open, "outside_attention": left.recurrent}
+        summary = {"languages": len(entries), "verdicts": counts, "out": str(output), "open": still_open}
+        click.echo(json.dumps(summary))
         return
+    left = count_open(entries)
+    click.echo(
+        f"{left.open:,} of {left.cells:,} cells open, {left.recurrent:,} of them outside attention", err=True
+    )
     click.echo(f"{plural(len(entries), 'language')} in {time.monotonic() - started:.1f} s", err=True)
     click.echo(str(output))
 
@@ -127,7 +145,7 @@ def _command() -> str:
     for parameter in context.command.params:
         name, value = parameter.name or "", context.params.get(parameter.name or "")
         given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        if not given or name in ("jobs", "fresh", "as_json"):
+        if not given or name in ("jobs", "fresh", "force", "as_json"):
             continue
         if name == "networks":
             words += [] if value else ["--no-networks"]
@@ -137,13 +155,14 @@ def _command() -> str:
     return shlex.join(words)
 
 
-def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterator[tuple[str, AtlasEntry]]:
+def _entries(
+    names: list[str], output: Path, options: dict[str, Any], budget: Budget
+) -> Iterator[tuple[str, AtlasEntry]]:
     """Yields names with their entries as they are ready."""
-    budget, sense, networks = make_budget(options), Sense(options["sense"]), options["networks"]
-    limits = {field.name: getattr(budget, field.name) for field in fields(budget) if field.name[0] != "_"}
+    sense, networks = Sense(options["sense"]), options["networks"]
     cache = StudyCache(
         None if options["fresh"] else output.parent / ".atlas",
-        {"budget": limits, "sense": sense.value, "networks": networks},
+        {"budget": dict(budget.limits()), "sense": sense.value, "networks": networks},
     )
     missing = []
     for name in names:
@@ -161,8 +180,9 @@ def _entries(names: list[str], output: Path, options: dict[str, Any]) -> Iterato
 def _entry(name: str, *, budget: Budget, sense: Sense, networks: bool) -> AtlasEntry:
     """The entry of a language on the page."""
     suites = BESTIARY[name].suites if name in BESTIARY else ()
-    study = study_named(name, networks=networks, budget=budget)
-    return entry_of(study, group=suites[0] if suites else "", sense=sense)
+    with enforce(budget.start()) as limits:
+        study = study_named(name, networks=networks, budget=limits)
+        return entry_of(study, group=suites[0] if suites else "", sense=sense)
 
 
 def _progress(entries: Iterator[tuple[str, AtlasEntry]], total: int) -> Iterator[tuple[str, AtlasEntry]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nerode.cli.options import FiniteRange, budgeted
 from nerode.core import DTYPES, InputError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _DIGITS = 6
 )
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     help="Largest relative difference; 1e-5 in float32 and 1e-10 in float64 by default.",
 )
 @click.option(
@@ -43,6 +44,7 @@ _DIGITS = 6
     help="Seed of weights and inputs.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the peers and whether they can be run here.")
+@budgeted(seconds=600.0, counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per peer, one per line.")
 def audit(
     names: tuple[str, ...],

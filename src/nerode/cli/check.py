@@ -9,16 +9,15 @@ from typing import Any
 import click
 
 from nerode.cli.options import (
-    budget_options,
+    budgeted,
     language_options,
-    make_budget,
     named_again,
     read_language,
     sense_option,
     split_names,
     verdict_options,
 )
-from nerode.core import NerodeError
+from nerode.core import Budget, NerodeError, enforce
 from nerode.study import check_language, check_object
 from nerode.verdict import Sense, Status, select_architectures
 
@@ -28,7 +27,7 @@ from nerode.verdict import Sense, Status, select_architectures
 @verdict_options
 @sense_option
 @language_options
-@budget_options
+@budgeted(per="language")
 @click.option("--details", is_flag=True, help="List the theorems used and what they assume.")
 @click.option(
     "--fail-on-no",
@@ -36,7 +35,14 @@ from nerode.verdict import Sense, Status, select_architectures
     help="Exit 1 if the answer is `no` for some architecture in the chosen sense.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per language, one per line.")
-def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: bool, **options: Any) -> None:
+def check(
+    languages: tuple[str, ...],
+    as_json: bool,
+    details: bool,
+    fail_on_no: bool,
+    budget: Budget,
+    **options: Any,
+) -> None:
     """Say which architectures can express LANG at every length, in which arithmetic, and why.
 
     \b
@@ -44,44 +50,44 @@ def check(languages: tuple[str, ...], as_json: bool, details: bool, fail_on_no: 
     nerode check parity tomita-3 --arch mamba,lstm --json
     nerode check "H (b -> Y O a)" --ltl --alphabet ab
     """
-    budget = make_budget(options)
     architectures = split_names(options["arch"])
     select_architectures(architectures)
     sense = Sense(options["sense"])
     failed = refused = False
     for text in languages:
-        try:
-            language = read_language(
-                text,
-                ltl=options["ltl"],
-                regex=options["regex"],
-                alphabet=options["alphabet"],
-                budget=budget.start(),
+        with enforce(budget.start()) as limits:
+            try:
+                language = read_language(
+                    text,
+                    ltl=options["ltl"],
+                    regex=options["regex"],
+                    alphabet=options["alphabet"],
+                    budget=limits,
+                )
+            except NerodeError as error:
+                # Several languages: one that cannot be read must not hide the answers for the others.
+                if len(languages) == 1:
+                    raise
+                click.echo(f"nerode: {text}: {error}", err=True)
+                failed = True
+                continue
+            known = check_language(
+                language,
+                architectures=architectures,
+                task=options["task"],
+                dtype=options["dtype"],
+                budget=limits,
             )
-        except NerodeError as error:
-            # Several languages: one that cannot be read must not hide the answers for the others.
-            if len(languages) == 1:
-                raise
-            click.echo(f"nerode: {text}: {error}", err=True)
-            failed = True
-            continue
-        known = check_language(
-            language,
-            architectures=architectures,
-            task=options["task"],
-            dtype=options["dtype"],
-            budget=budget.start(),
-        )
-        found, table = known.profile, known.table
-        refused = refused or any(v.status is Status.NO and v.sense is sense for v in table)
-        if as_json:
-            click.echo(json.dumps(check_object(language, found, table), ensure_ascii=False))
-        else:
-            from nerode.report import check_view, make_console
+            found, table = known.profile, known.table
+            refused = refused or any(v.status is Status.NO and v.sense is sense for v in table)
+            if as_json:
+                click.echo(json.dumps(check_object(language, found, table), ensure_ascii=False))
+            else:
+                from nerode.report import check_view, make_console
 
-            asked = named_again(text, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
-            view = check_view(language, found, table, sense=sense, details=details, asked=asked)
-            make_console().print(view)
+                asked = named_again(text, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
+                view = check_view(language, found, table, sense=sense, details=details, asked=asked)
+                make_console().print(view)
     if failed:
         sys.exit(2)
     if fail_on_no and refused:

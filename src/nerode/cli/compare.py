@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from nerode.cli.options import budget_options, make_budget, split_names
-from nerode.core import InputError
+from nerode.cli.options import budgeted, split_names, trust_option
+from nerode.core import Budget, InputError
 from nerode.report import make_console, standing_table
 
 
@@ -18,9 +17,17 @@ from nerode.report import make_console, standing_table
 @click.argument("name", metavar="LANG_OR_TASK")
 @click.argument("folders", metavar="RUNS…", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--arch", metavar="A,B", help="Also compare these architectures, without runs.")
-@budget_options
+@trust_option
+@budgeted(seconds=300.0)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def compare(name: str, folders: tuple[Path, ...], arch: str | None, as_json: bool, **options: Any) -> None:
+def compare(
+    name: str,
+    folders: tuple[Path, ...],
+    arch: str | None,
+    trust_code: bool,
+    as_json: bool,
+    budget: Budget,
+) -> None:
     """Compare what theory says with what compiles, what was trained and what is certified.
 
     RUNS are runs, compiled or polished networks, or folders of these. Disagreements come first; exit 1 if
@@ -36,7 +43,9 @@ def compare(name: str, folders: tuple[Path, ...], arch: str | None, as_json: boo
     named = split_names(arch) or []
     if not folders and not named:
         raise InputError("there is nothing to compare; name folders of runs, or architectures with --arch")
-    language, rows = compare_standing(name, folders, architectures=named, budget=make_budget(options))
+    language, rows = compare_standing(
+        name, folders, architectures=named, budget=budget, trust_code=trust_code
+    )
     items = [row.to_json() for row in rows]
     disagreements = [(row.architecture, text) for row in rows for text in row.disagreements]
     if as_json:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import math
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
-from nerode.cli.options import budget_options, language_options, make_budget, read_language
+from nerode.cli.models import WrittenModel, write_model
+from nerode.cli.options import budgeted, force_option, language_options, read_language
 from nerode.compiler import NgramOptions, Options, compile_language
-from nerode.core import InputError, NotCompilable
-from nerode.network import Network, describe_network
-from nerode.proofs import Certificate, Refutation, Unproved, write_folder
+from nerode.core import DTYPES, Budget, InputError, NotCompilable, read_fraction
+from nerode.languages import Language
+from nerode.languages.ngrams import NgramLanguage
+from nerode.network import LogitDecoder, Network, describe_network
+from nerode.proofs import Certificate, Refutation, Unproved, claim_network_folder, write_folder
 from nerode.report import claim_line
 from nerode.study import prove_network
+from nerode.verdict import find_architecture
 
 
 @click.command(name="compile")
@@ -31,6 +34,11 @@ from nerode.study import prove_network
 )
 @click.option(
     "--no-exclusive-scan", is_flag=True, help="Do not let layers read their state before the letter."
+)
+@click.option(
+    "--exact-floats",
+    is_flag=True,
+    help="Prefer reflections by whole numbers, which floats do not round, to fewer of them.",
 )
 @click.option(
     "--retention",
@@ -54,55 +62,144 @@ from nerode.study import prove_network
 @click.option(
     "--unknown", is_flag=True, help="N-gram models: predict the end after unknown contexts (one more neuron)."
 )
+@click.option(
+    "--dtype",
+    default="float32",
+    show_default=True,
+    type=click.Choice(tuple(DTYPES)),
+    help="Named architecture: type of the weights that are written into the folder as model/.",
+)
+@click.option(
+    "--surroundings",
+    type=click.Choice(("published", "zoo")),
+    help="Named architecture: the whole model as published (norms, zero initial state, a beginning token, a "
+    "linear head), or its layers between ReLU maps with a start of their own. Default: published where a "
+    "construction exists and its claims are no weaker.",
+)
+@click.option(
+    "--normalise",
+    is_flag=True,
+    help="ARPA models: divide probabilities by their sum, where a file's sums are not 1.",
+)
+@click.option(
+    "--support",
+    is_flag=True,
+    help="N-gram models: the sentences of positive probability only, without probabilities.",
+)
+@click.option(
+    "--length",
+    type=click.IntRange(min=1),
+    help="Attention: number of letters up to which the decoder has to be proved in --dtype.",
+)
 @click.option("--no-certificate", is_flag=True, help="Do not look for a proof.")
 @language_options
-@budget_options
+@force_option
+@budgeted()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def compile_command(language: str, target: str, output: Path | None, as_json: bool, **options: Any) -> None:
+def compile_command(
+    language: str, target: str, output: Path | None, as_json: bool, budget: Budget, **options: Any
+) -> None:
     """Compile LANG into exact weights for TARGET, and prove them correct at every length.
+
+    A named architecture also gets its own weights, in DIR/model/, with claims of their own.
 
     \b
     nerode compile "(aa)*" --to diagonal-signed -o parity/
     nerode compile flip-flop --to mamba -o flip-flop/
+    nerode compile tomita-4 --to gla --surroundings zoo --dtype bfloat16 -o tomita/
     nerode compile ngram-seed --to ssm --eps 1e-6 --width 10 -o ngram/
+    nerode compile model.arpa --to ssm -o model/
     """
-    budget = make_budget(options)
+    if output is not None:
+        claim_network_folder(output, force=options["force"])
     found = read_language(
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
     )
+    found = _asked(found, normalise=options["normalise"], support=options["support"])
     chosen = Options(
         exclusive_scan=not options["no_exclusive_scan"],
-        retention=_fraction("retention", options["retention"]),
+        retention=read_fraction(options["retention"], name="--retention"),
+        exact_floats=options["exact_floats"],
         construction=options["construction"],
         ngrams=NgramOptions(
-            eps=_fraction("eps", options["eps"]),
+            eps=read_fraction(options["eps"], name="--eps"),
             embedding_width=options["width"],
             normaliser=options["normaliser"],
             variant=options["variant"],
             unknown_contexts=options["unknown"],
         ),
-        budget=budget.start(),
+        budget=budget,
     )
+    named = not find_architecture(target).is_class
+    if options["surroundings"] is not None and not named:
+        raise InputError(f"--surroundings is for a named architecture; {target} is a class")
     try:
         network = compile_language(found, target, chosen)
+        if options["length"] is not None:
+            _require_length(network, found, options["length"], options["dtype"], budget)
     except NotCompilable as refusal:
         _refuse(refusal, found.name, as_json)
         sys.exit(1)
     verdict: Certificate | Refutation | Unproved | None = None
+    model = WrittenModel()
     if not options["no_certificate"]:
         verdict = prove_network(network, found, budget)
     certificate = verdict if isinstance(verdict, Certificate) else None
     if output is not None and not isinstance(verdict, Refutation):
         write_folder(output, network, found, certificate, budget=budget)
+        if named:
+            model = write_model(output, network, found, chosen, **_model_options(options))
     if as_json:
-        click.echo(json.dumps(_compile_object(network, certificate, output), ensure_ascii=False))
+        click.echo(json.dumps(_compile_object(network, certificate, output, model), ensure_ascii=False))
     else:
         click.echo(describe_network(network))
-        click.echo(_proof_text(verdict))
+        if isinstance(found, NgramLanguage) and not isinstance(network.decoder, LogitDecoder):
+            click.echo(
+                f"Note: {network.target} says which words may follow, not with which probability; "
+                "--to ssm and --to elman-relu give the probabilities, --support says that they are not wanted"
+            )
+        click.echo("\n".join([_proof_text(verdict), *model.lines]))
         if output is not None and not isinstance(verdict, Refutation):
             click.echo(f"Next: nerode verify {output}   or   nerode run {output} WORD")
     if isinstance(verdict, Refutation):
         sys.exit(1)
+
+
+def _asked(language: Language, *, normalise: bool, support: bool) -> Language:
+    """The language that the options of n-gram models ask for."""
+    if not normalise and not support:
+        return language
+    if normalise and support:
+        raise InputError("--support asks for sentences without probabilities; leave out --normalise")
+    if not isinstance(language, NgramLanguage):
+        raise InputError(f"--normalise and --support are for n-gram models; {language.name} has none")
+    if support:
+        return language.support()
+    return language.normalised()
+
+
+def _require_length(network: Network, language: Language, length: int, dtype: str, budget: Budget) -> None:
+    """Raises NotCompilable, with the formats that would do, unless the decoder is proved as far as asked."""
+    if not network.attends:
+        raise InputError(
+            f"--length is for decoders with attention, whose proofs in floats may end; {network.target} has "
+            "none here"
+        )
+    from nerode.proofs.floats import decoder_length
+
+    reached = {}
+    for name in dict.fromkeys((dtype, "float32", "float64")):
+        reached[name] = decoder_length(network, language, dtype=name, budget=budget)
+        if name == dtype and (reached[name] == "all" or _at_least(reached[name], length)):
+            return
+    far = [name for name, found in reached.items() if found == "all" or _at_least(found, length)]
+    text = f"is proved up to {reached[dtype]:,} letters" if reached[dtype] else "has no proof"
+    more = f"use --dtype {far[0]}" if far else "no format here reaches it"
+    raise NotCompilable(network.target, [f"in {dtype} the decoder {text}, {length:,} are asked for; {more}"])
+
+
+def _at_least(reached: int | str | None, length: int) -> bool:
+    return isinstance(reached, int) and reached >= length
 
 
 def _refuse(refusal: NotCompilable, language: str, as_json: bool) -> None:
@@ -123,7 +220,17 @@ def _refuse(refusal: NotCompilable, language: str, as_json: bool) -> None:
     click.echo("\n".join([first, *(f"  {reason}" for reason in refusal.reasons)]), err=True)
 
 
-def _compile_object(network: Network, certificate: Certificate | None, output: Path | None) -> dict[str, Any]:
+def _model_options(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "dtype": options["dtype"],
+        "surroundings": options["surroundings"],
+        "proofs": not options["no_certificate"],
+    }
+
+
+def _compile_object(
+    network: Network, certificate: Certificate | None, output: Path | None, model: WrittenModel
+) -> dict[str, Any]:
     return {
         "target": network.target,
         "construction": network.origin.construction,
@@ -134,7 +241,8 @@ def _compile_object(network: Network, certificate: Certificate | None, output: P
         "parameters": network.num_parameters,
         "route": network.origin.route,
         "reference": str(network.origin.reference),
-        "claims": [] if certificate is None else [claim.scope for claim in certificate.claims],
+        "claims": [claim.scope for claim in (*(certificate.claims if certificate else ()), *model.claims)],
+        "model": model.to_json(),
         "out": None if output is None else str(output),
     }
 
@@ -159,10 +267,3 @@ def _proof_text(verdict: Certificate | Refutation | Unproved | None) -> str:
             return f"no proof found: {verdict.reason}"
         case None:
             return "no proof was looked for"
-
-
-def _fraction(name: str, text: str) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"{name} = {text!r} is not a number; write 1/1000 or 1e-3") from None

@@ -9,19 +9,22 @@ from typing import Any
 import click
 
 from nerode.cli.options import (
-    budget_options,
+    budgeted,
+    force_option,
     language_options,
-    make_budget,
     named_again,
     read_language,
     sense_option,
     split_names,
     verdict_options,
 )
-from nerode.core import write_atomically
+from nerode.core import Budget, claim_file, write_atomically
 from nerode.report import explain_page, quote
 from nerode.study import study_language
 from nerode.verdict import Sense
+
+_SHARE = 0.75
+"""Of the seconds, for the study; the rest is for the page."""
 
 
 @click.command()
@@ -36,14 +39,17 @@ from nerode.verdict import Sense
 @verdict_options
 @sense_option
 @language_options
-@budget_options
+@force_option
+@budgeted()
 @click.option(
     "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the path and the size as JSON.")
-def explain(language: str, output: Path, networks: bool, as_json: bool, **options: Any) -> None:
+def explain(
+    language: str, output: Path, networks: bool, as_json: bool, budget: Budget, **options: Any
+) -> None:
     """Write a page about LANG: automaton, egg-box, classes, verdicts with reasons and references."""
-    budget = make_budget(options)
+    claim_file(output, force=options["force"])
     found = read_language(
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
     )
@@ -54,7 +60,7 @@ def explain(language: str, output: Path, networks: bool, as_json: bool, **option
         task=options["task"],
         dtype=options["dtype"],
         networks=networks,
-        budget=budget.start(),
+        budget=budget.part(_SHARE),
     )
     page = explain_page(
         study,

@@ -1,4 +1,4 @@
-"""`nerode export`: a compiled network as an ONNX file."""
+"""`nerode export`: a compiled network as an ONNX file, or its model as another library loads it."""
 
 from __future__ import annotations
 
@@ -7,36 +7,121 @@ from pathlib import Path
 
 import click
 
-from nerode.core import InputError
-from nerode.proofs import read_network
+from nerode.cli.models import MODEL
+from nerode.cli.options import budgeted, force_option
+from nerode.core import Budget, InputError, claim_file, claim_folder
+from nerode.proofs import graph_claims, read_language, read_network
+from nerode.records import IMPORT_FILE, claims_to_json, read_import
+
+LIBRARIES = ("huggingface", "mamba-ssm", "fla")
+
+_CHECK_SECONDS = 60.0
+"""For the certificates of the network or its model."""
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), required=True, help="ONNX file to write (.onnx)."
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="ONNX file (.onnx) or, for another library, folder to write.",
 )
-@click.option("--dtype", default="float32", show_default=True, help="Float format: float32 or float64.")
 @click.option(
-    "--carry-state", is_flag=True, help="Make the state an input and an output, for words that come in parts."
+    "--to",
+    default="onnx",
+    show_default=True,
+    type=click.Choice(("onnx", *LIBRARIES)),
+    help="ONNX graph of the network, or the weights in DIR/model/ for a library.",
 )
+@click.option("--dtype", default="float32", show_default=True, help="ONNX: float32 or float64.")
+@click.option(
+    "--carry-state",
+    is_flag=True,
+    help="ONNX: make the state an input and an output, for words that come in parts.",
+)
+@force_option
+@budgeted(counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def export(folder: Path, out: Path, dtype: str, carry_state: bool, as_json: bool) -> None:
-    """Write the network in DIR as an ONNX graph: one Scan over the letters, correct at any length.
+def export(
+    folder: Path, out: Path, to: str, dtype: str, carry_state: bool, force: bool, as_json: bool
+) -> None:
+    """Write the network in DIR as an ONNX graph, or its model as another library loads it.
+
+    ONNX: one Scan over the letters. The certificate in DIR is checked again. What holds in the float format
+    on any program is printed and written into the metadata of the file under "claims".
+
+    huggingface: a folder that transformers loads with from_pretrained, with a tokenizer of one token per
+    letter; `generate()` with sampling emits words of the language. mamba-ssm and fla: the state dict under
+    their names. DIR/model/ has to be a whole model as published (`compile --surroundings published`).
 
     \b
     nerode compile "(ab)*" --to diagonal -o ab/
     nerode export ab/ -o ab.onnx
+    nerode compile flip-flop --to mamba -o flip-flop/
+    nerode export flip-flop/ --to huggingface -o flip-flop-hf/
     """
+    if to != "onnx":
+        _export_model(folder, out, to, force=force, as_json=as_json)
+        return
+    from nerode.models.onnx import write_onnx
+
+    claim_file(out, force=force)
     network = read_network(folder)
-    try:
-        from nerode.models.onnx import write_onnx
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the package {error.name} is missing; install it with `pip install nerode[onnx]`"
-        ) from None
-    size = write_onnx(out, network, dtype=dtype, carry_state=carry_state)
+    claims = graph_claims(folder, dtype=dtype, budget=Budget(seconds=_CHECK_SECONDS))
+    size = write_onnx(out, network, dtype=dtype, carry_state=carry_state, claims=claims)
     if as_json:
-        click.echo(json.dumps({"out": str(out), "bytes": size, "dtype": dtype, "layers": network.depth}))
+        item = {"out": str(out), "bytes": size, "dtype": dtype, "layers": network.depth}
+        click.echo(json.dumps({**item, "claims": claims_to_json(claims)}, ensure_ascii=False))
     else:
         click.echo(f"{out}: {size:,} bytes, {network.depth} layers in one Scan, {dtype}")
+        for claim in claims:
+            click.echo(str(claim) if claim.is_proof else f"{claim}: {claim.says}")
+
+
+def _export_import(folder: Path, out: Path, to: str, *, force: bool, as_json: bool) -> None:
+    """Writes an imported model again as its library does."""
+    from nerode.models.libraries import export_import
+
+    if to != "huggingface" or read_import(folder).library != "transformers":
+        raise InputError(
+            f"{folder} was imported from {read_import(folder).library}; only models of transformers go back"
+        )
+    claim_folder(out, holds=("config.json",), form="", of="an exported model", force=force)
+    export_import(folder, out)
+    if as_json:
+        click.echo(json.dumps({"out": str(out), "to": to, "claims": []}, ensure_ascii=False))
+    else:
+        click.echo(f"{out}: the imported weights as transformers names them; nothing is proved of them")
+
+
+def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: bool) -> None:
+    """Writes the model of a folder for a library; the claims that go with it are replayed first."""
+    from nerode.models import read_model
+    from nerode.models.exports import NOTE_FILE, NOTE_FORMAT, write_export
+    from nerode.proofs.floats import known, replay_real_model
+
+    if (folder / IMPORT_FILE).exists():
+        _export_import(folder, out, to, force=force, as_json=as_json)
+        return
+    place = folder / MODEL
+    if not place.is_dir():
+        raise InputError(
+            f"{folder} has no {MODEL}/; `nerode compile LANG --to mamba --surroundings published` writes one"
+        )
+    claim_folder(out, holds=(NOTE_FILE,), form=NOTE_FORMAT, of="an exported model", force=force)
+    language = read_language(folder)
+    certificates, failure = replay_real_model(folder, language, budget=Budget(seconds=_CHECK_SECONDS))
+    if failure is not None:
+        raise InputError(f"a certificate in {place} does not hold: {failure.what}; nothing was written")
+    claims = known(claim for certificate in certificates for claim in certificate.claims)
+    report = write_export(out, read_model(place), language, to=to, claims=claims)
+    if as_json:
+        item = {"out": str(out), "to": to, "parameters": report.parameters, "compared": report.compared}
+        click.echo(json.dumps({**item, "claims": claims_to_json(claims)}, ensure_ascii=False))
+        return
+    click.echo(f"{out}: {report.parameters:,} parameters for {to}, one token per letter")
+    for claim in claims:
+        click.echo(f"{claim}: nerode's module with these weights")
+    click.echo(f"compared with the language on {report.compared}")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import budget_options, make_budget
-from nerode.core import InputError, write_atomically
+from nerode.cli.options import budgeted, force_option, trust_option
+from nerode.core import Budget, InputError, claim_file, write_atomically
 from nerode.languages import resolve_language
-from nerode.languages.formats import write_automaton
+from nerode.languages.formats import automaton_files, write_automaton
 from nerode.report import extraction_lines
 
 if TYPE_CHECKING:
@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File of the automaton: .dot, .json, .att or .jff.",
 )
-@budget_options
+@trust_option
+@force_option
+@budgeted(seconds=300.0)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) -> None:
+def extract(folder: Path, output: Path | None, as_json: bool, budget: Budget, **options: Any) -> None:
     """Extract the automaton of a trained or compiled network; exit 1 if it is not that of its language.
 
     \b
@@ -57,10 +59,11 @@ def extract(folder: Path, output: Path | None, as_json: bool, **options: Any) ->
     from nerode.analysis import load_subject
     from nerode.analysis.extraction import HypothesisTest, extract as extract_automaton
 
-    budget = make_budget(options)
-    target = None if options["target"] is None else resolve_language(options["target"])
+    for file in () if output is None else automaton_files(output):
+        claim_file(file, force=options["force"])
+    target = None if options["target"] is None else resolve_language(options["target"], budget=budget)
     found = extract_automaton(
-        load_subject(folder),
+        load_subject(folder, trust_code=options["trust_code"]),
         method=options["method"],
         target=target,
         kind="acceptance" if options["recognise"] else None,

@@ -4,41 +4,66 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import click
 
-from nerode.core import NerodeError
+from nerode.core import NerodeError, missing_extra
 
-COMMANDS = {
-    "check": "nerode.cli.check",
-    "explain": "nerode.cli.explain",
-    "compile": "nerode.cli.compile",
-    "verify": "nerode.cli.verify",
-    "polish": "nerode.cli.polish",
-    "run": "nerode.cli.run",
-    "export": "nerode.cli.export",
-    "train": "nerode.cli.train",
-    "analyse": "nerode.cli.analyse",
-    "extract": "nerode.cli.extract",
-    "repair": "nerode.cli.repair",
-    "compare": "nerode.cli.compare",
-    "sweep": "nerode.cli.sweep",
-    "runs": "nerode.cli.runs",
-    "reproduce": "nerode.cli.reproduce",
-    "papers": "nerode.cli.reproduce",
-    "report": "nerode.cli.report",
-    "atlas": "nerode.cli.atlas",
-    "languages": "nerode.cli.listings",
-    "architectures": "nerode.cli.listings",
-    "tasks": "nerode.cli.tasks",
-    "audit": "nerode.cli.audit",
-    "explore": "nerode.cli.explore",
+COMMAND_GROUPS = {
+    "Ask": {
+        "check": "nerode.cli.check",
+        "explain": "nerode.cli.explain",
+        "explore": "nerode.cli.explore",
+        "atlas": "nerode.cli.atlas",
+    },
+    "Languages": {
+        "draw": "nerode.cli.draw",
+        "convert": "nerode.cli.convert",
+        "diff": "nerode.cli.convert",
+    },
+    "Build and prove": {
+        "compile": "nerode.cli.compile",
+        "verify": "nerode.cli.verify",
+        "prove": "nerode.cli.prove",
+        "run": "nerode.cli.run",
+        "export": "nerode.cli.export",
+        "import": "nerode.cli.import_weights",
+    },
+    "Train": {
+        "train": "nerode.cli.train",
+        "sweep": "nerode.cli.sweep",
+        "runs": "nerode.cli.runs",
+        "report": "nerode.cli.report",
+        "compare": "nerode.cli.compare",
+    },
+    "Look inside": {
+        "analyse": "nerode.cli.analyse",
+        "extract": "nerode.cli.extract",
+        "repair": "nerode.cli.repair",
+        "polish": "nerode.cli.polish",
+    },
+    "Papers and other libraries": {
+        "reproduce": "nerode.cli.reproduce",
+        "papers": "nerode.cli.reproduce",
+        "audit": "nerode.cli.audit",
+    },
+    "Lists": {
+        "languages": "nerode.cli.listings",
+        "architectures": "nerode.cli.listings",
+        "tasks": "nerode.cli.listings",
+    },
 }
+COMMANDS = {name: module for group in COMMAND_GROUPS.values() for name, module in group.items()}
 """Where each command lives; a module is imported only when its command is used."""
 
+
+WRONG_USE = 2
+"""The exit code for what cannot be used, and for answers that cannot be written."""
 
 STOPPED = 130
 """The exit code of shells for a program that Control-C has ended."""
@@ -65,12 +90,21 @@ class LazyGroup(click.Group):
         """The names, in the order in which a user meets them."""
         return list(COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the commands by what they are for."""
+        for title, names in COMMAND_GROUPS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, found.get_short_help_str(limit=200)) for name, found in commands if found]
+                )
+
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Returns the command of this name."""
         if name not in COMMANDS:
             return None
         module = importlib.import_module(COMMANDS[name])
-        command = getattr(module, "compile_command" if name == "compile" else name)
+        command = getattr(module, f"{name}_command" if name in ("compile", "import") else name)
         assert isinstance(command, click.Command)
         return command
 
@@ -93,38 +127,77 @@ def nerode() -> None:
     """What can a sequence model compute, at every length?
 
     LANG is a name (`nerode languages` lists them: tomita-3, flip-flop, dyck-2-5, S3, Z60, A4xZ5 …), a
-    regular expression ("(aa)*"), or a file (.att, .dot, .jff, .json, .arpa).
+    regular expression ("(aa)*"), or a file (.att, .dot, .jff, .json, .arpa, .rules).
     """
 
 
-def main(argv: list[str] | None = None) -> Any:
+def main(argv: list[str] | None = None) -> NoReturn:
     """Runs the command line and turns errors that nerode raises on purpose into one clear message."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A file name that is not UTF-8, or a terminal that has no ✓, shows an escape and is no error.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.exit(_flush(_status(argv)))
+
+
+def _status(argv: list[str] | None) -> int:
+    """Carries a command out and returns the exit status."""
     try:
-        sys.exit(nerode.main(args=argv, prog_name="nerode", standalone_mode=False) or 0)
+        return int(nerode.main(args=argv, prog_name="nerode", standalone_mode=False) or 0)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        with suppress(OSError):
+            error.show()
+        return error.exit_code
     except click.Abort:
-        click.echo("\nnerode: stopped", err=True)
-        sys.exit(STOPPED)
+        _say("\nnerode: stopped")
+        return STOPPED
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        if missing is None:
+            raise
+        _say(f"nerode: {missing}")
     except NerodeError as error:
-        click.echo(f"nerode: {error}", err=True)
-        sys.exit(2)
+        _say(f"nerode: {error}")
     except ReaderLeft:
-        # Python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(UNREAD)
+        return UNREAD
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        click.echo(f"nerode: cannot write: {error.strerror}", err=True)
-        sys.exit(2)
+        _say(f"nerode: cannot write: {error.strerror}; make room, or write elsewhere")
     except (MemoryError, RuntimeError) as error:
         # Torch has no error of its own for this.
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
-        click.echo("nerode: there is not enough memory; ask for something smaller", err=True)
-        sys.exit(2)
+        _say("nerode: there is not enough memory; ask for something smaller")
+    return WRONG_USE
+
+
+def _say(text: str) -> None:
+    """Prints a message, unless nobody can read it: the exit status says the rest."""
+    # A name of a file may hold what a terminal obeys.
+    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    with suppress(OSError):
+        click.echo(shown, err=True)
+
+
+def _flush(status: int) -> int:
+    """Writes out what is still in the buffers and returns the exit status.
+
+    Python would do so itself after all else, and complain in its own words with a status of its own.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError as error:
+            if stream is sys.stdout and status != UNREAD:
+                gone = error.errno == errno.EPIPE
+                status = UNREAD if gone else WRONG_USE
+                if not gone:
+                    _say(f"nerode: cannot write: {error.strerror}; make room, or write elsewhere")
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return status
 
 
 if __name__ == "__main__":

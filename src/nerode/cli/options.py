@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 import click
 
-from nerode.core import DTYPES, Budget, InputError
+from nerode.core import DTYPES, TABLES, Budget, InputError, enforce
 from nerode.languages import Language, resolve_language
 from nerode.verdict import Sense, VerdictTask
 
@@ -31,36 +35,97 @@ def language_options(command: F) -> F:
     return command
 
 
-def budget_options(command: F) -> F:
-    """Adds the options that raise or lower the limits."""
-    for option in (
-        click.option(
-            "--max-states",
-            default=_DEFAULTS.states,
-            show_default=True,
-            help="Largest number of states of an automaton.",
-        ),
-        click.option(
-            "--max-elements",
-            default=_DEFAULTS.elements,
-            show_default=True,
-            help="Largest number of elements of a monoid.",
-        ),
-        click.option(
-            "--max-images",
-            default=_DEFAULTS.images,
-            show_default=True,
-            help="Largest number of images of the state set.",
-        ),
-        click.option(
-            "--max-seconds",
-            default=_DEFAULTS.seconds,
-            show_default=True,
-            help="Time limit per language, in seconds.",
-        ),
-    ):
-        command = option(command)
-    return command
+def budgeted(*, seconds: float = _DEFAULTS.seconds, counts: bool = True, per: str = "") -> Callable[[F], F]:
+    """Adds the options of the budget to a command, which runs under it, and has it if it names `budget`.
+
+    Args:
+        seconds: how many it has when the user says nothing.
+        counts: whether it builds automata and monoids, and so takes the options that limit their sizes.
+        per: what has seconds of its own ("language", "run"); the command then calls `enforce` for each.
+    """
+
+    def decorate(command: F) -> F:
+        named = "budget" in inspect.signature(command).parameters
+
+        @functools.wraps(command)
+        def kept(**options: Any) -> Any:
+            limits = [name for name in _DEFAULTS.limits() if f"max_{name}" in options]
+            budget = Budget(**{name: options.pop(f"max_{name}") for name in limits})
+            given = {"budget": budget} if named else {}
+            with enforce(replace(budget, seconds=math.inf) if per else budget):
+                return command(**options, **given)
+
+        limited: Any = kept
+        for option in _budget_options(seconds, counts, per):
+            limited = option(limited)
+        return cast(F, limited)
+
+    return decorate
+
+
+def _budget_options(
+    seconds: float, counts: bool, per: str
+) -> Iterator[Callable[[Callable[..., Any]], Callable[..., Any]]]:
+    """The options, the last one first, as click wants them."""
+    yield click.option(
+        "--max-bytes",
+        default=_DEFAULTS.bytes,
+        show_default=f"{_DEFAULTS.bytes:,}",
+        help=f"Memory of one table, in bytes; the command may take {TABLES} times as much.",
+    )
+    yield click.option(
+        "--max-seconds",
+        default=seconds,
+        show_default=True if math.isfinite(seconds) else "no limit",
+        help=f"CPU seconds per {per}." if per else "CPU seconds of the command.",
+    )
+    if not counts:
+        return
+    yield click.option(
+        "--max-images",
+        default=_DEFAULTS.images,
+        show_default=True,
+        help="Largest number of images of the state set.",
+    )
+    yield click.option(
+        "--max-elements",
+        default=_DEFAULTS.elements,
+        show_default=True,
+        help="Largest number of elements of a monoid.",
+    )
+    yield click.option(
+        "--max-states",
+        default=_DEFAULTS.states,
+        show_default=True,
+        help="Largest number of states of an automaton.",
+    )
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers that has neither NaN, which passes every comparison, nor infinities."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Returns the number."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
+
+
+def force_option(command: F) -> F:
+    """Adds the option of every command that writes: to replace what nerode did not write."""
+    return click.option(
+        "--force", is_flag=True, help="Replace a file, or fill a folder, that nerode did not write."
+    )(command)
+
+
+def trust_option(command: F) -> F:
+    """Adds the option by which the user lets a module run that files name for a model."""
+    return click.option(
+        "--trust-code",
+        is_flag=True,
+        help="Import the module that a file names for its model; this runs its code.",
+    )(command)
 
 
 def verdict_options(command: F) -> F:
@@ -95,16 +160,6 @@ def sense_option(command: F) -> F:
         show_default=True,
         help="Arithmetic whose reasons and sizes are shown.",
     )(command)
-
-
-def make_budget(options: dict[str, Any]) -> Budget:
-    """Takes the budget options out of `options` and returns a started Budget."""
-    return Budget(
-        states=options.pop("max_states"),
-        elements=options.pop("max_elements"),
-        images=options.pop("max_images"),
-        seconds=options.pop("max_seconds"),
-    )
 
 
 def read_language(text: str, *, ltl: bool, regex: bool, alphabet: str | None, budget: Budget) -> Language:

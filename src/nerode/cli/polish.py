@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nerode.core import InputError
+from nerode.cli.options import budgeted, force_option, trust_option
+from nerode.core import Budget, InputError, claim_folder
+from nerode.proofs import POLISH_FILE
 from nerode.report import make_console, name_table, polished_lines
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Check the certificate of a polished folder again, as verify does.",
 )
+@force_option
+@trust_option
+@budgeted(seconds=600.0, counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def polish(
     run: Path,
@@ -50,7 +55,10 @@ def polish(
     lengths: str,
     sequences: int,
     check: bool,
+    force: bool,
+    trust_code: bool,
     as_json: bool,
+    budget: Budget,
 ) -> None:
     """Replace the learned matrices of RUN by the exact representation near them, and prove the result.
 
@@ -62,15 +70,21 @@ def polish(
     nerode verify polished
     """
     if check:
-        _check(run, as_json)
+        _check(run, as_json, budget)
         return
     if out is None:
         raise InputError("give the folder for the polished model: nerode polish RUN -o DIR")
+    claim_folder(out, holds=(POLISH_FILE,), of="a polished model", force=force)
     from nerode.analysis import load_subject
     from nerode.analysis.polish import polish as polish_subject
 
     record = polish_subject(
-        load_subject(run), out, dtype=dtype, lengths=_lengths(lengths), sequences=sequences
+        load_subject(run, trust_code=trust_code),
+        out,
+        dtype=dtype,
+        lengths=_lengths(lengths),
+        sequences=sequences,
+        budget=budget,
     )
     if as_json:
         click.echo(json.dumps(record.to_json(), ensure_ascii=False, allow_nan=False))
@@ -79,12 +93,12 @@ def polish(
     sys.exit(0 if record.proved else 1)
 
 
-def _check(folder: Path, as_json: bool) -> None:
+def _check(folder: Path, as_json: bool, budget: Budget) -> None:
     from dataclasses import asdict
 
     from nerode.proofs import check_polished
 
-    found = check_polished(folder)
+    found = check_polished(folder, budget=budget)
     if as_json:
         click.echo(json.dumps(asdict(found), ensure_ascii=False))
     elif found.ok:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import budget_options, make_budget
+from nerode.cli.options import FiniteRange, budgeted, force_option, trust_option
+from nerode.core import Budget
+from nerode.report import settlement_lines
 
 if TYPE_CHECKING:
     from nerode.analysis.repair import FailureSearch
@@ -37,17 +39,20 @@ if TYPE_CHECKING:
     help="Updates per failing word.",
 )
 @click.option(
-    "--rate", type=click.FloatRange(0, min_open=True), default=1e-3, show_default=True, help="Learning rate."
+    "--rate", type=FiniteRange(0, min_open=True), default=1e-3, show_default=True, help="Learning rate."
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the training words."
 )
-@budget_options
+@trust_option
+@force_option
+@budgeted(seconds=300.0)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> None:
-    """Find the shortest word that a trained network answers wrongly; with -o, train on it.
+def repair(folder: Path, out: Path | None, as_json: bool, budget: Budget, **options: Any) -> None:
+    """Find the shortest word that a trained network answers wrongly; with -o, train on it until it is proved.
 
-    Exit code 1 if the network is wrong somewhere (with -o: still wrong afterwards).
+    With -o each round trains on a failing word and looks for the next, until the network is proved or rounds
+    or time are used up. Exit code 1 if the network is wrong somewhere (with -o: still wrong afterwards).
 
     \b
     nerode repair runs/9b7ef0cf02d1bbd9
@@ -55,9 +60,12 @@ def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> Non
     """
     from nerode.analysis import load_subject
     from nerode.analysis.repair import RepairSettings, find_failing_word, repair as mend
-    from nerode.training import write_model
+    from nerode.training import claim_model_folder, write_model
 
-    subject, budget = load_subject(folder), make_budget(options)
+    if out is not None:
+        claim_model_folder(out, force=options["force"])
+    record = None
+    subject = load_subject(folder, trust_code=options["trust_code"])
     if out is None:
         last, found = (search := find_failing_word(subject, budget=budget)), search.to_json()
     else:
@@ -71,6 +79,8 @@ def repair(folder: Path, out: Path | None, as_json: bool, **options: Any) -> Non
             for number, done in enumerate(record.rounds, start=1):
                 click.echo(f"round {number}: {_said(done.search)}; loss {done.loss:.3g} after training on it")
     click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False) if as_json else _said(last))
+    if record is not None and not as_json:
+        click.echo("\n".join(settlement_lines(record.end)))
     if last.failing is not None:
         raise SystemExit(1)
 

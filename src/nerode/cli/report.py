@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from nerode.cli.options import sense_option
-from nerode.core import InputError, NerodeError, Reference, write_atomically
-from nerode.records import Measure
+from nerode.cli.options import budgeted, force_option, sense_option
+from nerode.core import MARK, InputError, NerodeError, Reference, claim_file, claim_folder, write_atomically
+from nerode.records import IMPORT_FILE, Measure
 from nerode.report import (
     Record,
     RunReport,
@@ -53,6 +53,8 @@ from nerode.verdict import Sense
 )
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
 @sense_option
+@force_option
+@budgeted(seconds=600.0, counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
 def report(
     runs: tuple[Path, ...],
@@ -61,18 +63,31 @@ def report(
     tables: tuple[str, ...],
     measure: Measure | None,
     sense: str,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Write the report of runs: curves over lengths, training, tables, theory and published values.
 
-    RUNS are folders of runs (`nerode train` and `nerode sweep` fill them) or single runs.
+    RUNS are folders of runs (`nerode train` and `nerode sweep` fill them), single runs, or models that were
+    imported with a language, which are tested first.
 
     \b
     nerode report runs
     nerode report runs/parity runs/flip-flop -o report.html --figures figures --tables tex
     """
     _check_output(output, (*tables, "bib") if tables or figures is not None else ())
-    found, left_out = read_run_files(runs)
+    beside = dict.fromkeys((*tables, "bib")) if tables or figures is not None else ()
+    for path in (output, *(output.with_suffix(f".{form}") for form in beside)):
+        claim_file(path, force=force)
+    if figures is not None:
+        claim_folder(figures, holds=("*.svg", "*.pdf"), of="figures of nerode", force=force)
+    imports = [folder for folder in runs if (folder / IMPORT_FILE).exists()]
+    others = tuple(folder for folder in runs if folder not in imports)
+    found, left_out = read_run_files(others) if others else ([], [])
+    if imports:
+        from nerode.analysis import score_import
+
+        found = [*found, *(RunFile(folder=folder, record=score_import(folder)) for folder in imports)]
     made = make_report(
         found, left_out=left_out, measure=measure, sense=Sense(sense), task_works=_task_works(found)
     )
@@ -85,7 +100,8 @@ def report(
         written += _save_figures(made, figures)
     if tables or figures is not None:
         place = output.with_suffix(".bib")
-        write_atomically(place, "\n\n".join(work.bibtex for _, work in made.bibliography()) + "\n")
+        works = "\n\n".join(work.bibtex for _, work in made.bibliography())
+        write_atomically(place, f"% {MARK}\n\n{works}\n")
         written.append(place)
     if as_json:
         click.echo(json.dumps({**report_json(made), "out": [str(p) for p in written]}, ensure_ascii=False))
@@ -132,8 +148,8 @@ def _task_works(runs: list[RunFile]) -> dict[str, Reference]:
 def _table_files(made: RunReport, output: Path, forms: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
     tables = [item.table for item in made.tasks]
     writers = {
-        "md": lambda: to_markdown(tables),
-        "tex": lambda: to_latex(tables),
+        "md": lambda: f"<!-- {MARK} -->\n\n{to_markdown(tables)}",
+        "tex": lambda: f"% {MARK}\n{to_latex(tables)}",
         "csv": lambda: to_csv(item.task for item in made.tasks),
     }
     for form in dict.fromkeys(forms):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.core import InputError, write_atomically
+from nerode.cli.options import budgeted, force_option
+from nerode.cli.settling import settle_option, settle_runs
+from nerode.core import InputError, claim_file, claim_folder, write_atomically
+from nerode.records import claim_store
 
 if TYPE_CHECKING:
+    from nerode.records import TableResult
     from nerode.reproduce import Paper, PaperTable
 
 EXPERIMENTS = Path("experiments")
@@ -51,6 +57,9 @@ EXPERIMENTS = Path("experiments")
 @click.option(
     "--table", "claims", is_flag=True, help="Print the table of claims of the kept results, and run nothing."
 )
+@force_option
+@budgeted(seconds=math.inf, counts=False)
+@settle_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table, one per line.")
 def reproduce(
     asked: Sequence[str],
@@ -62,6 +71,8 @@ def reproduce(
     out: Path,
     keep: Path | None,
     claims: bool,
+    force: bool,
+    settle: float,
     as_json: bool,
 ) -> None:
     """Measure tables of papers again: published, ours, theory, agrees?
@@ -79,10 +90,14 @@ def reproduce(
     if scale == "paper":
         if done or keep is not None:
             raise InputError("--scale paper writes sweep files and runs nothing; leave --done and --keep out")
-        _write_sweeps(tables, seeds, out, as_json)
+        _write_sweeps(tables, seeds, out, force=force, as_json=as_json)
         return
+    if not done:
+        claim_store(out, force=force)
+    if keep is not None:
+        claim_folder(keep / "reproduce", holds=("*.json",), of="kept tables", force=force)
     for paper, table in tables:
-        _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json)
+        _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json, settle=settle)
 
 
 def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, PaperTable]]:
@@ -96,7 +111,15 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, PaperTabl
 
 
 def _run(
-    paper: Paper, table: PaperTable, out: Path, seeds: int | None, jobs: int, keep: Path | None, as_json: bool
+    paper: Paper,
+    table: PaperTable,
+    out: Path,
+    seeds: int | None,
+    jobs: int,
+    keep: Path | None,
+    as_json: bool,
+    *,
+    settle: float,
 ) -> None:
     from nerode.records import write_table
     from nerode.report import left_text, make_console, reproduction_table, table_markdown
@@ -111,6 +134,7 @@ def _run(
         on_line=lambda line: click.echo(line, err=True),
         polished=EXPERIMENTS / "polish",
     )
+    result = _settled(result, out, settle)
     if keep is not None and result.lines:
         path = write_table(keep / "reproduce", result)
         write_atomically(path.with_suffix(".md"), table_markdown(result))
@@ -129,15 +153,32 @@ def _run(
     console.print(result.rule, style="dim", markup=False)
 
 
+def _settled(result: TableResult, out: Path, seconds: float) -> TableResult:
+    """The table with the end of each of its runs; a run that is settled already is not settled again."""
+    from nerode.records import RunStore, read_run
+    from nerode.study import told_end
+
+    store = RunStore(out)
+    folders = {key: store.folder(key) for line in result.lines for key in line.keys if store.is_done(key)}
+    settle_runs(((read_run(folder), folder) for folder in folders.values()), seconds, named=())
+    lines = tuple(
+        replace(line, ends=tuple(end for key in line.keys if (end := told_end(folders.get(key)))))
+        for line in result.lines
+    )
+    return replace(result, lines=lines)
+
+
 def _write_sweeps(
-    tables: Sequence[tuple[Paper, PaperTable]], seeds: int | None, out: Path, as_json: bool
+    tables: Sequence[tuple[Paper, PaperTable]], seeds: int | None, out: Path, *, force: bool, as_json: bool
 ) -> None:
     from nerode.reproduce import sweep_text
 
+    claim_folder(out, holds=("*.toml",), of="sweep files of nerode", force=force)
     for paper, table in tables:
         if len(tables) > 1 and all(line.paper is None for line in table.lines):
             continue
         path = out / f"{paper.name}-{table.name}.toml"
+        claim_file(path, force=force)
         write_atomically(path, sweep_text(paper, table, seeds=seeds))
         if as_json:
             click.echo(json.dumps({"paper": paper.name, "table": table.name, "sweep": str(path)}))

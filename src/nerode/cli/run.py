@@ -1,21 +1,25 @@
-"""`nerode run`: a compiled network on words, or on one word that streams in, in exact arithmetic."""
+"""`nerode run`: a compiled network on words or on one word that streams in, or the perplexity of a text."""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
-from nerode.core import InputError
+from nerode.cli.models import MODEL
+from nerode.cli.options import budgeted
+from nerode.core import InputError, charge, open_stream, read_lines
 from nerode.languages import END
-from nerode.models.compiled import Stream, TextReader
-from nerode.network import Answer, Interpreter, Network
-from nerode.proofs import read_network
+from nerode.languages.ngrams import BackoffModel, NgramLanguage
+from nerode.models.compiled import Stream, TextReader, score_text
+from nerode.network import Answer, Interpreter, LogitDecoder, Network
+from nerode.proofs import read_language, read_network, stated_claims
+from nerode.records import IMPORT_FILE, first_prefixes
 
 
 @click.command()
@@ -31,14 +35,23 @@ from nerode.proofs import read_network
     "--stream",
     "stream_file",
     type=click.Path(path_type=Path),
-    help="File (- for standard input) with one long word; white space is ignored.",
+    help="File (- for standard input) with one long word; white space is ignored. For a back-off model: a "
+    "text, one sentence per line, whose perplexity is printed.",
 )
+@click.option(
+    "--model",
+    "by_model",
+    is_flag=True,
+    help="Run the weights in DIR/model/ in their own float format instead of the exact network.",
+)
+@budgeted(seconds=math.inf, counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per word, one per line.")
 def run(
     folder: Path,
     words: tuple[str, ...],
     words_file: Path | None,
     stream_file: Path | None,
+    by_model: bool,
     as_json: bool,
 ) -> None:
     """Run the network in DIR on words: accept or not, and what may follow each prefix.
@@ -46,23 +59,44 @@ def run(
     \b
     nerode run parity/ aaaa
     nerode run flip-flop/ --words words.txt --json
+    nerode run flip-flop/ --model "w 1 i 0 r 1"
     generate | nerode run dyck-2-5/ --stream -
+    nerode run model/ --stream text.txt
     """
+    if (folder / IMPORT_FILE).exists():
+        if stream_file is not None:
+            raise InputError(f"{folder} holds weights of another library; give words, not --stream")
+        run_import(folder, _texts(words, words_file), as_json=as_json)
+        return
+    if by_model:
+        if stream_file is not None:
+            raise InputError("--stream is for the exact network; --model runs words")
+        run_model(folder, _texts(words, words_file), as_json=as_json)
+        return
     network = read_network(folder)
+    claims = [claim for claim in stated_claims(folder) if claim.dtype is None]
+    stated = list(dict.fromkeys(claim.scope + first_prefixes(claim.covers) for claim in claims))
+    if not as_json:
+        click.echo(_stated_line(folder, stated), err=True)
+    model = _backoff_model(network, folder)
     if stream_file is not None:
         if words or words_file is not None:
             raise InputError("give words or --stream, not both")
-        run_stream(network, stream_file, as_json=as_json)
+        if model is not None:
+            run_text(network, model, stream_file, as_json=as_json)
+        else:
+            run_stream(network, stream_file, as_json=as_json, stated=stated)
         return
     interpreter = Interpreter(network)
     for text in _texts(words, words_file):
-        word = network.alphabet.encode(text)
+        word = (model or network.alphabet).encode(text)
         answers = interpreter.run(word)
         if as_json:
             item = {
                 "word": network.alphabet.decode(word),
                 "accept": answers[-1].legal.end,
                 "next": [answer.legal.names(network.alphabet) for answer in answers],
+                "claims": stated,
             }
             if answers[-1].distribution is not None:
                 item["distribution"] = _distribution(answers[-1], network.alphabet.symbols)
@@ -73,6 +107,56 @@ def run(
             click.echo(f"{verdict}  {network.alphabet.decode(word)}   next: {follow}")
 
 
+def run_import(folder: Path, texts: Iterator[str], *, as_json: bool) -> None:
+    """Runs an imported model on words: its answers, or without a language its likeliest letters."""
+    from nerode.analysis import answer_words, load_subject
+
+    subject = load_subject(folder)
+    if not as_json:
+        click.echo(f"{folder} holds weights of another library: nothing is proved of them", err=True)
+    for answer in answer_words(subject, texts):
+        if as_json:
+            click.echo(json.dumps({**answer, "claims": []}, ensure_ascii=False))
+        elif "accept" in answer:
+            follow = f"   next: {' '.join(answer['next'][-1]) or 'nothing'}" if answer["next"] else ""
+            click.echo(f"{'accept' if answer['accept'] else 'reject'}  {answer['word']}{follow}")
+        else:
+            likely = "  ".join(f"{name} {share:.3f}" for name, share in answer["likeliest"].items())
+            click.echo(f"{answer['word']}   likeliest: {likely}")
+
+
+def run_model(folder: Path, texts: Iterator[str], *, as_json: bool) -> None:
+    """Runs the weights of a real architecture on words, letter by letter."""
+    from nerode.proofs.floats import ModelReader
+
+    alphabet = read_network(folder).alphabet
+    reader = ModelReader(folder)
+    if not as_json:
+        click.echo(f"{folder}/{MODEL}: {reader.about}", err=True)
+    for text in texts:
+        word = alphabet.encode(text)
+        answers = reader.run(word)
+        follow = [None if legal is None else legal.names(alphabet) for legal in answers]
+        last = answers[-1]
+        if as_json:
+            accept = None if last is None else last.end
+            item = {"word": alphabet.decode(word), "accept": accept, "next": follow, "dtype": reader.dtype}
+            click.echo(json.dumps(item, ensure_ascii=False))
+        elif last is None:
+            click.echo("nothing  the model says nothing before the first letter")
+        else:
+            verdict = "accept" if last.end else "reject"
+            shown = " ".join(last.names(alphabet)) or "nothing"
+            click.echo(f"{verdict}  {alphabet.decode(word)}   next: {shown}")
+
+
+def _stated_line(folder: Path, stated: Sequence[str]) -> str:
+    """The claims of the certificate, which a run does not check."""
+    if not stated:
+        return f"{folder} has no certificate: nothing is proved of this network"
+    return f"{folder} states: {'; '.join(stated)} (`nerode verify {folder}` checks it)"
+
+
 def _texts(words: tuple[str, ...], words_file: Path | None) -> Iterator[str]:
     if words_file is not None and words:
         raise InputError("give words as arguments or with --words, not both")
@@ -81,21 +165,9 @@ def _texts(words: tuple[str, ...], words_file: Path | None) -> Iterator[str]:
             raise InputError('give a word (or "" for the empty one), --words FILE, or - for standard input')
         yield from words
         return
-    if words_file is None or str(words_file) == "-":
-        yield from _lines(sys.stdin)
-        return
-    try:
-        with words_file.open(encoding="utf-8") as lines:
-            yield from _lines(lines)
-    except OSError as error:
-        raise InputError(f"cannot read {words_file}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{words_file} is not UTF-8 text") from None
-
-
-def _lines(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        yield line.rstrip("\n")
+    place = words_file or Path("-")
+    with open_stream(place) as stream:
+        yield from read_lines(stream, name=str(place), max_bytes=_MAX_WORD_BYTES)
 
 
 def _distribution(answer: Answer, symbols: tuple[str, ...]) -> dict[str, float]:
@@ -105,16 +177,20 @@ def _distribution(answer: Answer, symbols: tuple[str, ...]) -> dict[str, float]:
     return {names[i]: float(p) for i, p in likely}
 
 
+_MAX_WORD_BYTES = 1 << 22
+"""Longest line of --words; longer words are for --stream."""
+
 _PART = 1 << 20
 _SECONDS_BETWEEN_LINES = 5.0
 
 
-def run_stream(network: Network, path: Path, *, as_json: bool) -> None:
+def run_stream(network: Network, path: Path, *, as_json: bool, stated: Sequence[str] = ()) -> None:
     """Reads a file, or standard input for "-", as one word and prints what the network says at its end."""
     stream, reader = Stream(network), TextReader(network.alphabet)
     begun = said = time.perf_counter()
     for letters in reader.read(_parts(path)):
         stream.feed(letters)
+        charge()
         now = time.perf_counter()
         if now - said > (0.2 if sys.stderr.isatty() else _SECONDS_BETWEEN_LINES):
             _say(stream, now - begun)
@@ -133,6 +209,7 @@ def run_stream(network: Network, path: Path, *, as_json: bool) -> None:
             "tokens_per_second": stream.tokens / seconds if seconds else None,
             "configurations": stream.configurations,
             "table_full": stream.full,
+            "claims": list(stated),
         }
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -142,20 +219,47 @@ def run_stream(network: Network, path: Path, *, as_json: bool) -> None:
     click.echo(f"{speed}, {stream.configurations:,} configurations seen, exact arithmetic")
 
 
-def _parts(path: Path) -> Iterator[bytes]:
-    if str(path) == "-":
-        yield from _read(sys.stdin.buffer)
+def _backoff_model(network: Network, folder: Path) -> BackoffModel | None:
+    """The model of a network that was compiled from an ARPA file."""
+    if not isinstance(network.decoder, LogitDecoder):
+        return None
+    language = read_language(folder)
+    model = language.model if isinstance(language, NgramLanguage) else None
+    return model if isinstance(model, BackoffModel) else None
+
+
+def run_text(network: Network, model: BackoffModel, path: Path, *, as_json: bool) -> None:
+    """Reads a text, one sentence per line, and prints the perplexity of the network and of its model."""
+    begun = time.perf_counter()
+    found = score_text(network, model, _sentences(path))
+    seconds = time.perf_counter() - begun
+    perplexity, expected = found.perplexities()
+    if as_json:
+        item = {
+            "sentences": found.sentences,
+            "tokens": found.words,
+            "unknown": found.unknown,
+            "perplexity": perplexity,
+            "model_perplexity": expected,
+            "seconds": seconds,
+        }
+        click.echo(json.dumps(item, ensure_ascii=False))
         return
-    try:
-        with path.open("rb") as file:
-            yield from _read(file)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    click.echo(f"perplexity {perplexity:.6g} of the network, {expected:.6g} of the model")
+    unknown = f", {found.unknown:,} of them unknown, read as {model.unknown_name}" if found.unknown else ""
+    click.echo(f"{found.sentences:,} sentences, {found.words:,} words{unknown}; ends count, float64")
 
 
-def _read(file: BinaryIO) -> Iterator[bytes]:
-    while part := file.read(_PART):
-        yield part
+def _sentences(path: Path) -> Iterator[str]:
+    """The lines of a text."""
+    with open_stream(path) as stream:
+        yield from read_lines(stream, name=str(path), max_bytes=_MAX_WORD_BYTES)
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    with open_stream(path) as file:
+        while part := file.read(_PART):
+            yield part
 
 
 def _say(stream: Stream, seconds: float) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from nerode.core import InputError, write_atomically
+from nerode.cli.options import budgeted, force_option
+from nerode.core import InputError, claim_file, claim_folder, write_atomically
 from nerode.records import (
     Measure,
     RunOutline,
@@ -19,9 +20,10 @@ from nerode.records import (
     removable,
 )
 from nerode.report import axes_table, make_console, name_table, plain_columns, results_table
-from nerode.study import LIST_HEADINGS, MEASURES, group_runs, list_row, read_run_files, run_item
+from nerode.study import LIST_HEADINGS, MEASURES, group_runs, list_row, read_run_files, run_item, settled_run
 from nerode.sweeps import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
 
+_budgeted = budgeted(seconds=600.0, counts=False)
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
@@ -33,6 +35,7 @@ def runs() -> None:
 @runs.command("ls")
 @_folder
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
+@_budgeted
 def list_command(folder: Path, as_json: bool) -> None:
     """List all runs: finished, failed, unfinished and damaged."""
     store = RunStore(folder)
@@ -48,8 +51,8 @@ def list_command(folder: Path, as_json: bool) -> None:
         for name, status in others:
             click.echo(json.dumps({"run": name, "status": status, "message": failures.get(name, "")}))
         return
-    rows = [list_row(run.name, run.spec, run.result) for run in good]
-    rows += [(name, "", "", "", "", status, failures.get(name, "")) for name, status in others]
+    rows = [list_row(run.name, run.spec, run.result, settled_run(folder / run.name)) for run in good]
+    rows += [(name, "", "", "", "", status, failures.get(name, ""), "") for name, status in others]
     click.echo(plain_columns(LIST_HEADINGS, rows))
 
 
@@ -57,6 +60,7 @@ def list_command(folder: Path, as_json: bool) -> None:
 @_folder
 @click.argument("run", metavar="RUN")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as one JSON object.")
+@_budgeted
 def show_command(folder: Path, run: str, as_json: bool) -> None:
     """Show one run; RUN is the beginning of its key."""
     store = RunStore(folder)
@@ -79,6 +83,7 @@ def show_command(folder: Path, run: str, as_json: bool) -> None:
 @runs.command("table")
 @_folder
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
+@_budgeted
 def table_command(folder: Path, measure: Measure | None) -> None:
     """Show model × length for each task: every seed, then median and range."""
     found, left_out = read_run_files([folder])
@@ -105,16 +110,21 @@ def table_command(folder: Path, measure: Measure | None) -> None:
     help="One flat row per run and length, or the measurements for a viewer.",
 )
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write, or folder for viewers.")
-def export_command(folder: Path, form: str, out: Path | None) -> None:
+@_budgeted
+@force_option
+def export_command(folder: Path, form: str, out: Path | None, force: bool) -> None:
     """Write the finished runs in another form."""
     store = RunStore(folder)
     found = [run for run in list_runs(store) if not run.damage]
     if form in TRACKERS:
         if out is None:
             raise InputError(f"--to {form} writes a folder; say where with -o DIR")
+        claim_folder(out, holds=("[0-9a-f]" * 16, "wandb"), of="exported runs", force=force)
         for run in found:
             TRACKERS[form](store, run, out)
         return
+    if out is not None:
+        claim_file(out, force=force)
     rows = flat_rows(found)
     text = to_csv(rows) if form == "csv" else to_json_lines(rows)
     if out is None:
@@ -134,6 +144,7 @@ def export_command(folder: Path, form: str, out: Path | None) -> None:
     help="Also remove finished runs that no sweep file given here asks for.",
 )
 @click.option("--yes", is_flag=True, help="Remove them; they are only listed without it.")
+@_budgeted
 def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
     """Remove what stopped and failed runs have left, and what is damaged."""
     store = RunStore(folder)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nerode.cli.options import budgeted, force_option, trust_option
+from nerode.cli.settling import LEGEND, settle_option, settle_runs
 from nerode.core import InputError
-from nerode.records import RunStore, read_result, read_run
+from nerode.records import RunStore, claim_store, read_result, read_run
 from nerode.report import make_console, results_table
 from nerode.study import MEASURES, RESULT_KEYS, run_item
 from nerode.sweeps import read_sweep
@@ -61,10 +64,22 @@ EXECUTORS = ("local", "ray", "slurm")
     multiple=True,
     help="Parameter of submitit, for example slurm_partition=cpu or timeout_min=60.",
 )
+@trust_option
 @click.option("--dry-run", is_flag=True, help="Print what would be run, and run nothing.")
+@settle_option
+@force_option
+@budgeted(seconds=math.inf, counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def sweep(
-    file: Path, out: Path | None, executor_name: str, dry_run: bool, as_json: bool, **options: Any
+    file: Path,
+    out: Path | None,
+    executor_name: str,
+    dry_run: bool,
+    force: bool,
+    trust_code: bool,
+    settle: float,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Train every combination of FILE.toml; exit 1 if a run failed.
 
@@ -82,10 +97,18 @@ def sweep(
     from nerode.training import TRAINING, with_small_defaults
 
     root = out or Path("runs") / file.stem
-    wanted = read_sweep(file).jobs(TRAINING, with_small_defaults)
+    wanted = read_sweep(file).jobs(TRAINING, with_small_defaults, trust_code=trust_code)
     if dry_run:
         _preview(wanted, RunStore(root), as_json)
         return
+    models = [job.spec.get("model") for job in wanted]
+    named = {str(model["module"]) for model in models if isinstance(model, dict) and model.get("module")}
+    if named:
+        from nerode.analysis import require_own_models
+        from nerode.training import make_spec
+
+        require_own_models(make_spec(job.spec) for job in wanted)
+    claim_store(root, force=force)
     board = _Board(wanted)
     executor = make_executor(executor_name, **options)
     try:
@@ -93,7 +116,7 @@ def sweep(
     except KeyboardInterrupt:
         click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
         raise
-    _show(report, RunStore(root), as_json)
+    _show(report, RunStore(root), settle, as_json, named=named)
     sys.exit(1 if report.problems else 0)
 
 
@@ -153,9 +176,13 @@ def _preview(jobs: Sequence[RunJob], store: RunStore, as_json: bool) -> None:
             click.echo(f"{job.key[:16]}  {'done' if done else 'to run'}  {_title(job.spec)}")
 
 
-def _show(report: SweepReport, store: RunStore, as_json: bool) -> None:
+def _show(
+    report: SweepReport, store: RunStore, settle: float, as_json: bool, *, named: Collection[str]
+) -> None:
     bad = {outcome.key: outcome for outcome in report.problems}
     folders = [store.folder(key) for key in report.keys if key not in bad]
+    records = [read_run(folder) for folder in folders]
+    settled = settle_runs(zip(records, folders, strict=True), settle, named=named)
     if as_json:
         for folder in folders:
             click.echo(json.dumps(run_item(read_result(folder), folder), ensure_ascii=False))
@@ -165,10 +192,11 @@ def _show(report: SweepReport, store: RunStore, as_json: bool) -> None:
         return
     console = make_console()
     if folders:
-        records = [read_run(folder) for folder in folders]
         measure = records[0].measure
         console.print(f"{MEASURES[measure]}:\n")
-        console.print(results_table(records, measure))
+        console.print(results_table(records, measure, settled or None))
+        if settled:
+            console.print(f"\n{LEGEND}")
     new = len(report.outcomes) - len(bad)
     console.print(
         f"\n{len(report.keys)} runs: {len(report.before)} done before, {new} now, {len(bad)} not done. "

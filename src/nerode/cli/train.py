@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -12,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import split_names
+from nerode.cli.options import budgeted, force_option, split_names, trust_option
+from nerode.cli.settling import LEGEND, settle_option, settle_runs
 from nerode.core import InputError
 from nerode.report import RunRow, axes_table, live_table, make_console, results_table
 from nerode.study import MEASURES, run_item
 
 if TYPE_CHECKING:
     from nerode.analysis.proofs import Attempt
-    from nerode.records import RunRecord, TrainSpec
+    from nerode.records import RunRecord, Settlement, TrainSpec
     from nerode.training import ProgressEvent
 
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     help="Any setting, for example optimiser.rate=1e-3.",
 )
 @click.option("--spec", "spec_file", type=click.Path(path_type=Path), help="TOML file with settings.")
+@trust_option
 @click.option(
     "--steps", type=click.IntRange(1), help="Largest number of updates; the same as --set run.steps=…"
 )
@@ -66,6 +69,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also search a proof that each model is correct at every length; exit 1 if one has none.",
 )
+@force_option
+@budgeted(seconds=math.inf, counts=False)
+@settle_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 def train(
     task: str | None,
@@ -77,6 +83,8 @@ def train(
     out: Path,
     together: bool,
     certify: bool,
+    settle: float,
+    force: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -88,10 +96,16 @@ def train(
     nerode train predict-tomita-5 --arch elman --certify
     nerode train --spec experiment.toml
     """
-    from nerode.records import run_name
+    from nerode.records import claim_store, run_name
     from nerode.training import run_all
 
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
+    if any(spec.model.module for spec in specs):
+        from nerode.analysis import require_own_models
+
+        require_own_models(specs, certify=certify)
+    if not together:
+        claim_store(out, force=force)
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
     found: dict[int, RunRecord] = {}
     if together and certify:
@@ -110,6 +124,9 @@ def train(
         _certify(out / run_name(record.key)) if certify and record.divergence is None else None
         for record in records
     ]
+    folders = [out / run_name(record.key) for record in records]
+    named = {spec.model.module for spec in specs if spec.model.module}
+    settled = settle_runs(zip(records, folders, strict=True), 0.0 if together else settle, named=named)
     if as_json:
         for record, attempt in zip(records, attempts, strict=True):
             item = run_item(record.to_json(), None if together else out / run_name(record.key))
@@ -117,7 +134,7 @@ def train(
                 item["proof"] = attempt.to_json()
             click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
     else:
-        _show(specs, records, None if together else out)
+        _show(specs, records, None if together else out, settled)
         _show_attempts(specs, attempts)
     proved = all(attempt is not None and attempt.proved for attempt in attempts)
     sys.exit(1 if certify and not proved else 0)
@@ -155,7 +172,7 @@ def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> No
 
 def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     """The settings of the file, under those of the other options."""
-    from nerode.records import merge_tables, parse_assignments, read_toml
+    from nerode.records import merge_tables, parse_assignments, read_toml, refuse_code
 
     run: dict[str, Any] = {}
     if options["steps"] is not None:
@@ -165,6 +182,7 @@ def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     if options["measure"] is not None:
         run["measure"] = options["measure"]
     file = {} if spec_file is None else read_toml(spec_file)
+    refuse_code(file, str(spec_file), trust_code=options["trust_code"])
     return merge_tables(file, {"run": run} if run else {}, parse_assignments(options["settings"]))
 
 
@@ -276,19 +294,23 @@ class Board:
             click.echo(row.line(), err=True)
 
 
-def _show(specs: list[TrainSpec], records: list[RunRecord], out: Path | None) -> None:
+def _show(
+    specs: list[TrainSpec], records: list[RunRecord], out: Path | None, settled: dict[str, Settlement]
+) -> None:
     from nerode.tasks import build_task
 
     console = make_console()
     measure = specs[0].run.measure
     low, high = build_task(specs[0].task).training_lengths
     console.print(f"{specs[0].task.name}, trained on lengths {low} to {high}; {MEASURES[measure]}:\n")
-    console.print(results_table(records, measure))
+    console.print(results_table(records, measure, settled or None))
     axes = axes_table(records, measure)
     if axes is not None:
         console.print()
         console.print(axes)
     threshold = specs[0].run.test_threshold
     console.print(f"\nreaches: {threshold:g} or more there and at every shorter length tested")
+    if settled:
+        console.print(LEGEND)
     kept = "No folders were kept." if out is None else f"Folders of the runs: {out}"
     console.print(f"every seed is listed; nothing was chosen by its score. {kept}")

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from nerode.cli.options import budget_options, make_budget
-from nerode.core import DTYPES, Budget, InputError, UnknownName
+from nerode.cli.models import Replay, replay_model
+from nerode.cli.options import budgeted, trust_option
+from nerode.core import DTYPES, Budget, InputError, UnknownName, read_fraction
+from nerode.network import LogitDecoder
 from nerode.proofs import (
     CERTIFICATE_FILE,
     POLISH_FILE,
@@ -27,8 +29,12 @@ from nerode.proofs import (
     read_network,
     renew,
 )
+from nerode.records import RESULT, read_settlement
 from nerode.report import claim_line, language_line, polished_lines
 from nerode.study import Question, add_claims
+
+FLOAT_CERTIFICATE = "certificate.float32.json"
+"""The list of float states of a run's proof, in its folder `proof`."""
 
 if TYPE_CHECKING:
     from nerode.proofs.floats import Examination
@@ -70,10 +76,22 @@ if TYPE_CHECKING:
     help="With --window: change that older letters may make. With --fragile: size of the noise.",
 )
 @click.option("--save", is_flag=True, help="Keep the proofs in floats in DIR; later they are only replayed.")
-@budget_options
+@trust_option
+@budgeted()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(folder: Path, dtypes: str | None, renews: bool, save: bool, as_json: bool, **options: Any) -> None:
+def verify(
+    folder: Path,
+    dtypes: str | None,
+    renews: bool,
+    save: bool,
+    trust_code: bool,
+    as_json: bool,
+    budget: Budget,
+    **options: Any,
+) -> None:
     """Re-check the certificate in DIR; exit 1 if it does not hold.
+
+    The certificates of the weights in DIR/model/ are replayed step by step, if torch is installed.
 
     DIR may also be the folder of a run that was certified (`nerode train … --certify`), or of a polished
     network (`nerode polish RUN -o DIR`).
@@ -86,7 +104,6 @@ def verify(folder: Path, dtypes: str | None, renews: bool, save: bool, as_json: 
     nerode verify lstm/ --noise
     nerode verify parity/ --fragile --eps 1/100
     """
-    budget = make_budget(options)
     wanted = _read_dtypes(dtypes)
     eps = _read_eps(options["eps"], options)
     if save and not wanted:
@@ -97,27 +114,64 @@ def verify(folder: Path, dtypes: str | None, renews: bool, save: bool, as_json: 
                 "the certificate of a polished network has no windows, noise or fragile words; leave them out"
             )
         _verify_polished(folder, wanted, as_json, budget)
+    replayed = _replayed(folder, budget, trust_code=trust_code)
+    if replayed is not None:
+        _print_replay(*replayed, as_json)
     folder = _folder_of_proof(folder)
     if renews:
         _renew(folder, budget)
     questions = _questions(options)
-    result = check_folder(folder, budget=budget)
+    result, about = _check(folder, budget)
     searches = add_claims(folder, questions, eps=eps, budget=budget) if result.ok and questions else []
     if any(search.found for search in searches):
-        result = check_folder(folder, budget=budget.start())
+        result, about = _check(folder, budget)
     found = _examine(folder, result, wanted, save=save, budget=budget) if result.ok and wanted else []
+    model = replay_model(folder, budget) if result.ok else None
     if as_json:
-        item = _object(result, found)
+        item = _object(result, found) | ({"about": about} if about else {})
+        if model is not None:
+            item |= {"ok": item["ok"] and model.ok, "model": _replay_object(model)}
         if searches:
             item["searches"] = {s.question: {"found": s.found, "problem": s.problem} for s in searches}
         click.echo(json.dumps(item, ensure_ascii=False))
     else:
         _print(folder, result, found)
+        if about:
+            click.echo(f"about {about}")
+        if model is not None:
+            _print_model(model)
         for search in searches:
             if not search.found:
                 click.echo(f"✗ {search.question}: {search.problem}", err=True)
     good = result.ok and all(_is_good(e, result) for e in found) and all(s.found for s in searches)
-    sys.exit(0 if good else 1)
+    sys.exit(0 if good and (model is None or model.ok) else 1)
+
+
+def _print_model(model: Replay) -> None:
+    for claim in model.claims:
+        click.echo(f"{claim_line(claim)}: model/")
+    if model.failure is not None:
+        _print_failure("model/ refused", model.failure)
+    if model.skipped:
+        click.echo(model.skipped, err=True)
+
+
+def _replay_object(model: Replay) -> dict[str, Any]:
+    return {
+        "claims": [claim_to_json(claim) for claim in model.claims],
+        "failure": None if model.failure is None else _failure(model.failure),
+        "skipped": model.skipped or None,
+    }
+
+
+def _check(folder: Path, budget: Budget) -> tuple[CheckResult, str]:
+    """The check of a certificate, and which weights it is about if it lies in the folder of a run."""
+    if not (folder.resolve().parent / RESULT).is_file():
+        return check_folder(folder, budget=budget), ""
+    from nerode.analysis.proofs import check_proof
+
+    found = check_proof(folder, budget=budget)
+    return found.result, found.about
 
 
 def _questions(options: dict[str, Any]) -> list[Question]:
@@ -132,13 +186,7 @@ def _read_eps(text: str | None, options: dict[str, Any]) -> Fraction | None:
         return None
     if not options["window"] and not options["fragile"]:
         raise InputError("--eps belongs to --window and --fragile; give one of them")
-    try:
-        eps = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        eps = Fraction(0)
-    if eps <= 0:
-        raise InputError(f"--eps is {text!r}; give a number above 0, as 1/100 or 0.01")
-    return eps
+    return read_fraction(text, name="--eps")
 
 
 def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Budget) -> NoReturn:
@@ -160,9 +208,41 @@ def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Bud
     sys.exit(0 if found.ok else 1)
 
 
+def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckResult, str] | None:
+    """The replay of a run's proof that lists float states, and of what; None for another kind of folder."""
+    if not (folder / "result.json").exists() or (folder / "proof" / CERTIFICATE_FILE).exists():
+        return None
+    if (folder / "proof" / FLOAT_CERTIFICATE).exists():
+        from nerode.analysis.proofs import replay_certified
+
+        about = (
+            "proof/model, which was trained beside the run; of the run's own weights nothing is proved by it"
+        )
+        return replay_certified(folder, budget=budget), about
+    if read_settlement(folder) is None:
+        return None
+    from nerode.analysis.settle import replay_settlement
+
+    found = replay_settlement(folder, budget=budget, trust_code=trust_code)
+    return found, f"the weights of the run {folder.resolve().name}"
+
+
+def _print_replay(result: CheckResult, about: str, as_json: bool) -> NoReturn:
+    if as_json:
+        known = {"about": about} if result.ok else {}
+        click.echo(json.dumps(_object(result, []) | known, ensure_ascii=False))
+    elif result.failure is not None:
+        _print_failure("refused", result.failure)
+    else:
+        for claim in result.claims:
+            click.echo(claim_line(claim))
+        click.echo(f"about {about}")
+    sys.exit(0 if result.ok else 1)
+
+
 def _renew(folder: Path, budget: Budget) -> None:
     """Proves a network again; the check that follows speaks of the new certificate."""
-    outcome = renew(folder, budget=budget.start())
+    outcome = renew(folder, budget=budget)
     if isinstance(outcome, Certificate):
         return
     reason = outcome.reason if isinstance(outcome, Unproved) else f"it fails on {' '.join(outcome.word)!r}"
@@ -202,10 +282,11 @@ def _examine(
 
     network, language = read_network(folder), read_language(folder)
     found = []
-    for dtype in dtypes:
-        seen = recheck_stored(folder, network, language, dtype=dtype, budget=budget.start())
+    for number, dtype in enumerate(dtypes):
+        share = budget.part(1 / (len(dtypes) - number))
+        seen = recheck_stored(folder, network, language, dtype=dtype, budget=share)
         if seen is None:
-            seen = examine(network, language, dtype=dtype, known=result.claims, budget=budget.start())
+            seen = examine(network, language, dtype=dtype, known=result.claims, folder=folder, budget=share)
             if save:
                 store(folder, seen)
         found.append(seen)
@@ -224,8 +305,13 @@ def _print(folder: Path, result: CheckResult, found: list[Examination]) -> None:
     else:
         assert result.failure is not None
         _print_failure("refused", result.failure)
-    for claim in (*result.claims, *(c for seen in found for c in seen.claims)):
+    for claim in result.claims:
         click.echo(claim_line(claim))
+    # The module of a model with probabilities is compared by the words that it allows.
+    logits = found and isinstance(read_network(folder).decoder, LogitDecoder)
+    what = ": which words may follow" if logits else ""
+    for claim in (c for seen in found for c in seen.claims):
+        click.echo(claim_line(claim) + what)
     for seen in found:
         if seen.failure is not None:
             _print_failure(seen.dtype, seen.failure)

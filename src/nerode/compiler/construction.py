@@ -58,6 +58,8 @@ class Options:
             sooner, so that a float format has fewer states; the format must hold it beside 1.
         sign_resets: whether one coordinate may have gates of 1, -1 and 0; without it a sign that is also
             overwritten becomes a sign and a register.
+        exact_floats: whether reflections whose vectors are whole numbers, so that floats do not round, are
+            preferred to fewer of them.
         construction: a construction to use instead of the first that applies.
         ngrams: options for n-gram models.
         budget: limits.
@@ -66,6 +68,7 @@ class Options:
     exclusive_scan: bool = True
     retention: Fraction = Fraction(1, 4)
     sign_resets: bool = True
+    exact_floats: bool = False
     construction: str | None = None
     ngrams: NgramOptions = field(default_factory=NgramOptions)
     budget: Budget = field(default_factory=Budget)
@@ -148,6 +151,7 @@ class Construction:
         language: the languages that it is for.
         architecture: the classes that can carry the gates and writes that it uses.
         build: makes the network.
+        distributions: whether it gives the probabilities of an n-gram model, not just what may follow.
     """
 
     name: str
@@ -156,6 +160,7 @@ class Construction:
     language: LanguageCondition
     architecture: ClassCondition
     build: Callable[[Request], Network]
+    distributions: bool = False
 
     def compile(self, request: Request) -> Network:
         """Returns the network, which names this construction in its origin.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from nerode.core import Exact
+from nerode.core import Exact, charge
 
 RETAIN = Fraction(1, 4)
 """The usual gate of a retentive overwrite; a smaller one forgets sooner, which floats may need."""
@@ -68,6 +68,9 @@ class DirectionForm:
 Relu = Callable[[DirectionForm], DirectionForm]
 """Makes a ReLU unit of a form and returns its value as a form."""
 
+Join = Callable[[Iterable[DirectionForm], Relu], DirectionForm]
+"""Makes a conjunction of literals."""
+
 
 def reduce_one_hot(form: DirectionForm, one_hot: Sequence[str]) -> DirectionForm:
     """Returns a form with fewer terms, if any, that agrees where exactly one of some directions is 1.
@@ -101,6 +104,7 @@ def constant(value: Exact) -> DirectionForm:
 
 def total(forms: Iterable[DirectionForm | Exact]) -> DirectionForm:
     """Returns the sum; 0 for none."""
+    charge()
     terms: dict[str, Exact] = {}
     bias: Exact = 0
     for form in forms:
@@ -127,14 +131,19 @@ def ramp(form: DirectionForm, low: Exact, steepness: int, relu: Relu) -> Directi
     return relu(rise) - relu(rise - 1)
 
 
-def is_positive(integer: DirectionForm, relu: Relu) -> DirectionForm:
-    """Returns 1 for an integer above 0, and 0 otherwise."""
-    return relu(integer) - relu(integer - 1)
+def is_positive(integer: DirectionForm, relu: Relu, one: DirectionForm | Exact = 1) -> DirectionForm:
+    """Returns `one` for a multiple of it, by an integer above 0, and 0 for other multiples."""
+    return relu(integer) - relu(integer - one)
+
+
+def is_zero(integer: DirectionForm, relu: Relu, one: DirectionForm | Exact = 1) -> DirectionForm:
+    """Returns `one` for 0, and 0 for multiples of it by other integers: a tent of three units."""
+    return relu(integer + one) - 2 * relu(integer) + relu(integer - one)
 
 
 def equals(integer: DirectionForm, value: int, relu: Relu) -> DirectionForm:
-    """Returns 1 where an integer has this value, and 0 elsewhere: a tent of three units."""
-    return relu(integer - (value - 1)) - 2 * relu(integer - value) + relu(integer - (value + 1))
+    """Returns 1 where an integer has this value, and 0 elsewhere."""
+    return is_zero(integer - value, relu)
 
 
 def top_digit(form: DirectionForm, relu: Relu) -> DirectionForm:

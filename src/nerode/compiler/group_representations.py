@@ -10,15 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.algebra import IDENTITY, CosetAction, Subgroup, cycles
-from nerode.compiler.matrices import Matrix, Vector, apply, block_diagonal
 from nerode.compiler.rotations import (
     LanguageGroup,
+    Matrix,
     Numbers,
     Piece,
+    Vector,
+    apply,
+    block_diagonal,
     icosahedral_pieces,
     plane_pieces,
 )
-from nerode.core import BudgetExceeded
+from nerode.core import BudgetExceeded, charge
 from nerode.languages import Dfa
 
 _MOST_NODES = 20_000
@@ -65,6 +68,12 @@ def fewest_reflections(dfa: Dfa) -> Representation:
     without reflections, and of the icosahedron. For large groups the states themselves are permuted.
     """
     return _choose(dfa, _reflection_cost, integral=False)
+
+
+@functools.lru_cache(maxsize=32)
+def whole_reflections(dfa: Dfa) -> Representation:
+    """Returns signed permutation matrices for a permutation automaton whose letters need few reflections."""
+    return _choose(dfa, _reflection_cost, integral=True)
 
 
 @functools.lru_cache(maxsize=32)
@@ -179,9 +188,11 @@ def _orbit(group: LanguageGroup, matrices: Sequence[Matrix], start: Vector) -> d
 
 def _on_states(dfa: Dfa) -> Representation:
     n = dfa.num_states
+    charge("bytes", 8 * n * n * dfa.num_letters)
     columns = dfa.transitions.T.tolist()
     matrices = []
     for images in columns:
+        charge()
         rows = [[0] * n for _ in range(n)]
         for j, i in enumerate(images):
             rows[i][j] = 1
@@ -245,6 +256,7 @@ def _monomial(images: Numbers, signs: Integers, action: CosetAction, title: str)
 
 def _rank(images: Numbers, signs: Integers) -> int:
     """A cycle fixes one direction if its signs multiply to 1, and none otherwise."""
+    charge()
     found = 0
     for cycle in cycles(tuple(images.tolist())):
         found += len(cycle) - (1 if signs[cycle].prod() > 0 else 0)

@@ -15,6 +15,7 @@ from nerode.languages import Legal
 from nerode.network import (
     Affine,
     AffineBuilder,
+    AttentionHeads,
     ByChoice,
     Factor,
     Fixed,
@@ -149,6 +150,7 @@ class LayerBuilder:
         matrix: Sequence[Row] | None = None,
         recurrence: Recurrence | None = None,
         selection: Selection | None = None,
+        heads: Sequence[str] | None = None,
     ) -> Layer:
         """Returns the layer.
 
@@ -157,6 +159,7 @@ class LayerBuilder:
             matrix: a fixed matrix that moves the state in place of the gates.
             recurrence: a recurrence in place of the gates and the writes.
             selection: Householder factors and writes, chosen by forms of the stream, in their place.
+            heads: the kinds of attention heads whose hold and values the gates and writes are.
 
         Raises:
             InputError: if a form reads what it may not, or a gate varies in a time-invariant layer.
@@ -177,6 +180,9 @@ class LayerBuilder:
                 writes=tuple(selection.writes),
                 selector=_affine(inner, choices),
             )
+        if heads is not None:
+            hold, values = (_affine(inner, forms.values()) for forms in (self._gates, self._writes))
+            recurrence = AttentionHeads(heads=tuple(heads), hold=hold, values=values)
         return Layer(
             name=self.name,
             reads=reads,

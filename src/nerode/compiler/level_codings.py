@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -10,8 +11,7 @@ from nerode.algebra.cascades import Add, Command, Permute, Reset
 from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, total
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_machine import TabledLevel
-from nerode.compiler.matrices import Matrix, reflection_factors
-from nerode.compiler.rotations import rotation
+from nerode.compiler.rotations import Matrix, reflection_factors, rotation
 from nerode.compiler.tables import decision_table
 from nerode.core import Budget, Exact, cosine, inverse, root_of_unity, sine
 from nerode.network import Factor
@@ -39,6 +39,8 @@ class CommandForms:
         relu: makes units of the layer.
         budget: bounds the tree.
         guard: literals without which no command counts as given.
+        otherwise: a command that gets no units, so that every other one is a sum of units which are 0 where
+            it is not given; None takes the command of most cases.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class CommandForms:
         relu: Relu,
         budget: Budget,
         guard: Sequence[DirectionForm] = (),
+        otherwise: Command | None = None,
     ) -> None:
         kinds = _letter_kinds(level)
         classes = [constant(0)] * (max(kinds.values()) + 1 if kinds else 1)
@@ -56,14 +59,17 @@ class CommandForms:
             classes[kind] = classes[kind] + letters[letter]
         patterns = {(kinds[letter], *labels): command for (letter, *labels), command in level.table.items()}
         sizes = [len(classes), *map(len, parents)]
-        table = decision_table(list(patterns), list(patterns.values()), sizes, budget)
+        table = decision_table(list(patterns), list(patterns.values()), sizes, budget, otherwise=otherwise)
         variables: list[Indicators] = [classes, *parents]
         self._otherwise = table.otherwise
         self._always = conjunction(guard, relu)
-        self._units = [
-            (command, conjunction([*guard, *(variables[i][value] for i, value in literals)], relu))
-            for literals, command in table.rows
-        ]
+        self._units = []
+        for literals, command in table.rows:
+            form = conjunction([*guard, *(variables[i][value] for i, value in literals)], relu)
+            if otherwise is not None and len(literals) == 1 and literals[0][0] > 0:
+                # A label that stands alone may be inexact, a unit of it is not.
+                form = relu(form)
+            self._units.append((command, form))
 
     def weigh(self, weight: Callable[[Command], Exact]) -> DirectionForm:
         """Returns the weight of the command that is given; 0 where the guard does not hold."""
@@ -216,6 +222,74 @@ class Moves:
         return Selection(
             factors=factors, writes=writes, choices=[commands.is_given(command) for command in level.commands]
         )
+
+
+MOST_FACTORS = 12
+"""Factors per letter of a coding by whole numbers, where one by rotations has two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorCoding:
+    """A counter modulo m as a vector that is mirrored at every letter.
+
+    A turn is a mirror together with a fixed mirror F: at odd positions the vector of a label is seen in F.
+
+    Attributes:
+        start: the vector before the first letter.
+        factor: the mirror of a letter that adds this amount; negative if it ends at an odd position.
+        near: for coordinates, a label and whether it is seen in F, a form that is 1 at its vector and at most
+            0 at the others.
+    """
+
+    start: tuple[Exact, ...]
+    factor: Callable[[int, int], Factor]
+    near: Callable[[Sequence[DirectionForm], int, bool], DirectionForm]
+
+
+def plane_mirrors(start: int, m: int) -> MirrorCoding:
+    """Returns a counter as a vector of the plane; F takes the angle x to π/m - x."""
+
+    def near(vector: Sequence[DirectionForm], label: int, mirrored: bool) -> DirectionForm:
+        turns = Fraction(1, 2 * m) - Fraction(label, m) if mirrored else Fraction(label, m)
+        return nearness(vector[0], vector[1], turns, m)
+
+    return MirrorCoding(
+        start=(cosine(start, m), sine(start, m)),
+        factor=lambda amount, sign: mirror_factor(1 + 2 * sign * amount, m),
+        near=near,
+    )
+
+
+def whole_mirrors(start: int, m: int) -> MirrorCoding | None:
+    """Returns a counter modulo 3 or 4 whose mirrors are whole numbers, None for others.
+
+    Modulo 3 it is a one-hot vector and every mirror a swap; modulo 4 a vector of the plane whose mirrors
+    exchange its coordinates or change a sign. F takes a label to its negative.
+
+    Implements: [NerodeTheory]
+    """
+    if m == 3:
+        return MirrorCoding(
+            start=tuple(int(i == start) for i in range(3)),
+            factor=lambda amount, sign: Factor(beta=2, vector=_swap_around(2 * sign * amount % 3)),
+            near=lambda vector, label, mirrored: vector[-label % 3 if mirrored else label],
+        )
+    if m == 4:
+        return MirrorCoding(
+            start=(cosine(start, 4), sine(start, 4)),
+            factor=lambda amount, sign: mirror_factor(2 * sign * amount, 4),
+            near=lambda vector, label, mirrored: nearness(
+                vector[0], vector[1], Fraction(-label if mirrored else label, 4), 4
+            ),
+        )
+    return None
+
+
+def _swap_around(fixed: int) -> tuple[int, int, int]:
+    """The vector of the swap of two of three coordinates that leaves one fixed."""
+    found = [0, 0, 0]
+    found[(fixed + 1) % 3], found[(fixed + 2) % 3] = 1, -1
+    return (found[0], found[1], found[2])
 
 
 def num_factors(level: TabledLevel, *, as_permutation: bool) -> int:

@@ -1,34 +1,32 @@
 """The layers of a machine of levels, depth by depth, and the decoder that reads their labels.
 
-A counter of one reflection per letter is a vector of the plane that is mirrored at every step. As in the
-addition by two layers of reflections, a turn is a mirror together with the fixed mirror F that takes the
-angle x to π/m - x: at odd positions the vector of a label is seen in F. A first layer holds the parity of the
-position.
+A counter of one reflection per letter is a vector that is mirrored at every step. As in the addition by two
+layers of reflections, a turn is a mirror together with a fixed mirror F: at odd positions the vector of a
+label is seen in F. A first layer holds the parity of the position.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
-from nerode.algebra.cascades import Add
+from nerode.algebra.cascades import Add, Command
 from nerode.compiler.forms import DirectionForm, direction
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_codings import (
     CommandForms,
     LevelLabels,
     Moves,
-    mirror_factor,
-    nearness,
     place_register,
     place_sign,
     place_turn,
+    plane_mirrors,
     show_labels,
+    whole_mirrors,
 )
 from nerode.compiler.level_machine import LevelMachine, TabledLevel
 from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import decision_table, decode_table
-from nerode.core import NotCompilable, cosine, sine
+from nerode.core import NotCompilable
 from nerode.languages import Legal
 from nerode.network import ScoreDecoder
 
@@ -66,13 +64,17 @@ class MachineLayers:
         self._letters = letters or [stack.letter(a) for a in range(machine.dfa.num_letters)]
 
     def commands(
-        self, number: int, builder: LayerBuilder, guard: Sequence[DirectionForm] = ()
+        self,
+        number: int,
+        builder: LayerBuilder,
+        guard: Sequence[DirectionForm] = (),
+        otherwise: Command | None = None,
     ) -> CommandForms:
         """Returns the command of a level in units of a layer, where the literals of the guard hold."""
         level = self.machine.levels[number]
         parents = [self.labels[parent].old for parent in level.parents]
         budget = self.stack.request.options.budget
-        return CommandForms(level, self._letters, parents, builder.relu, budget, guard)
+        return CommandForms(level, self._letters, parents, builder.relu, budget, guard, otherwise)
 
     def add_together(self, numbers: list[int], depth: int) -> None:
         """Adds registers, signs and turning numbers as one diagonal layer."""
@@ -133,43 +135,56 @@ def add_position_parity(stack: LayerStack) -> None:
     stack.add(builder)
 
 
+def add_position_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
+    """Adds the position modulo m, one of m bits that move on at every letter, and letters marked with it.
+
+    Returns the marked letters, all marks of the first letter first. In a decoder the bits are position
+    vectors.
+    """
+    builder = LayerBuilder("position", stack.stream)
+    turns = [builder.coordinate(f"position={i}", gate=0, write=0, start=int(i == m - 1)) for i in range(m)]
+    marked = [
+        builder.output(f"x={symbol}@{i}", builder.readout_relu(turns[i] + stack.letter(a) - 1))
+        for a, symbol in enumerate(stack.alphabet)
+        for i in range(m)
+    ]
+    shift = [(((i - 1) % m, 1),) for i in range(m)]
+    stack.append(builder.build(matrix=shift), builder.stream)
+    return marked
+
+
 def add_mirrors(layers: MachineLayers, number: int) -> None:
     """Adds a counter modulo m, which is never reset, as a layer of single reflections."""
     level = layers.machine.levels[number]
     m = level.num_labels
+    whole = whole_mirrors(level.start, m) if layers.stack.request.options.exact_floats else None
+    coding = whole or plane_mirrors(level.start, m)
     builder = LayerBuilder(f"level {number + 1}", layers.stack.stream, exposes_previous=True)
-    names = [f"h{number + 1}.{i}" for i in (1, 2)]
-    start = (cosine(level.start, m), sine(level.start, m))
+    names = [f"h{number + 1}.{i}" for i in range(1, len(coding.start) + 1)]
     now = [
         builder.coordinate(name, gate=1, write=0, start=value)
-        for name, value in zip(names, start, strict=True)
+        for name, value in zip(names, coding.start, strict=True)
     ]
     before = [builder.previous(name) for name in names]
     odd = direction(ODD)
+
+    def labels(vector: list[DirectionForm], odd: DirectionForm) -> list[DirectionForm]:
+        return [
+            builder.readout_relu(coding.near(vector, label, False) - odd)
+            + builder.readout_relu(coding.near(vector, label, True) - (1 - odd))
+            for label in range(m)
+        ]
+
     layers.labels[number] = LevelLabels(
-        new=show_labels(builder, number, level, _labels(builder, now, odd, m), ""),
-        old=show_labels(builder, number, level, _labels(builder, before, 1 - odd, m), "'"),
+        new=show_labels(builder, number, level, labels(now, odd), ""),
+        old=show_labels(builder, number, level, labels(before, 1 - odd), "'"),
     )
     factors, choices = [], []
     for parity, sign in ((odd, -1), (1 - odd, 1)):
         commands = layers.commands(number, builder, guard=[parity])
         for command in level.commands:
             amount = command.amount if isinstance(command, Add) else 0
-            factors.append((mirror_factor(1 + 2 * sign * amount, m),))
+            factors.append((coding.factor(amount, sign),))
             choices.append(commands.is_given(command))
-    selection = Selection(factors=factors, writes=((0, 0),) * len(factors), choices=choices)
+    selection = Selection(factors=factors, writes=((0,) * len(names),) * len(factors), choices=choices)
     layers.stack.append(builder.build(selection=selection), builder.stream)
-
-
-def _labels(
-    builder: LayerBuilder, vector: list[DirectionForm], odd: DirectionForm, m: int
-) -> list[DirectionForm]:
-    """The labels of a vector: at even positions at label/m of a turn, at odd ones seen in F."""
-    x, y = vector
-    found = []
-    for label in range(m):
-        seen = Fraction(label, m)
-        mirrored = Fraction(1, 2 * m) - seen
-        even = builder.readout_relu(nearness(x, y, seen, m) - odd)
-        found.append(even + builder.readout_relu(nearness(x, y, mirrored, m) - (1 - odd)))
-    return found

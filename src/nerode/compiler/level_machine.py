@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nerode.algebra.cascades import HOLD, Add, Cascade, Command, Permute, Reset
-from nerode.core import Budget
+from nerode.core import Budget, prime_factors
 from nerode.languages import Dfa
 
 Labels = tuple[int, ...]
@@ -122,15 +122,27 @@ def _explored(dfa: Dfa, levels: Sequence[TabledLevel], budget: Budget) -> LevelM
 
 
 def in_binary(machine: LevelMachine, budget: Budget | None = None) -> LevelMachine:
-    """Returns the machine with every counter modulo a power of two split into its binary digits.
+    """Returns the machine with every counter modulo a power of two split into its binary digits."""
+    return _in_digits(machine, budget, lambda m: [2] * (m.bit_length() - 1) if m & (m - 1) == 0 else [m])
 
-    A digit is a counter modulo two that reads the lower digits: it also flips on their carry.
+
+def in_primes(machine: LevelMachine, budget: Budget | None = None) -> LevelMachine:
+    """Returns the machine with every counter split into counters modulo primes, and modulo 4."""
+    return _in_digits(machine, budget, lambda m: [m] if m == 4 else prime_factors(m))
+
+
+def _in_digits(
+    machine: LevelMachine, budget: Budget | None, bases_of: Callable[[int], list[int]]
+) -> LevelMachine:
+    """The machine with every counter split into digits, whose bases are those of its modulus.
+
+    A digit is a counter modulo its base that reads the lower digits: it also counts their carry.
     """
     written = _Rewriting(machine)
     for level in machine.levels:
-        digits = level.num_labels.bit_length() - 1
-        if level.kind == "cyclic" and level.num_labels == 1 << digits and digits > 1:
-            written.add_digits(level, digits)
+        bases = bases_of(level.num_labels) if level.kind == "cyclic" else []
+        if len(bases) > 1:
+            written.add_digits(level, bases)
         else:
             written.add(level)
     return _explored(machine.dfa, written.levels, budget or Budget())
@@ -174,22 +186,24 @@ class _Rewriting:
         self._ways.append({label: [(label,)] for label in range(level.num_labels)})
         self.levels.append(replace(level, parents=above, table=table))
 
-    def add_digits(self, level: TabledLevel, digits: int) -> None:
-        """Adds the binary digits of a counter, lowest first."""
+    def add_digits(self, level: TabledLevel, bases: Sequence[int]) -> None:
+        """Adds the digits of a counter, lowest first."""
         above, table = self._inherited(level)
-        first = len(self.levels)
-        for digit in range(digits):
+        first, weight = len(self.levels), 1
+        for digit, base in enumerate(bases):
             lower = range(first, first + digit)
             rows = {
-                (*key, *(low >> i & 1 for i in range(digit))): _digit_command(command, digit, low)
+                (*key, *_digits(low, bases[:digit])): _digit_command(command, base, weight, low)
                 for key, command in table.items()
-                for low in range(1 << digit)
+                for low in range(weight)
             }
-            start = level.start >> digit & 1
-            self.levels.append(TabledLevel(num_labels=2, start=start, parents=(*above, *lower), table=rows))
-        self._parts.append(tuple(range(first, first + digits)))
-        every = range(level.num_labels)
-        self._ways.append({label: [tuple(label >> i & 1 for i in range(digits))] for label in every})
+            start = level.start // weight % base
+            self.levels.append(
+                TabledLevel(num_labels=base, start=start, parents=(*above, *lower), table=rows)
+            )
+            weight *= base
+        self._parts.append(tuple(range(first, first + len(bases))))
+        self._ways.append({label: [_digits(label, bases)] for label in range(level.num_labels)})
 
     def add_difference(self, level: TabledLevel) -> None:
         """Adds a counter that is never reset, and the register of what to subtract."""
@@ -218,11 +232,20 @@ class _Rewriting:
         return above, table
 
 
-def _digit_command(command: Command, digit: int, low: int) -> Command:
-    """The command to one binary digit of a counter, given the value of the lower digits."""
+def _digits(value: int, bases: Sequence[int]) -> Labels:
+    """The digits of a number, lowest first."""
+    found = []
+    for base in bases:
+        value, digit = divmod(value, base)
+        found.append(digit)
+    return tuple(found)
+
+
+def _digit_command(command: Command, base: int, weight: int, low: int) -> Command:
+    """The command to the digit of a counter that counts `weight`, given the value of the lower digits."""
     if isinstance(command, Reset):
-        return Reset(command.label >> digit & 1)
+        return Reset(command.label // weight % base)
     if isinstance(command, Add):
-        carry = low + (command.amount & ((1 << digit) - 1)) >> digit
-        return Add(1) if (command.amount >> digit ^ carry) & 1 else HOLD
+        amount = (command.amount + low) // weight % base
+        return Add(amount) if amount else HOLD
     return command

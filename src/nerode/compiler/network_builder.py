@@ -8,7 +8,7 @@ from dataclasses import replace
 from nerode.compiler.construction import Request
 from nerode.compiler.forms import DirectionForm, direction, is_positive, old_value, top_digit
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
-from nerode.core import Exact, Reference
+from nerode.core import Exact, Reference, charge
 from nerode.languages import Dfa, Legal
 from nerode.network import (
     Affine,
@@ -21,6 +21,7 @@ from nerode.network import (
     ScoreDecoder,
     zero_map,
 )
+from nerode.verdict import Gates
 
 DEAD = "dead"
 """The direction that is 1 from the first letter on after which no word of the language goes on."""
@@ -50,6 +51,11 @@ class LayerStack:
         """Whether the target's gates are the same at every step."""
         return not self.request.target.properties.input_dependent
 
+    @property
+    def tallies(self) -> bool:
+        """Whether flags count events: gates that are fixed, or that have modulus 1, do not overwrite."""
+        return self.time_invariant or self.request.target.properties.gates is Gates.UNIT
+
     def letter(self, symbol: int) -> DirectionForm:
         """Returns 1 where the current letter is this one; for one-hot embeddings."""
         return direction(f"x={self.alphabet.symbols[symbol]}")
@@ -70,8 +76,8 @@ class LayerStack:
     def flag(self, builder: LayerBuilder, name: str, event: DirectionForm, *, old: str | None = None) -> None:
         """Adds a coordinate that remembers whether `event`, 0 or 1 at each step, was ever 1.
 
-        With input-dependent gates the coordinate is overwritten with 1; with fixed gates it counts and is
-        compared with 0.
+        With input-dependent gates the coordinate is overwritten with 1; with gates that are fixed, or of
+        modulus 1, it counts and is compared with 0.
 
         Args:
             builder: the layer.
@@ -83,9 +89,9 @@ class LayerStack:
         relu = builder.readout_relu
         retention = self.request.options.retention
         retain = retention if old is not None and not exclusive else 0
-        gate: DirectionForm | Exact = 1 if self.time_invariant else 1 - (1 - retain) * event
+        gate: DirectionForm | Exact = 1 if self.tallies else 1 - (1 - retain) * event
         state = builder.coordinate(name, gate=gate, write=event)
-        if self.time_invariant:
+        if self.tallies:
             builder.output(name, is_positive(state, relu))
         else:
             builder.output(name, top_digit(state, relu) if retain else state)
@@ -93,14 +99,12 @@ class LayerStack:
             return
         if exclusive:
             before = builder.previous(name)
-            builder.output(old, is_positive(before, relu) if self.time_invariant else before)
+            builder.output(old, is_positive(before, relu) if self.tallies else before)
         else:
             now = builder.coordinate(f"{name} now", gate=0, write=event)
             builder.output(
                 old,
-                is_positive(state - now, relu)
-                if self.time_invariant
-                else old_value(state, now, relu, retention),
+                is_positive(state - now, relu) if self.tallies else old_value(state, now, relu, retention),
             )
 
     def add_dead_flag(self, builder: LayerBuilder, bad: DirectionForm) -> None:
@@ -131,6 +135,7 @@ class LayerStack:
 
 def legal_sets(dfa: Dfa) -> list[Legal]:
     """Returns what is legal in each state of an automaton."""
+    charge()
     letters = dfa.legal.tolist()
     return [
         Legal(frozenset(a for a, may in enumerate(row) if may), end)

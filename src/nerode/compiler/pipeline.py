@@ -13,8 +13,10 @@ from nerode.compiler.construction import Construction, Options, Request
 from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Language
+from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.network import Network
 from nerode.verdict import (
+    Architecture,
     Facts,
     Sense,
     Status,
@@ -22,6 +24,7 @@ from nerode.verdict import (
     VerdictTask,
     collect_facts,
     find_architecture,
+    softmax,
     verdict_for,
 )
 
@@ -40,23 +43,30 @@ def compile_language(
     Raises:
         UnknownName: for an unknown target or construction.
         NotCompilable: with all reasons, when theory or the constructions at hand say no.
+        BudgetExceeded: if no construction makes a network and the budget ended one of them.
     """
     options = options or Options()
-    request = Request(
-        facts=facts or _facts(language, options.budget),
-        target=find_architecture(to),
-        options=options,
-    )
-    reasons = _refusals(request)
-    if reasons:
+    with options.budget.running():
+        facts = facts or _facts(language, options.budget)
+        return _compile(Request(facts=facts, target=find_architecture(to), options=options))
+
+
+def _compile(request: Request) -> Network:
+    reasons, possible = _refusals(request.facts, request.target)
+    if reasons and not possible and not _is_predicted(request):
         raise NotCompilable(request.target.name, reasons, impossible=True)
+    stopped: BudgetExceeded | None = None
     for row in _candidates(request, reasons):
         try:
+            # Another construction is no way out once the seconds are used up.
+            request.options.budget.check_time()
             return row.compile(request)
         except NotCompilable as refusal:
             reasons.extend(f"{row.name}: {reason}" for reason in refusal.reasons)
         except BudgetExceeded as stop:
-            reasons.append(f"{row.name}: {stop}")
+            stopped = stopped or stop
+    if stopped is not None:
+        raise stopped
     raise NotCompilable(request.target.name, reasons or ["no construction for this class of architectures"])
 
 
@@ -66,22 +76,43 @@ def _facts(language: Language, budget: Budget) -> Facts:
     return collect_facts(language, task=VerdictTask.RECOGNISE, profile=found, budget=budget)
 
 
-def _refusals(request: Request) -> list[str]:
-    """The theorem that says no, in exact arithmetic or at finite precision."""
+def _refusals(facts: Facts, target: Architecture) -> tuple[list[str], bool]:
+    """The theorems that say no, over the reals or at finite precision, and whether one of the two says yes.
+
+    Over the reals states may fade for ever, so that a network may exist there alone.
+    """
     found: list[str] = []
+    possible = False
     for sense in (Sense.FINITE_PRECISION, Sense.EXACT):
-        verdict = verdict_for(request.facts, request.target, sense)
+        verdict = verdict_for(facts, target, sense)
+        possible = possible or verdict.status is Status.YES
         if verdict.status is Status.NO:
-            text = _refusal(verdict, request.facts)
+            text = _refusal(verdict, facts)
             if text not in found:
                 found.append(text)
-    return found
+    if found and softmax(target.properties):
+        # The language test of attention in floats has words to show.
+        floats = verdict_for(facts, target, Sense.IEEE)
+        found += [_refusal(floats, facts)] if floats.status is Status.NO else []
+    return list(dict.fromkeys(found)), possible
+
+
+def _is_predicted(request: Request) -> bool:
+    """Whether the target does the language on prefixes of valid words, though not on all words."""
+    known = request.facts
+    facts = collect_facts(
+        known.language, task=VerdictTask.PREDICT, profile=known.profile, budget=request.options.budget
+    )
+    return _refusals(facts, request.target)[1]
 
 
 def _refusal(verdict: Verdict, facts: Facts) -> str:
     witness = ""
     if verdict.witness is not None and "u" in verdict.witness and facts.profile.counter is not None:
         witness = f"; witness {facts.profile.counter.describe(facts.language.alphabet)}"
+    elif verdict.witness is not None and "second" in verdict.witness:
+        first, second = (verdict.witness[name] or "ε" for name in ("first", "second"))
+        witness = f"; witness the states after {first} and {second}"
     return f"{verdict.reason} ({verdict.reference}){witness}"
 
 
@@ -89,7 +120,21 @@ def _candidates(request: Request, reasons: list[str]) -> list[Construction]:
     """The constructions whose hypotheses are met; the others leave their reason."""
     asked = request.options.construction
     found = []
-    for row in CONSTRUCTIONS.values() if asked is None else [CONSTRUCTIONS[asked]]:
+    rows = list(CONSTRUCTIONS.values()) if asked is None else [CONSTRUCTIONS[asked]]
+    language = request.facts.language
+    if isinstance(language, NgramLanguage) and isinstance(language.model, BackoffModel):
+        # Its probabilities are asked for; a network of the sentences alone would be another thing.
+        rows = [row for row in rows if row.distributions]
+        if not any(row.architecture(request.target.properties) for row in rows):
+            known = ", ".join(
+                f"{r.name} ({r.architecture.text})" for r in CONSTRUCTIONS.values() if r.distributions
+            )
+            reasons.append(
+                f"{language.name} is a model with probabilities, and the constructions that give them are "
+                f"{known}; choose such a target, for example ssm or elman-relu, or ask for the sentences "
+                "of positive probability alone (--support)"
+            )
+    for row in rows:
         if not row.architecture(request.target.properties):
             if asked is not None:
                 reasons.append(f"{row.name}: needs {row.architecture.text}")

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nerode.compiler.forms import DirectionForm, Relu, conjunction, total
+from nerode.compiler.forms import DirectionForm, Join, Relu, conjunction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.core import Budget
 from nerode.languages import Legal
@@ -61,6 +61,8 @@ def decision_table(
     values: Sequence[V],
     num_values: Sequence[int],
     budget: Budget | None = None,
+    *,
+    otherwise: V | None = None,
 ) -> DecisionTable[V]:
     """Returns a small table that agrees with the function on all patterns.
 
@@ -69,6 +71,7 @@ def decision_table(
         values: what the function is in each case; two patterns that meet have the same value.
         num_values: how many values each variable has.
         budget: `elements` bounds the patterns that are looked at.
+        otherwise: a value that gets no rows; None takes the one of most leaves.
 
     Raises:
         ValueError: if two patterns meet and differ in their values.
@@ -93,7 +96,7 @@ def decision_table(
     names = list(numbers)
     if not leaves:
         raise ValueError("a table of no patterns has no values")
-    default = _most_common(leaves)
+    default = _most_common(leaves) if otherwise is None else numbers[otherwise]
     rows = tuple((path, names[label]) for path, label in leaves if label != default)
     return DecisionTable(otherwise=names[default], rows=rows)
 
@@ -167,13 +170,14 @@ def table_indicator(
     literal: Literal,
     relu: Relu,
     guard: Sequence[DirectionForm] = (),
+    join: Join = conjunction,
 ) -> DirectionForm:
     """Returns 1 where all literals of the guard hold and the table has a wanted value, and 0 elsewhere."""
     default = wanted(table.otherwise)
-    found = [conjunction(guard, relu)] if default else []
+    found = [join(guard, relu)] if default else []
     for literals, value in table.rows:
         if wanted(value) != default:
             parts = [form for variable, number in literals for form in literal(variable, number)]
-            unit = conjunction([*guard, *parts], relu)
+            unit = join([*guard, *parts], relu)
             found.append(-unit if default else unit)
     return total(found)

@@ -19,7 +19,7 @@ import numpy as np
 from nerode.compiler.forms import DirectionForm, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets
-from nerode.core import Exact, simplify
+from nerode.core import Exact, charge, simplify
 from nerode.languages import Dfa
 from nerode.network import Affine, AffineBuilder, ScoreDecoder
 
@@ -129,6 +129,7 @@ def preimages(dfa: Dfa, state: int) -> dict[Preimage, list[int]]:
     """Returns the sets of states that lead to a state by one letter, each with its letters; no empty ones."""
     found: dict[Preimage, list[int]] = {}
     for letter in range(dfa.num_letters):
+        charge()
         sources = frozenset(np.flatnonzero(dfa.transitions[:, letter] == state).tolist())
         if sources:
             found.setdefault(sources, []).append(letter)
@@ -146,6 +147,7 @@ def _chain_units(dfa: Dfa, state: int) -> list[ThresholdUnit]:
     letters = preimages(dfa, state)
     units = []
     for chain in _cover_by_chains(list(letters)):
+        charge()
         ranks = tuple(sum(p in sources for sources in chain) for p in range(dfa.num_states))
         levels = [-len(chain) - 1] * dfa.num_letters
         for place, sources in enumerate(chain, start=1):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,17 @@ from torch import Tensor, nn
 from nerode.core import InputError
 
 State = dict[str, Tensor]
+
+
+RANGES = {
+    "[0,1]": 0.0,
+    "real, above -1/2": -0.5,
+    "[-1,1]": -1.0,
+    "real, at most 1": -math.inf,
+    "unit disk": -1.0,
+    "unit circle": -1.0,
+}
+"""The ranges that gates may be promised to lie in, with the least real value of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +44,7 @@ class ModelUnderTest:
         build: makes the model; called with nothing, under a fixed seed.
         letters: size of the vocabulary, for models that read letters.
         features: number of features, for models that read features.
-        gates: where the eigenvalues of the transition must lie: "[0,1]", "[-1,1]", "unit disk"; None for
-            no promise.
+        gates: where the eigenvalues of the transition must lie, one of `RANGES`; None for no promise.
         tolerance: largest relative difference in float64 that is taken for rounding.
         longest: the longest sequence to try, for models that are slow.
     """
@@ -48,8 +59,8 @@ class ModelUnderTest:
     def __post_init__(self) -> None:
         if (self.letters is None) == (self.features is None):
             raise InputError("say what the model reads: letters=… or features=…")
-        if self.gates not in (None, "[0,1]", "[-1,1]", "unit disk"):
-            raise InputError(f"gates is {self.gates!r}; allowed are [0,1], [-1,1], unit disk")
+        if self.gates not in (None, *RANGES):
+            raise InputError(f"gates is {self.gates!r}; allowed are {', '.join(RANGES)}")
 
     def model(self, *, seed: int = 0, dtype: torch.dtype = torch.float64) -> Any:
         """Returns the model with weights drawn from a seed, in evaluation mode."""
@@ -345,12 +356,14 @@ def _weighted(value: Tensor, seed: int) -> Tensor:
 
 def _check_range(values: Tensor, gates: str) -> None:
     slack = 1e-9
-    if gates == "unit disk":
-        assert float(values.abs().max()) <= 1 + slack, "an eigenvalue lies outside the unit disk"
+    if gates in ("unit disk", "unit circle"):
+        assert float(values.abs().max()) <= 1 + slack, f"an eigenvalue lies outside the {gates}"
+        least = float(values.abs().min())
+        assert gates == "unit disk" or least >= 1 - slack, f"an eigenvalue has the modulus {least:.4g}"
         return
     imaginary = float(values.imag.abs().max()) if values.is_complex() else 0.0
     real: Any = values.real if values.is_complex() else values
-    low = 0.0 if gates == "[0,1]" else -1.0
+    low = RANGES[gates]
     assert imaginary <= 1e-6, f"an eigenvalue has the imaginary part {imaginary:.3g}; the range is {gates}"
     assert float(real.min()) >= low - slack, f"an eigenvalue is {float(real.min()):.4g}, below {gates}"
     assert float(real.max()) <= 1 + slack, f"an eigenvalue is {float(real.max()):.4g}, above {gates}"

@@ -3,10 +3,17 @@
 Open `errors` first: everything that nerode raises on purpose.
 """
 
-from nerode.core.budget import Budget
-from nerode.core.config import from_mapping, to_mapping
-from nerode.core.display import Displays, Shown, register_displays
-from nerode.core.doors import lazy_door
+from nerode.core.budget import TABLES, Budget, charge, enforce
+from nerode.core.config import Registry, from_mapping, to_mapping
+from nerode.core.doors import (
+    Displays,
+    MissingExtra,
+    Shown,
+    lazy_door,
+    load_extra,
+    missing_extra,
+    register_displays,
+)
 from nerode.core.errors import (
     BudgetExceeded,
     FormatError,
@@ -17,14 +24,17 @@ from nerode.core.errors import (
     UnknownName,
 )
 from nerode.core.exact import (
+    DTYPES,
     Cyclotomic,
     Exact,
+    FloatFormat,
     cosine,
     exact_sum,
     imaginary_part,
     inverse,
     is_rational,
     read_exact,
+    read_fraction,
     real_part,
     root_of_unity,
     simplify,
@@ -34,20 +44,37 @@ from nerode.core.exact import (
     to_float,
     write_exact,
 )
-from nerode.core.files import decode_text, excerpt, read_bytes, read_text, write_atomically
-from nerode.core.float_formats import DTYPES, FloatFormat
+from nerode.core.files import (
+    MARK,
+    Disk,
+    claim_file,
+    claim_folder,
+    decode_text,
+    excerpt,
+    is_own,
+    open_stream,
+    read_bytes,
+    read_lines,
+    read_text,
+    whole_folder,
+    write_atomically,
+)
 from nerode.core.json_files import Json, parse_json, read_json, read_json_lines
+from nerode.core.plugins import PLUGIN_GROUPS, add_plugins
 from nerode.core.refs import Reference, Work, work
-from nerode.core.registry import Registry
 from nerode.core.rng import stream
-from nerode.core.roots_of_unity import cosine_bounds
+from nerode.core.roots_of_unity import cosine_bounds, prime_factors
 from nerode.core.workers import Emit, LostJob, WorkerPool
 
 __all__ = [
     "DTYPES",
+    "MARK",
+    "PLUGIN_GROUPS",
+    "TABLES",
     "Budget",
     "BudgetExceeded",
     "Cyclotomic",
+    "Disk",
     "Displays",
     "Emit",
     "Exact",
@@ -56,6 +83,7 @@ __all__ = [
     "InputError",
     "Json",
     "LostJob",
+    "MissingExtra",
     "NerodeError",
     "NotCompilable",
     "PatternError",
@@ -65,21 +93,33 @@ __all__ = [
     "UnknownName",
     "Work",
     "WorkerPool",
+    "add_plugins",
+    "charge",
+    "claim_file",
+    "claim_folder",
     "cosine",
     "cosine_bounds",
     "decode_text",
+    "enforce",
     "exact_sum",
     "excerpt",
     "from_mapping",
     "imaginary_part",
     "inverse",
+    "is_own",
     "is_rational",
     "lazy_door",
+    "load_extra",
+    "missing_extra",
+    "open_stream",
     "parse_json",
+    "prime_factors",
     "read_bytes",
     "read_exact",
+    "read_fraction",
     "read_json",
     "read_json_lines",
+    "read_lines",
     "read_text",
     "real_part",
     "register_displays",
@@ -91,6 +131,7 @@ __all__ = [
     "to_complex",
     "to_float",
     "to_mapping",
+    "whole_folder",
     "work",
     "write_atomically",
     "write_exact",

@@ -1,4 +1,4 @@
-"""Doors of stages that load a module when one of its names is used.
+"""Late loading: the names behind lazy doors, optional packages, drawings for notebooks.
 
 The door of a large stage would load all of it for whoever needs one name: `nerode check` needs neither the
 compiler nor the figures. A lazy door lists its imports under `if TYPE_CHECKING:`, where type checkers and the
@@ -7,6 +7,13 @@ import contracts read them, and ends with
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 which reads the same list from the file, so that every name stands there once.
+
+An optional package that is missing gets one sentence (`MissingExtra`), from one table.
+
+A value with a rich display is `Shown`. The drawings are made in `report`, which is on top of everything; core
+only knows that there are some. The package `nerode` registers them (`register_displays`) when its first
+public name is used, and they are loaded when a notebook first asks. A value whose drawing fails is shown as
+text, with a warning that says why.
 """
 
 from __future__ import annotations
@@ -14,9 +21,64 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from nerode.core.errors import InputError
+
+EXTRAS = {
+    "torch": "torch",
+    "jaxtyping": "torch",
+    "safetensors": "torch",
+    "onnx": "onnx",
+    "ray": "ray",
+    "submitit": "slurm",
+    "tensorboard": "tensorboard",
+    "wandb": "wandb",
+    "aalpy": "extract",
+    "matplotlib": "plots",
+    "starlette": "explore",
+    "uvicorn": "explore",
+}
+"""Packages that are not always installed, with the extra of nerode that brings each."""
+
+
+class MissingExtra(InputError, ImportError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, *, hint: str = "") -> None:
+        self.package = package
+        super().__init__(
+            f"this needs {package}: pip install 'nerode[{EXTRAS[package]}]'{'; ' + hint if hint else ''}"
+        )
+
+
+def missing_extra(error: ImportError) -> MissingExtra | None:
+    """Returns the error to tell the user if an optional package is behind a failed import, None otherwise."""
+    package = (error.name or "").partition(".")[0]
+    return MissingExtra(package) if isinstance(error, ModuleNotFoundError) and package in EXTRAS else None
+
+
+def load_extra(module: str, *, hint: str = "") -> ModuleType:
+    """Returns a module of an optional package.
+
+    Args:
+        module: its full name.
+        hint: what can be done without it.
+
+    Raises:
+        MissingExtra: if the package, or another optional one that it imports, is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        if missing is None:
+            raise
+        raise MissingExtra(missing.package, hint=hint) from None
 
 
 def lazy_door(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -31,7 +93,10 @@ def lazy_door(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(homes[name]), name)
+        try:
+            value = getattr(importlib.import_module(homes[name]), name)
+        except ModuleNotFoundError as error:
+            raise missing_extra(error) or error from None
         setattr(sys.modules[package], name, value)
         return value
 
@@ -47,3 +112,51 @@ def _listed_imports(source: str) -> dict[str, str]:
     ]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: node.module for node in imports if node.module for alias in node.names}
+
+
+Draw = Callable[[object], str | None]
+
+
+class Displays(NamedTuple):
+    """Functions that draw any value; None where a value has no such drawing."""
+
+    html: Draw
+    svg: Draw
+
+
+_load: Callable[[], Displays] | None = None
+
+
+def register_displays(load: Callable[[], Displays]) -> None:
+    """Sets where drawings come from; `load` is called each time one is needed, never before."""
+    global _load
+    _load = load
+
+
+class Shown:
+    """A value with a rich display."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        """Returns what a notebook shows, None for plain text."""
+        return _drawn("html", self)
+
+    def _repr_svg_(self) -> str | None:
+        """Returns a picture of the value alone, None if there is none."""
+        return _drawn("svg", self)
+
+
+def _drawn(form: str, value: Shown) -> str | None:
+    if _load is None:
+        return None
+    try:
+        draw: Draw = getattr(_load(), form)
+        return draw(value)
+    except Exception as error:
+        warnings.warn(
+            f"this {type(value).__name__} is shown as text, because drawing it failed: {error!r}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None

@@ -122,4 +122,9 @@ class BudgetExceeded(NerodeError):
         self.remedy = remedy or f"raise it with --max-{resource}"
         known = "; ".join(f"{k}: {v}" for k, v in self.known_so_far.items())
         known = f" (known so far: {known})" if known else ""
-        super().__init__(f"the budget of {limit:,} {resource} is used up{known}; {self.remedy}")
+        super().__init__(f"the budget of {_shown(limit)} {resource} is used up{known}; {self.remedy}")
+
+
+def _shown(limit: float) -> str:
+    """A limit as a user would write it."""
+    return f"{limit:,}" if isinstance(limit, int) else f"{round(limit, 3):,}"

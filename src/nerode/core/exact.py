@@ -1,24 +1,35 @@
-"""Exact numbers: integers, fractions, and sums of roots of unity.
+"""Exact numbers: integers, fractions, and sums of roots of unity; and the float formats they are rounded to.
 
 A number that is rational is always an `int` or a `Fraction`; everything else is a `Cyclotomic`, an element
 of a cyclotomic field. Square roots of 2, 3 and 5, and the entries of rotation matrices by rational angles,
 are among them. The written form is a sum of terms such as `-3/4`, `e(7/60)` or `1/2*e(1/8)`, where `e(k/m)`
 is the root of unity exp(2πi k/m).
+
+`DTYPES` has the binary floating-point formats that verdicts, networks and certificates speak of.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
+from nerode.core.budget import charge
 from nerode.core.errors import InputError
 from nerode.core.roots_of_unity import cosine_bounds, float_roots, prime_factors, reduce_modulo
 
 _TERM = re.compile(r"([+-]?)(?:(\d+(?:/\d+)?)(?:\*(e)\((\d+)/(\d+)\))?|(e)\((\d+)/(\d+)\))")
 _MOST_DIGITS = 4_300
 """Python reads and writes no longer whole numbers."""
+
+_LONG = 100
+"""Terms of a factor from which on a product looks at the budget in its middle."""
+
+_SMALL = 1e-280
+"""Below this a product of floats may lose digits."""
 
 MAX_ORDER = 5_000
 """Largest m for which arithmetic with e(1/m) is offered."""
@@ -68,10 +79,14 @@ class Cyclotomic:
         m, left, a, right, b = _common(self, other)
         product = [0] * (len(left) + len(right) - 1)
         sparse = [(j, y) for j, y in enumerate(right) if y]
+        long = len(sparse) > _LONG
         for i, x in enumerate(left):
+            if long:
+                charge()
             if x:
                 for j, y in sparse:
                     product[i + j] += x * y
+        charge()
         return _normal(m, reduce_modulo(product, m), a * b)
 
     __rmul__ = __mul__
@@ -97,12 +112,25 @@ class Cyclotomic:
 
     def __hash__(self) -> int:
         # Equal numbers may be written in different fields, so only a value that all of them share is used.
-        value = complex(self)
+        try:
+            value = complex(self)
+        except OverflowError:
+            return 0
         return hash((round(value.real, 6), round(value.imag, 6)))
 
     def __complex__(self) -> complex:
         roots = float_roots(self.order)
-        return sum([n * roots[k] for k, n in enumerate(self.numerators) if n], 0j) / self.denominator
+        try:
+            found = sum([n * roots[k] for k, n in enumerate(self.numerators) if n], 0j) / self.denominator
+            if cmath.isfinite(found):
+                return found
+        except OverflowError:
+            pass
+        # Numerators beyond the largest float; if the quotients are so too, this raises OverflowError.
+        found = sum([float(c) * roots[k] for k, c in enumerate(self.coefficients) if c], 0j)
+        if not cmath.isfinite(found):
+            raise OverflowError("the number is beyond the largest float")
+        return found
 
     def __lt__(self, other: Exact) -> bool:
         return sign(self - other) < 0
@@ -187,6 +215,7 @@ def inverse(value: Exact) -> Exact:
             conjugate: Exact = 0
             for k, c in enumerate(value.coefficients):
                 if c:
+                    charge()
                     conjugate = conjugate + c * root_of_unity(j * k, m)
             others = others * conjugate
     norm = value * others
@@ -210,7 +239,9 @@ def sign(value: Exact) -> int:
     except OverflowError:
         # Too large for floats; digits tell.
         approximate, size = 0.0, 1.0
-    if abs(approximate) > 1e-12 * size:
+    # Each term, and each partial sum, is off by a few units in the last place of the sum of all sizes; among
+    # the smallest floats that is no longer true.
+    if size > _SMALL and abs(approximate) > (len(value.numerators) + 8) * 2.0**-50 * size:
         return 1 if approximate > 0 else -1
     digits = 50
     while True:
@@ -256,7 +287,7 @@ def to_float(value: Exact) -> float:
     if isinstance(value, int | Fraction):
         return float(value)
     number = complex(value)
-    if abs(number.imag) > 1e-9:
+    if abs(number.imag) > 1e-9 and not is_real(value):
         raise InputError(f"{value} is not real")
     return number.real
 
@@ -272,19 +303,28 @@ def write_exact(value: Exact) -> str:
     Equal numbers have the same written form, in whatever field they were computed.
     """
     if isinstance(value, int | Fraction):
-        return str(simplify(Fraction(value)))
+        return _written(value)
     value = _in_smallest_field(value)
     terms: list[str] = []
     for k, c in enumerate(value.coefficients):
         if not c:
             continue
         if k == 0:
-            text = str(c)
+            text = _written(c)
         else:
-            size = abs(c)
-            text = ("-" if c < 0 else "") + ("" if size == 1 else f"{size}*") + f"e({k}/{value.order})"
+            size = "" if abs(c) == 1 else f"{_written(abs(c))}*"
+            text = ("-" if c < 0 else "") + f"{size}e({k}/{value.order})"
         terms.append(text if not terms or text.startswith("-") else "+" + text)
     return "".join(terms) or "0"
+
+
+def _written(value: int | Fraction) -> str:
+    try:
+        return str(simplify(Fraction(value)))
+    except ValueError:
+        raise InputError(
+            f"a number of more than {_MOST_DIGITS:,} digits cannot be written; use smaller numbers"
+        ) from None
 
 
 def read_exact(text: str | int) -> Exact:
@@ -295,7 +335,7 @@ def read_exact(text: str | int) -> Exact:
         raise InputError(f"{str(text)[:40]!r} is not an exact number; write -3/4, e(7/60) or 1/2*e(1/8)-1")
     if len(text) > _MOST_DIGITS and any(len(d) > _MOST_DIGITS for d in re.findall(r"\d+", text)):
         raise InputError(f"{text[:40]!r}… has a number of more than {_MOST_DIGITS:,} digits")
-    total: Exact = 0
+    terms: dict[int, dict[int, Fraction]] = {}
     position = 0
     while position < len(text):
         match = _TERM.match(text, position)
@@ -305,12 +345,59 @@ def read_exact(text: str | int) -> Exact:
         numerator, _, denominator = (amount or "1").partition("/")
         if denominator and int(denominator) == 0:
             raise InputError(f"{text[:40]!r} divides by zero")
-        term: Exact = Fraction(int(numerator), int(denominator or 1))
-        if with_root or alone:
-            term = term * root_of_unity(int(k1 or k2), int(m1 or m2))
-        total = total + (-term if sign == "-" else term)
+        amount_of_term = Fraction(int(numerator), int(denominator or 1))
+        k, m = (int(k1 or k2), int(m1 or m2)) if with_root or alone else (0, 1)
+        if not 1 <= m <= MAX_ORDER:
+            raise InputError(f"roots of unity of order {m} are outside 1…{MAX_ORDER}")
+        divisor = math.gcd(k, m)
+        same_order = terms.setdefault(m // divisor, {})
+        power = k // divisor % (m // divisor)
+        same_order[power] = same_order.get(power, Fraction(0)) + (
+            -amount_of_term if sign == "-" else amount_of_term
+        )
         position = match.end()
-    return simplify(total)
+    return simplify(exact_sum(_sum_of_powers(m, powers) for m, powers in terms.items()))
+
+
+def _sum_of_powers(m: int, powers: dict[int, Fraction]) -> Exact:
+    """Returns the sum of multiples of e(k/m): one reduction for all of them."""
+    denominator = math.lcm(*(c.denominator for c in powers.values()))
+    spread = [0] * m
+    for k, c in powers.items():
+        spread[k] = c.numerator * (denominator // c.denominator)
+    charge()
+    return _normal(m, reduce_modulo(spread, m), denominator)
+
+
+_DECIMAL = re.compile(r"\s*[+-]?(?=\.?\d)(\d*)(?:/(\d+)|(?:\.(\d*))?(?:[eE]([+-]?\d+))?)\s*", re.ASCII)
+
+
+def read_fraction(text: str, *, name: str) -> Fraction:
+    """Returns a number above 0 that a user gave as 1/1000, 0.001 or 1e-3.
+
+    Digits and exponents are bounded before they are computed with.
+
+    Args:
+        text: what the user gave.
+        name: of the option.
+    """
+    match = _DECIMAL.fullmatch(text)
+    digits = 0 if match is None else max(len(part or "") for part in match.groups()[:3])
+    exponent = 0 if match is None else _exponent(match.group(4))
+    if digits > _MOST_DIGITS or abs(exponent) > _MOST_DIGITS:
+        raise InputError(f"{name} is {text[:40]!r}; digits and exponents above {_MOST_DIGITS:,} are not read")
+    try:
+        value = Fraction(0) if match is None else Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(0)
+    if value <= 0:
+        raise InputError(f"{name} is {text[:40]!r}; give a number above 0, as 1/1000 or 1e-3")
+    return value
+
+
+def _exponent(text: str | None) -> int:
+    """The exponent; one of very many digits is only large."""
+    return 0 if not text else int(text) if len(text) <= 10 else 10**10
 
 
 def exact_sum(values: Iterable[Exact]) -> Exact:
@@ -391,7 +478,32 @@ def _real_bounds(value: Cyclotomic, digits: int) -> tuple[Fraction, Fraction]:
     total, slack = Fraction(0), Fraction(0)
     for k, c in enumerate(value.coefficients):
         if c:
+            charge()
             cos, error = cosine_bounds(Fraction(2 * k, value.order), digits)
             total += c * cos
             slack += abs(c) * error
     return total - slack, total + slack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatFormat:
+    """A binary floating-point format.
+
+    Attributes:
+        bits: bits of the significand, the leading one included.
+        smallest: exponent of the smallest normal number.
+        largest: exponent of the largest power of two.
+    """
+
+    bits: int
+    smallest: int
+    largest: int
+
+
+DTYPES: Mapping[str, FloatFormat] = {
+    "float64": FloatFormat(bits=53, smallest=-1022, largest=1023),
+    "float32": FloatFormat(bits=24, smallest=-126, largest=127),
+    "bfloat16": FloatFormat(bits=8, smallest=-126, largest=127),
+    "float16": FloatFormat(bits=11, smallest=-14, largest=15),
+}
+"""The formats by the name that torch and safetensors use, the widest first."""

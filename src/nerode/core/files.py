@@ -1,12 +1,32 @@
-"""Files: read within a byte limit, written whole or not at all."""
+"""Files: read within a byte limit, written whole or not at all, never over what somebody else wrote.
+
+`write_atomically` is the one way in which a file is written, `claim_file` and `claim_folder` decide whether a
+command may write there. A file is nerode's own if it says so in the way of its format: a comment, the
+generator of a page, the format of a record. Formats without room for that (.att, .syms) never count as own.
+"""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import re
+import select
+import shutil
+import stat
+import sys
 import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from nerode.core.errors import FormatError, InputError
+
+_PART = 1 << 20
+_PATIENCE = 5.0
+"""Seconds in which a writer has to come to a pipe."""
 
 MAX_BYTES = 32 * 2**20
 """Largest file that is read unless a caller says otherwise (32 MiB)."""
@@ -29,14 +49,17 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES, hint: str = "") -> byt
         if not path.is_file():
             raise FormatError("this is a directory or a device, not a file", path=path, hint=hint)
         with path.open("rb") as file:
-            data = file.read(max_bytes + 1)
+            # In parts: Python makes room for all that it is asked for, however small the file is.
+            data = bytearray()
+            while len(data) <= max_bytes and (part := file.read(min(_PART, max_bytes + 1 - len(data)))):
+                data += part
     except FormatError:
         raise
     except (OSError, ValueError) as error:
         raise FormatError(f"the file cannot be read ({error})", path=path, hint=hint) from None
     if len(data) > max_bytes:
         raise FormatError(f"the file has more than {max_bytes:,} bytes, the most that is read", path=path)
-    return data
+    return bytes(data)
 
 
 def read_text(path: Path, *, max_bytes: int = MAX_BYTES, hint: str = "") -> str:
@@ -49,6 +72,57 @@ def read_text(path: Path, *, max_bytes: int = MAX_BYTES, hint: str = "") -> str:
     if not text.strip():
         raise FormatError("the file is empty", path=path)
     return text
+
+
+@contextmanager
+def open_stream(path: Path) -> Iterator[BinaryIO]:
+    """Opens a file, a device or a pipe to be read from part by part; "-" is standard input.
+
+    A pipe that nobody writes into is an error after a few seconds, not a wait without end.
+
+    Raises:
+        InputError: if it cannot be opened or read.
+    """
+    if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed; name a file instead of -")
+        yield sys.stdin.buffer
+        return
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            if stat.S_ISFIFO(os.fstat(handle).st_mode) and not select.select([handle], [], [], _PATIENCE)[0]:
+                raise InputError(f"{path} is a pipe that nobody writes into; start the writer first")
+            os.set_blocking(handle, True)
+            yield file
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError | BrokenPipeError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read {str(path)!r}: {reason}; name a file that can be read") from None
+
+
+def read_lines(stream: BinaryIO, *, name: str, max_bytes: int) -> Iterator[str]:
+    """Yields the lines of a stream without their ends, one at a time.
+
+    Args:
+        stream: may be endless.
+        name: for messages.
+        max_bytes: the longest line that is read.
+
+    Raises:
+        InputError: for a longer line, and for one that is not UTF-8.
+    """
+    number = 0
+    while line := stream.readline(max_bytes + 1):
+        number += 1
+        if len(line) > max_bytes:
+            raise InputError(f"line {number} of {name} is too long; at most {max_bytes:,} bytes are read")
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"line {number} of {name} is not UTF-8; save it as UTF-8") from None
+        yield text.rstrip("\r\n")
 
 
 def decode_text(data: bytes, *, path: Path | str) -> str:
@@ -71,35 +145,225 @@ def excerpt(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
+MARK = "written by nerode"
+"""Files with comments say this in one."""
+
+_OWN = re.compile(
+    rb'written by nerode|name="generator" content="nerode|"format": ?"nerode-'
+    # The producer of an ONNX graph; tables without comments are known by their columns.
+    rb"|\A\x08[\s\S]\x12\x06nerode"
+    rb'|\Akey,spec\.|\A\{"key": "[0-9a-f]{64}", "spec\.|\Atask,model,seed,length,measure,'
+)
+_HEAD, _TAIL = 1 << 16, 1 << 12
+"""Bytes at the beginning and at the end of a file in which its mark is looked for."""
+
+
+class Disk:
+    """The file system below outputs; tests put one in its place that fails. Every method raises OSError."""
+
+    def make_folder(self, path: Path) -> None:
+        """Makes a folder and those above it."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Writes a file and waits until it is on the disk. A reader may see a part of it."""
+        with path.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def sync(self, path: Path) -> None:
+        """Waits until a file, or the list of names in a folder, is on the disk."""
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Gives a file or folder another name in one step; a file of that name is replaced."""
+        os.rename(source, target)
+
+    def remove(self, path: Path) -> None:
+        """Removes a file, or a folder with all that is in it; nothing if there is none."""
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def replace(self, path: Path, content: bytes) -> None:
+        """Writes a file so that a reader sees the old content or the new, never a part."""
+        temporary = path.with_name(f".{uuid.uuid4().hex}.new")
+        try:
+            self.write(temporary, content)
+            self.rename(temporary, path)
+            self.sync(path.parent)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+
+
 def write_atomically(path: Path, text: str | bytes) -> None:
     """Writes a file so that a reader sees the old content or the new, never a part.
+
+    A link stays, and what it points to is written. What is no file (a pipe, /dev/stdout) is written into.
 
     Raises:
         InputError: if the folder cannot be made or written to, or if the text is not Unicode.
     """
     content = text if isinstance(text, bytes) else _encode(path, text)
+    disk = Disk()
+    with _told(path):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            _write_into(path, content)
+            return
+        place = _behind_links(path)
+        disk.make_folder(place.parent)
+        disk.replace(place, content)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Yields a folder to fill, which gets the name `folder` once all of it is written; else nothing is left.
+
+    Where the folder is already there and holds something, it is that one: its files are replaced one by one.
+
+    Raises:
+        InputError: if it cannot be made.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        yield folder
+        return
+    making = folder.parent / f".{uuid.uuid4().hex}.new"
+    disk = Disk()
+    with _told(folder):
+        disk.make_folder(making)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        yield making
+        with _told(folder):
+            disk.rename(making, folder)
+            disk.sync(folder.parent)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def is_own(path: Path, *, form: str = "") -> bool:
+    """Returns whether nerode wrote a file.
+
+    Args:
+        path: the file.
+        form: the format of the record that it must be, such as "nerode-run"; any when not given.
+    """
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            file.seek(max(len(head), os.fstat(file.fileno()).st_size - _TAIL))
+            tail = file.read(_TAIL)
+    except (OSError, ValueError):
+        return False
+    if form:
+        return re.search(rb'"format": ?"' + re.escape(form).encode() + rb"[-\"]", head + tail) is not None
+    return _OWN.search(head) is not None or _OWN.search(tail) is not None
+
+
+def claim_file(path: Path, *, force: bool = False) -> None:
+    """Refuses a place for an output before any work is done.
+
+    Args:
+        path: the file to be written. One that is there must be nerode's own, empty, or no file (a device).
+        force: whether it may be replaced all the same.
+
+    Raises:
+        InputError: if it may not be replaced, or cannot be written.
+    """
+    with _told(path):
+        if path.is_dir():
+            raise InputError(f"cannot write {path}: it is a folder; name a file")
+        if path.exists():
+            if path.is_file() and path.stat().st_size and not force and not is_own(path):
+                raise InputError(
+                    f"{path} is there, and nerode did not write it (or its format cannot tell); choose "
+                    "another name, or replace it with --force"
+                )
+            if not path.is_file():
+                return
+        place = _behind_links(path)
+        with suppress(FileNotFoundError):
+            # A name that is too long, or that no file can have.
+            place.lstat()
+        _try_place(place.parent)
+
+
+def claim_folder(
+    folder: Path, *, holds: tuple[str, ...], form: str = "", of: str = "", force: bool = False
+) -> None:
+    """Refuses a folder for outputs before any work is done.
+
+    Args:
+        folder: the folder to be filled. One that is not empty must be nerode's own.
+        holds: names with wildcards; the folder is nerode's own if one is a folder, or a file it wrote.
+        form: the format of the record that the file must be.
+        of: what such folders hold, for the message ("runs", "a network").
+        force: whether it may be filled all the same.
+
+    Raises:
+        InputError: if it may not be filled, or cannot be written.
+    """
+    with _told(folder):
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"cannot write {folder}: it is no folder; name another")
+        if folder.is_dir() and any(folder.iterdir()) and not force:
+            found = (path for name in holds for path in folder.glob(name))
+            if not any(path.is_dir() or is_own(path, form=form) for path in found):
+                raise InputError(
+                    f"{folder} has files in it, but not {of or 'what nerode writes there'}; choose another "
+                    "folder, or fill this one with --force"
+                )
+        _try_place(folder)
+
+
+def _try_place(folder: Path) -> None:
+    """Raises OSError if a folder, or the nearest one that is there, cannot be written to."""
+    with suppress(FileNotFoundError):
+        folder.lstat()
+    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    with tempfile.TemporaryFile(dir=there):
+        pass
+
+
+def _behind_links(path: Path) -> Path:
+    """The file that a link leads to; a link to itself leads nowhere and is replaced."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _write_into(path: Path, content: bytes) -> None:
+    """Writes into a device or a pipe; one that nobody reads is an error, not a wait."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise InputError(f"cannot write {path}: nobody reads this pipe; start the reader first") from None
+    if stat.S_ISFIFO(os.fstat(handle).st_mode):
+        fcntl.fcntl(handle, fcntl.F_SETFL, fcntl.fcntl(handle, fcntl.F_GETFL) & ~os.O_NONBLOCK)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turns errors of the system into an error that names the place."""
+    try:
+        yield
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(f"cannot write {str(path)!r}: {error}; choose another name") from None
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files that only the owner can read; a page is for everybody the folder is for.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from None
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 def _encode(path: Path, text: str) -> bytes:

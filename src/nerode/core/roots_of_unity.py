@@ -7,6 +7,8 @@ import functools
 import math
 from fractions import Fraction
 
+from nerode.core.budget import charge
+
 
 @functools.cache
 def cyclotomic_polynomial(m: int) -> tuple[int, ...]:
@@ -22,6 +24,7 @@ def _divide(dividend: list[int], divisor: tuple[int, ...]) -> list[int]:
     rest = list(dividend)
     quotient = [0] * (len(dividend) - len(divisor) + 1)
     for i in range(len(quotient) - 1, -1, -1):
+        charge()
         quotient[i] = rest[i + len(divisor) - 1]
         if quotient[i]:
             for j, c in enumerate(divisor):
@@ -35,6 +38,8 @@ def reduce_modulo(numbers: list[int], m: int) -> list[int]:
     rest = list(numbers)
     for i in range(len(rest) - 1, degree - 1, -1):
         top = rest[i]
+        if i % 256 == 0:
+            charge()
         if top:
             for j, c in terms:
                 rest[i - degree + j] -= top * c

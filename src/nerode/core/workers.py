@@ -21,6 +21,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
+from nerode.core.budget import charge_for, is_limited
 from nerode.core.errors import InputError
 
 Job = TypeVar("Job")
@@ -30,6 +31,7 @@ Emit = Callable[[Any], None]
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _SECONDS_TO_END = 5.0
+_SECONDS_BETWEEN_LOOKS = 0.2
 _PR_SET_PDEATHSIG = 1
 
 
@@ -81,7 +83,8 @@ class WorkerPool(Generic[Job, Result]):
     ) -> Iterator[tuple[int, Result | LostJob]]:
         """Yields the number and the result of each job as it ends; an exception of a job is raised here.
 
-        Leaving the iterator ends all processes, those in the middle of a job too.
+        Leaving the iterator ends all processes, those in the middle of a job too. The processor time of the
+        processes counts against the running budget.
 
         Args:
             jobs: begun in this order.
@@ -91,11 +94,12 @@ class WorkerPool(Generic[Job, Result]):
         try:
             self._start(self._processes)
             while self._workers:
-                for ready in wait(list(self._workers)):
+                for ready in wait(list(self._workers), _SECONDS_BETWEEN_LOOKS if is_limited() else None):
                     assert isinstance(ready, Connection)
                     ended = self._hear(self._workers[ready], on_event)
                     if ended is not None:
                         yield ended
+                charge_for(worker.process.pid for worker in self._workers.values())
         finally:
             self._shut_down()
 

@@ -1,5 +1,5 @@
 """A local page: type a language, see it move."""
 
-from nerode.explorer.server import serve
+from nerode.explorer.app import serve
 
 __all__ = ["serve"]

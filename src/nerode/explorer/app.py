@@ -1,4 +1,4 @@
-"""The server: a page, its files, and answers that worker processes compute."""
+"""The server: a page, its files, answers that worker processes compute; and its start on this machine."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import asyncio
 import base64
 import contextlib
 import json
+import socket
+import threading
+import webbrowser
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -16,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from nerode.core import InputError, missing_extra
 from nerode.explorer.guard import Access, Guard
 from nerode.explorer.standalone import MODULES, STYLES, read_static, style
 from nerode.explorer.workers import Limits, RequestRefused, Workers
@@ -117,7 +122,8 @@ def make_app(access: Access, explorer: Explorer) -> Starlette:
             warming.cancel()
             explorer.workers.stop()
 
-    guard = Middleware(Guard, access=access, most_bytes=explorer.limits.body)
+    limits = explorer.limits
+    guard = Middleware(Guard, access=access, most_bytes=limits.body, body_seconds=limits.body_seconds)
     return Starlette(routes=routes, middleware=[guard], lifespan=lifespan)
 
 
@@ -168,8 +174,86 @@ async def _while_connected(request: Request, work: Coroutine[Any, Any, bytes]) -
                 return None
         return await task
     finally:
+        # Whatever it ends with is looked at, or asyncio would complain about it in the terminal.
         task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, RequestRefused):
+            await task
 
 
 def _problem(status: int, kind: str, message: str) -> Response:
     return JSONResponse({"error": {"kind": kind, "message": message}}, status)
+
+
+try:
+    import uvicorn
+
+    from nerode.explorer.app import Explorer, make_app
+    from nerode.explorer.guard import Access
+except ModuleNotFoundError as error:
+    raise missing_extra(error) or error from None
+
+_BACKLOG = 128
+"""Connections that may wait to be taken up."""
+
+
+def open_socket(port: int) -> socket.socket:
+    """Returns a socket that listens on this machine only.
+
+    Args:
+        port: 0 for any that is free.
+
+    Raises:
+        InputError: if the port is taken or not allowed.
+    """
+    listener = socket.socket()
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        # From here on a request waits for the server instead of being refused.
+        listener.listen(_BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = error.strerror if isinstance(error, OSError) else "ports go up to 65535"
+        raise InputError(f"cannot listen on port {port}: {reason}; choose another, or 0 for any") from None
+    return listener
+
+
+def serve(
+    *,
+    port: int = 0,
+    language: str = "",
+    runs: Path | None = None,
+    browser: bool = False,
+    limits: Limits | None = None,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serves the page until it is interrupted.
+
+    Args:
+        port: 0 for any that is free.
+        language: what the page begins with.
+        runs: a folder of runs.
+        browser: whether to open a browser.
+        limits: of each request.
+        tell: is given the address once the socket listens.
+    """
+    with open_socket(port) as listener:
+        access = Access(listener.getsockname()[1])
+        explorer = Explorer(
+            limits=limits or Limits(), runs="" if runs is None else str(runs.resolve()), language=language
+        )
+        config = uvicorn.Config(
+            make_app(access, explorer),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=1,
+            ws="none",
+        )
+        tell(access.address)
+        if browser:
+            threading.Timer(0.5, webbrowser.open, [access.address]).start()
+        # The end of an interrupted server is its ordinary end.
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listener])

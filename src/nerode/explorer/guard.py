@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,6 +30,10 @@ HEADERS = {
 
 class TooLarge(Exception):
     """A body that is longer than allowed."""
+
+
+class TooSlow(Exception):
+    """A body that takes longer than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,11 @@ class Access:
 class Guard:
     """Refuses what may not ask, bounds what may, and marks every answer."""
 
-    def __init__(self, app: ASGIApp, *, access: Access, most_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, *, access: Access, most_bytes: int, body_seconds: float) -> None:
         self.app = app
         self.access = access
         self.most_bytes = most_bytes
+        self.body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on, or refuses it."""
@@ -99,21 +106,38 @@ class Guard:
             await marked(message)
 
         try:
-            await self.app(scope, _bounded(receive, self.most_bytes), watch)
+            await self.app(scope, _bounded(receive, self.most_bytes, self.body_seconds), watch)
+        except ClientDisconnect:
+            # Nobody is there any more to be told anything.
+            return
         except TooLarge:
             if started:
                 raise
             await _refuse(413, f"a request may have {self.most_bytes:,} bytes")(scope, receive, marked)
+        except TooSlow:
+            if started:
+                raise
+            message = f"a request has {self.body_seconds:g} seconds to arrive; send it again at once"
+            await _refuse(408, message)(scope, receive, marked)
 
 
-def _bounded(receive: Receive, most_bytes: int) -> Receive:
-    """Counts what comes, whatever was announced."""
+def _bounded(receive: Receive, most_bytes: int, seconds: float) -> Receive:
+    """Counts what comes, whatever was announced, and how long it takes."""
     size = 0
+    arrived = False
+    end = asyncio.get_running_loop().time() + seconds
 
     async def counted() -> Message:
-        nonlocal size
-        message = await receive()
+        nonlocal size, arrived
+        if arrived:
+            return await receive()
+        try:
+            async with asyncio.timeout_at(end):
+                message = await receive()
+        except TimeoutError:
+            raise TooSlow from None
         size += len(message.get("body", b""))
+        arrived = not message.get("more_body", False)
         if size > most_bytes:
             raise TooLarge
         return message
@@ -133,4 +157,6 @@ def _mark(send: Send) -> Send:
 
 
 def _refuse(status: int, message: str) -> JSONResponse:
-    return JSONResponse({"error": {"kind": "refused", "message": message}}, status)
+    # What is left of a request that was not read to its end must not be taken for the next one.
+    close = {"connection": "close"} if status in (408, 413) else None
+    return JSONResponse({"error": {"kind": "refused", "message": message}}, status, headers=close)

@@ -61,7 +61,8 @@ def _subject(order: RunOrder) -> LoadedNetwork:
     if not isinstance(model, dict) or model.get("module"):
         # Opening a run must not run code that came with it.
         raise InputError(
-            "its model is its own code, which a page never runs; `nerode analyse` and `nerode extract` do"
+            "its model is its own code, which a page never runs; `nerode analyse` and `nerode extract` do, "
+            "with --trust-code"
         )
     return load_subject(folder)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nerode.core import BudgetExceeded, FormatError, NerodeError, PatternError, UnknownName, from_mapping
-from nerode.explorer import languages, networks, runs, standalone, traces
+from nerode.explorer import networks, runs, standalone, traces
 from nerode.explorer.orders import (
     LanguageOrder,
     NetworkOrder,
@@ -34,11 +34,11 @@ def _extract(order: RunOrder) -> dict[str, Any]:
 
 
 JOBS: dict[str, tuple[type, Callable[[Any], Any]]] = {
-    "language": (LanguageOrder, languages.describe),
+    "language": (LanguageOrder, networks.describe),
     "network": (NetworkOrder, networks.draw),
     "proof": (NetworkOrder, networks.prove),
     "folder": (NetworkOrder, networks.pack),
-    "word": (WordOrder, languages.find_word),
+    "word": (WordOrder, networks.find_word),
     "trace": (TraceOrder, traces.trace),
     "page": (PageOrder, standalone.freeze),
     "runs": (RunsOrder, runs.list_all),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nerode.core import FormatError, InputError
+from nerode.core import FormatError, InputError, read_json
 from nerode.explorer.orders import RunOrder, RunsOrder
 from nerode.records import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
 from nerode.study import name_run, run_item, task_title
@@ -93,8 +92,6 @@ def _root(given: str) -> Path:
 def _analysis(path: Path) -> Any:
     """The stored analysis; None if there is none or it cannot be read."""
     try:
-        if path.stat().st_size > _MAX_ANALYSIS_BYTES:
-            return None
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=str)
-    except (OSError, ValueError, FormatError):
+        return read_json(path, max_bytes=_MAX_ANALYSIS_BYTES)
+    except FormatError:
         return None

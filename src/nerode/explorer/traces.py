@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nerode.core import BudgetExceeded, InputError, to_mapping
+from nerode.explorer.heads import add_positions
 from nerode.explorer.networks import make_network
 from nerode.explorer.orders import LONGEST_WORD, TraceOrder, read_language, request_budget
 from nerode.explorer.steps import Step, exact_steps
@@ -56,7 +57,7 @@ def trace(order: TraceOrder) -> dict[str, Any]:
     if order.target:
         network = make_network(order.language, order.target)
         _check_size(network, word)
-        steps = _network_steps(order, network, word)
+        steps = add_positions(network, _network_steps(order, network, word))
         found["network"] = _network(steps, expected, language)
     return found
 

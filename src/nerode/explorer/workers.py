@@ -1,20 +1,113 @@
-"""Processes for requests: one each, copied from a template, within limits, killed when it overstays."""
+"""Processes for requests: one each, copied from a template, within limits, killed when it overstays.
+
+The server holds one end of a control socket and sends, for each request, the end of a fresh socket pair.
+The copy reads a JSON object from it, computes within limits of the operating system, writes a JSON object
+and a line feed, and ends. A copy that runs out of time or memory cannot harm anything but itself, and the
+next one is made in milliseconds.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+import math
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
+import traceback
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from nerode.core import InputError
-from nerode.explorer.template_process import DONE
+
+DONE = b"\n"
+"""The last byte of a whole answer, which JSON on one line does not have; without it the answer was cut."""
+
+
+def main(kind: str) -> None:
+    """Serves until the server goes away.
+
+    Args:
+        kind: "floats" for requests that need torch, "exact" for the others.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Copies that have ended are not waited for.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    control = socket.socket(fileno=os.dup(0))
+    from nerode.explorer.jobs import rehearse
+
+    rehearse(kind)
+    control.sendall(DONE)
+    while True:
+        _, handles, _, _ = socket.recv_fds(control, 1, 1)
+        if not handles:
+            return
+        if os.fork() == 0:
+            control.close()
+            _serve(socket.socket(fileno=handles[0]))
+        os.close(handles[0])
+
+
+def _serve(connection: socket.socket) -> None:
+    """Computes one answer; never returns."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with connection, connection.makefile("rwb") as stream:
+            stream.write(f"{os.getpid()}\n".encode())
+            stream.flush()
+            order = json.loads(stream.readline())
+            set_limits(**order["limits"])
+            stream.write(_answer(order["job"], order["payload"]))
+        code = 0
+    finally:
+        # What an ordinary end would run belongs to the template, not to its copy.
+        os._exit(code)
+
+
+def _answer(job: str, payload: dict[str, Any]) -> bytes:
+    from nerode.explorer.jobs import run_job
+
+    try:
+        text = json.dumps(run_job(job, payload), ensure_ascii=False, allow_nan=False)
+    except MemoryError:
+        text = _problem("memory", "this needs more memory than a request may have")
+    except Exception as error:
+        # A bug, which the terminal tells in full; the page must not take it for a limit.
+        traceback.print_exc()
+        text = _problem(
+            "internal", f"nerode failed with {type(error).__name__}; see its terminal, and report it"
+        )
+    return text.encode() + DONE
+
+
+def _problem(kind: str, message: str) -> str:
+    return json.dumps({"error": {"kind": kind, "message": message}})
+
+
+def set_limits(*, seconds: float, cpu_seconds: int, memory: int) -> None:
+    """Lets the operating system end this process when it has used too much.
+
+    Args:
+        seconds: of the clock.
+        cpu_seconds: of the processor.
+        memory: bytes of address space.
+    """
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    _lower(resource.RLIMIT_CPU, math.ceil(cpu_seconds))
+    _lower(resource.RLIMIT_AS, memory)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def _lower(which: int, value: int) -> None:
+    _, hard = resource.getrlimit(which)
+    limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (limit, limit))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,21 +116,26 @@ class Limits:
 
     Attributes:
         body: bytes of a request.
+        body_seconds: from the first byte of a request to the last one of its body.
         answer: bytes of an answer.
-        seconds: from the moment a request is taken up to its end; then its process is killed.
+        seconds: from the moment a request is there to its end, once the server has started; then its process
+            is killed.
         cpu_seconds: processor time of a request, whole seconds.
         memory: bytes of address space of a request.
         together: requests that are computed at the same time; others wait.
         waiting: requests that may wait; more are refused.
+        patience: seconds that a request may wait to be computed; then it is refused.
     """
 
     body: int = 8_000_000
+    body_seconds: float = 5.0
     answer: int = 24_000_000
-    seconds: float = 12.0
-    cpu_seconds: int = 10
+    seconds: float = 8.5
+    cpu_seconds: int = 8
     memory: int = 3 << 30
     together: int = 4
     waiting: int = 32
+    patience: float = 4.0
 
     def __post_init__(self) -> None:
         for limit in fields(self):
@@ -46,6 +144,12 @@ class Limits:
                     f"a limit of {getattr(self, limit.name)} {limit.name} is not positive; give more"
                 )
 
+
+_TEMPLATE = "import sys; from nerode.explorer.workers import main; main(sys.argv[1])"
+"""Not with -m: the package imports that module before, of which Python would warn in the terminal."""
+
+_START_SECONDS = 60.0
+"""For a template to import everything; a cold disk and a busy machine are slow."""
 
 _GRACE = 1.0
 """Seconds between the alarm inside a process and its end by force from outside."""
@@ -70,28 +174,31 @@ class TemplateProcess:
         self.kind = kind
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._starting = asyncio.Lock()
+        self._ready: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Returns when the process is ready."""
-        async with self._starting:
-            if self._process is not None and self._process.poll() is None:
-                return
+        """Returns when the process is ready; whoever gives up waiting leaves it to the others."""
+        died = self._process is not None and self._process.poll() is not None
+        if self._ready is None or (self._ready.done() and (died or self._ready.exception() is not None)):
             self.stop()
-            ours, theirs = socket.socketpair()
-            ours.setblocking(False)
-            environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-            with theirs:
-                # It reads no code from the folder that the user happens to be in.
-                self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "nerode.explorer.template_process", self.kind],
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    env=environment,
-                )
-            self._control = ours
-            if await asyncio.get_running_loop().sock_recv(ours, 1) != DONE:
-                raise RequestRefused(500, "internal", "the computing process did not start")
+            self._ready = asyncio.create_task(self._start())
+        await asyncio.shield(self._ready)
+
+    async def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        with theirs:
+            # It reads no code from the folder that the user happens to be in.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _TEMPLATE, self.kind],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                env=environment,
+            )
+        self._control = ours
+        if await asyncio.get_running_loop().sock_recv(ours, 1) != DONE:
+            raise RequestRefused(500, "internal", "the computing process did not start")
 
     async def connect(self) -> socket.socket:
         """Returns a connection to a fresh copy."""
@@ -109,6 +216,9 @@ class TemplateProcess:
 
     def stop(self) -> None:
         """Ends the process; copies that are at work end by their own limits."""
+        if self._ready is not None:
+            self._ready.cancel()
+            self._ready = None
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -155,28 +265,48 @@ class Workers:
         Raises:
             RequestRefused: if it takes too long or too much memory, or if too many others wait.
         """
+        template = self._templates["floats" if floats else "exact"]
         if self._waiting >= self.limits.waiting:
             raise RequestRefused(503, "busy", "too many requests wait; try again in a moment")
         self._waiting += 1
         try:
-            await self._free.acquire()
+            await self._ready(template)
+            begun = asyncio.get_running_loop().time()
+            async with asyncio.timeout(self.limits.patience):
+                await self._free.acquire()
+        except TimeoutError:
+            raise _busy() from None
         finally:
             self._waiting -= 1
         try:
-            return await self._run(self._templates["floats" if floats else "exact"], job, payload)
+            waited = asyncio.get_running_loop().time() - begun
+            return await self._run(template, job, payload, waited)
         finally:
             self._free.release()
 
-    async def _run(self, template: TemplateProcess, job: str, payload: dict[str, Any]) -> bytes:
+    async def _ready(self, template: TemplateProcess) -> None:
+        """Returns when a template can be copied: at once, but for the first requests of a server."""
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await template.start()
+        except TimeoutError:
+            raise RequestRefused(
+                503, "busy", "the computing process is still starting; try again in a moment"
+            ) from None
+
+    async def _run(
+        self, template: TemplateProcess, job: str, payload: dict[str, Any], waited: float
+    ) -> bytes:
         limits = self.limits
+        seconds = max(0.5, limits.seconds - waited)
         connection = await template.connect()
         reader, writer = await asyncio.open_connection(sock=connection, limit=1 << 20)
         pid = 0
         try:
-            async with asyncio.timeout(limits.seconds + _GRACE):
+            async with asyncio.timeout(seconds + _GRACE):
                 pid = int(await reader.readline() or 0)
                 bounds = {
-                    "seconds": limits.seconds,
+                    "seconds": seconds,
                     "cpu_seconds": limits.cpu_seconds,
                     "memory": limits.memory,
                 }
@@ -184,7 +314,7 @@ class Workers:
                 writer.write(json.dumps(order).encode() + b"\n")
                 answer = await _read_to_end(reader, limits.answer)
         except TimeoutError:
-            raise _too_long(limits) from None
+            raise (_too_long(limits) if seconds > limits.seconds - _GRACE else _busy()) from None
         except (ConnectionError, ValueError):
             raise RequestRefused(503, "busy", "the computing process went away; try again") from None
         finally:
@@ -194,8 +324,14 @@ class Workers:
                     os.kill(pid, signal.SIGKILL)
             writer.close()
         if not answer.endswith(DONE):
-            raise _too_long(limits)
+            raise _too_long(limits) if seconds > limits.seconds - _GRACE else _busy()
         return answer[: -len(DONE)]
+
+
+def _busy() -> RequestRefused:
+    return RequestRefused(
+        503, "busy", "this machine is busy with other requests of the page; try again in a moment"
+    )
 
 
 def _too_long(limits: Limits) -> RequestRefused:

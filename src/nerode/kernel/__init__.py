@@ -9,17 +9,20 @@ networks and languages, its own exact numbers, its own intervals and its own ste
 In the order in which to read it:
 
     work        the budget, and the three ways in which a check ends early
-    reader      JSON values that nobody vouches for
+    reader      JSON values that nobody vouches for: the form of a record is declared once
     numbers     exact numbers, and signs that are proved
     languages   automata, counter machines, brackets, n-gram models
-    network     seven recurrences of the file as five moves
+    network     eight recurrences of the file as three moves
     forms       affine forms over unknowns          spans     intervals, rounded outward
-    step        one step of a network, over exact numbers and forms, or over spans
     meter       where float arithmetic makes no error
+    step        one step of a network, over exact numbers and forms, or over spans
     walk        all cells of a cover, and PointDomain: cells that are single states
-    caps, unknowns, boxes, ngrams                   the other kinds of cells
+    unknowns    cells whose coordinates are each known in their own way
+    boxes       cells with an interval for every coordinate, under noise and roundings
     windows     evidence that is no cover
-    covers      from the evidence of a method to its cells and claims
+    words       the units of a layer that forgets as functions of the last words
+    ngrams, suffixes                                cells that know the last words, for distributions
+    covers      from the evidence of a method to the claims that follow
     claims      claims and certificates             check     the whole check
 """
 
@@ -27,7 +30,6 @@ from nerode.kernel.check import (
     CERTIFICATE_FILE,
     LANGUAGE_FILE,
     MAX_BYTES,
-    METHODS,
     NETWORK_FILE,
     CheckResult,
     ProvedEvidence,
@@ -73,6 +75,7 @@ from nerode.kernel.claims import (
     rounded_claim,
     window_claim,
 )
+from nerode.kernel.covers import METHODS
 from nerode.kernel.reader import canonical_text, content_hash
 from nerode.kernel.work import OverBudget, Undecided, Unreadable, WorkBudget
 

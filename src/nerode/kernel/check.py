@@ -11,6 +11,7 @@ What is verified of a certificate:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +20,7 @@ from typing import Any
 
 from nerode.kernel.claims import (
     LANGUAGE_TASKS,
+    SCOPES,
     Certificate,
     Claim,
     Failure,
@@ -26,14 +28,13 @@ from nerode.kernel.claims import (
     certificate_from_json,
     first_not_implied,
 )
-from nerode.kernel.covers import COVER_KEYS, EXACT_COVERS, CoverCheck, prove_cover
+from nerode.kernel.covers import EXACT_COVERS, METHODS, Derivation, check_evidence, derive
 from nerode.kernel.languages import read_language
 from nerode.kernel.meter import METHOD as INTEGERS
 from nerode.kernel.network import read_network
-from nerode.kernel.reader import check_keys, check_values, content_hash, quoted, read_json
+from nerode.kernel.reader import check_values, choice, content_hash, quoted, read_json, record, whole
 from nerode.kernel.walk import CheckProblem, find_failing_word
-from nerode.kernel.windows import contraction_claims, fragile_claims, nilpotent_claims
-from nerode.kernel.work import Undecided, Unreadable, WorkBudget, WorkCount
+from nerode.kernel.work import Unreadable, WorkBudget, WorkCount
 
 Json = Any
 
@@ -44,15 +45,7 @@ CERTIFICATE_FILE = "certificate.json"
 MAX_BYTES = {NETWORK_FILE: 1 << 28, LANGUAGE_FILE: 1 << 28, CERTIFICATE_FILE: 1 << 24}
 """Files above these sizes are refused unread."""
 
-_OTHERS: dict[str, Callable[[CheckProblem, Mapping[str, Json], Sequence[Claim]], list[Claim]]] = {
-    "nilpotent-window": nilpotent_claims,
-    "contraction-window": contraction_claims,
-    "identity-word": fragile_claims,
-}
-"""The methods whose evidence is no cover."""
-
-METHODS = (*COVER_KEYS, INTEGERS, *_OTHERS)
-"""All methods, in the order in which they are checked."""
+_MOST_CELLS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,43 +157,49 @@ def _failing_word(problem: CheckProblem, stated: Certificate) -> Refutation | No
 
 
 def _first_failure(problem: CheckProblem, stated: Certificate) -> Failure | None:
-    methods = {claim.method for claim in stated.claims} | set(stated.evidence)
-    unknown = sorted(methods - set(METHODS))
+    unknown = sorted(({claim.method for claim in stated.claims} | stated.evidence.keys()) - {*METHODS})
     if unknown:
         known = ", ".join(METHODS)
         return Failure(what=f"the method {quoted(unknown[0])} is not among {known}", entry="claims")
-    covers = CoverCheck(problem, stated)
+    derived = functools.cache(functools.partial(_derived, problem, stated))
     for method in METHODS:
         claims = [claim for claim in stated.claims if claim.method == method]
         if method in stated.evidence and not claims:
             return Failure(what="evidence that no claim uses", entry=f"evidence.{method}")
         if not claims:
             continue
-        if method not in stated.evidence:
-            return Failure(what=f"the certificate has no evidence for {method}", entry="evidence")
-        failure = _failure_of(problem, covers, method, stated.evidence[method], claims)
+        try:
+            source = method
+            if method == INTEGERS:
+                evidence = record({"proof": choice(*EXACT_COVERS)})(stated.evidence.get(method), "evidence")
+                source = evidence["proof"]
+            shown = derived(source)
+        except Unreadable as error:
+            return Failure(what=str(error), entry=f"evidence.{method}")
+        failure = shown.failure or first_not_implied(claims, shown.claims)
         if failure is not None:
             return failure
     return None
 
 
-def _failure_of(
-    problem: CheckProblem, covers: CoverCheck, method: str, evidence: Json, claims: Sequence[Claim]
-) -> Failure | None:
-    try:
-        if method in _OTHERS:
-            shown: Sequence[Claim] | Failure = _OTHERS[method](problem, evidence, claims)
-        elif method == INTEGERS:
-            check_keys(evidence, ("proof",), "evidence")
-            if evidence["proof"] not in EXACT_COVERS:
-                known = ", ".join(EXACT_COVERS)
-                raise Unreadable(f"proof is {quoted(evidence['proof'])}; it must be one of {known}")
-            shown = covers.float_claims(evidence["proof"])
-        else:
-            shown = covers.claims(method, claims)
-    except (Unreadable, Undecided) as error:
-        return Failure(what=str(error), entry=f"evidence.{method}")
-    return shown if isinstance(shown, Failure) else first_not_implied(claims, shown)
+def _derived(problem: CheckProblem, stated: Certificate, method: str) -> Derivation:
+    """The claims that follow from stated evidence, if it is what the kernel completes it to."""
+    if method not in stated.evidence:
+        return Derivation(
+            failure=Failure(what=f"the certificate has no evidence for {method}", entry="evidence")
+        )
+    evidence = check_evidence(stated.evidence[method], method, complete=True)
+    if "cells" in evidence:
+        problem.work.count_cells(whole(1, _MOST_CELLS)(evidence["cells"], "cells"))
+    claims = [claim for claim in stated.claims if claim.method in (method, INTEGERS)]
+    found = derive(
+        problem, method, evidence, [c for c in claims if c.method == method or method in EXACT_COVERS]
+    )
+    for key, value in found.found.items():
+        if evidence[key] != value:
+            what = f"{key} is {quoted(evidence[key], 70)}, but the walk has {value}"
+            return Derivation(failure=Failure(what=what, entry=f"evidence.{method}.{key}"))
+    return found
 
 
 def prove(
@@ -232,22 +231,25 @@ def prove(
     check_values(dict(description), work)
     if problem.network.alphabet != problem.language.letters:
         raise Unreadable("network and language have different alphabets")
-    if method in _OTHERS:
-        wanted = Claim(
-            scope="all lengths in exact arithmetic", method=method, task="window", covers="-", eps=eps
-        )
-        try:
-            claims = tuple(_OTHERS[method](problem, description, [wanted]))
-        except Undecided as doubt:
-            failure = Failure(what=str(doubt), entry=f"evidence.{method}")
-            return ProvedEvidence(method=method, evidence=description, claims=(), failure=failure)
-        return ProvedEvidence(method=method, evidence=dict(description), claims=claims, failure=None)
-    if method not in COVER_KEYS:
-        raise Unreadable(f"the method {quoted(method)} is not among {', '.join((*COVER_KEYS, *_OTHERS))}")
-    evidence, found = prove_cover(problem, method, description, eps)
-    if isinstance(found, Failure):
-        return ProvedEvidence(method=method, evidence=evidence, claims=(), failure=found)
-    return ProvedEvidence(method=method, evidence=evidence, claims=tuple(found), failure=None)
+    choice(*(name for name in METHODS if name != INTEGERS))(method, "the method")
+    evidence = check_evidence(dict(description), method, complete=False)
+    found = derive(problem, method, evidence, None, eps)
+    return ProvedEvidence(
+        method=method,
+        evidence={**evidence, **found.found},
+        claims=tuple(_strongest(found.claims, evidence["task"]) if "digest" in found.found else found.claims),
+        failure=found.failure,
+    )
+
+
+def _strongest(claims: Sequence[Claim], task: str) -> list[Claim]:
+    """The claims that a certificate should state: for the task of a cover, and stronger ones in floats."""
+    kept = [claim for claim in claims if claim.task == task]
+    best: dict[str | None, int] = {}
+    for claim in kept:
+        best[claim.dtype] = min(SCOPES.index(claim.scope), best.get(claim.dtype, len(SCOPES)))
+    others = [claim for claim in claims if claim.task != task and claim.dtype is not None]
+    return kept + [c for c in others if SCOPES.index(c.scope) < best.get(c.dtype, len(SCOPES))]
 
 
 def seal(network: Json, language: Json, proofs: Sequence[ProvedEvidence]) -> Certificate:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.numbers import read_rational, write_number
-from nerode.kernel.reader import check_keys, quoted
+from nerode.kernel.reader import anything, file_record, listing, optional, quoted, record, table, text
 from nerode.kernel.work import Unreadable
 
 Json = Any
@@ -111,6 +111,9 @@ DTYPES: Mapping[str, BinaryFormat] = {
     "float16": BinaryFormat(bits=11, smallest=-14, largest=15),
 }
 """The formats that a claim may name."""
+
+
+_CLAIM_KEYS = ("scope", "dtype", "length", "eps", "method", "task", "covers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +233,28 @@ def ngram_claim(*, task: str, words: int, eps: Fraction | None) -> Claim:
         covers=(
             f"{_PREFIXES[task].format(words=words)} the network's distribution over the next word and the "
             f"end is {how}, computed in exact arithmetic; of shorter prefixes{beyond} nothing is said."
+        ),
+        eps=eps,
+    )
+
+
+def backoff_claim(*, normalised: bool, eps: Fraction | None) -> Claim:
+    """Returns the claim that a network gives the distributions of a back-off model from the first word on.
+
+    Args:
+        normalised: whether the model's probabilities are divided by their sum.
+        eps: the L1 distance stays below it; None for no distance at all.
+    """
+    how = "exactly the model's" if eps is None else "the model's up to an L1 distance below eps"
+    share = ", divided by the sum over all words and the end" if normalised else ""
+    return Claim(
+        scope=EXACT,
+        method="n-gram-suffixes",
+        task=PREDICT,
+        covers=(
+            "After every prefix, the empty one included, the network's distribution over the next word and "
+            f"the end is {how}, computed in exact arithmetic; the model gives a word 10 to the power of its "
+            f"logarithm after the start mark and the prefix, back-off weights added{share}."
         ),
         eps=eps,
     )
@@ -364,15 +389,31 @@ def certificate_to_json(certificate: Certificate) -> dict[str, Json]:
 
 def claim_to_json(claim: Claim) -> dict[str, Json]:
     """Returns a claim as JSON-ready values."""
-    return {
-        "scope": claim.scope,
-        "dtype": claim.dtype,
-        "length": claim.length,
-        "eps": None if claim.eps is None else write_number(claim.eps),
-        "method": claim.method,
-        "task": claim.task,
-        "covers": claim.covers,
+    values = {key: getattr(claim, key) for key in _CLAIM_KEYS}
+    return {**values, "eps": None if claim.eps is None else write_number(claim.eps)}
+
+
+_CLAIM = record(
+    {
+        "scope": text,
+        "dtype": optional(text),
+        "length": anything,
+        "eps": optional(read_rational),
+        "method": text,
+        "task": text,
+        "covers": text,
     }
+)
+_CERTIFICATE = file_record(
+    FORMAT,
+    VERSION,
+    {
+        "network": text,
+        "language": text,
+        "claims": listing(anything, most=MAX_CLAIMS),
+        "evidence": table(table(anything)),
+    },
+)
 
 
 def certificate_from_json(data: Json) -> Certificate:
@@ -381,22 +422,12 @@ def certificate_from_json(data: Json) -> Certificate:
     Raises:
         Unreadable: for a missing or unknown key, another format or version, or a value that makes no sense.
     """
-    check_keys(data, ("format", "version", "network", "language", "claims", "evidence"), "a certificate")
-    if data["format"] != FORMAT or data["version"] != VERSION or type(data["version"]) is not int:
-        raise Unreadable(
-            f"this is {quoted(data['format'])} version {quoted(data['version'])}, "
-            f"not {FORMAT!r} version {VERSION}"
-        )
-    for key, kind in (("network", str), ("language", str), ("claims", list), ("evidence", dict)):
-        if not isinstance(data[key], kind):
-            raise Unreadable(f"{key!r} of a certificate is {quoted(data[key])}")
-    if not all(isinstance(value, dict) for value in data["evidence"].values()):
-        raise Unreadable("the evidence for each method of a certificate must be an object")
+    parts = _CERTIFICATE(data, "a certificate")
     return Certificate(
-        network=data["network"],
-        language=data["language"],
-        claims=tuple(claim_from_json(claim) for claim in data["claims"][: MAX_CLAIMS + 1]),
-        evidence=data["evidence"],
+        network=parts["network"],
+        language=parts["language"],
+        claims=tuple(map(claim_from_json, parts["claims"])),
+        evidence=parts["evidence"],
     )
 
 
@@ -406,18 +437,4 @@ def claim_from_json(data: Json) -> Claim:
     Raises:
         Unreadable: for a missing or unknown key, or a value that makes no sense.
     """
-    check_keys(data, ("scope", "dtype", "length", "eps", "method", "task", "covers"), "a claim")
-    for key in ("scope", "method", "task", "covers"):
-        if not isinstance(data[key], str):
-            raise Unreadable(f"{key!r} of a claim is {quoted(data[key])}, not text")
-    if data["dtype"] is not None and not isinstance(data["dtype"], str):
-        raise Unreadable(f"'dtype' of a claim is {quoted(data['dtype'])}, not text")
-    return Claim(
-        scope=data["scope"],
-        method=data["method"],
-        task=data["task"],
-        covers=data["covers"],
-        dtype=data["dtype"],
-        length=data["length"],
-        eps=None if data["eps"] is None else read_rational(data["eps"], "'eps' of a claim"),
-    )
+    return Claim(**_CLAIM(data, "a claim"))

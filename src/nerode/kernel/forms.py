@@ -5,22 +5,23 @@ which only an interval is known. A region says in which ranges the unknowns of a
 step of a network asks: bounds, comparisons and ReLUs that hold for all values of the unknowns.
 
 A ReLU of a form whose sign is not settled on the whole region asks for the region to be cut at an integer
-(`Cut`). If no counter is involved, its value becomes a new unknown. On a lazy region nothing is cut: the ReLU
-of a form in one counter becomes an atom, a piecewise affine function of that counter.
+(`Cut`). If no counter is involved, its value becomes a new unknown.
+
+Where all coordinates shrink together, an unknown may stand for the product of a counter and the scale, which
+is positive and at most 1: such a form has the sign of what the scale is multiplied with. Where coordinates
+shrink one faster than the other, unknowns are a chain of such scales, and registers between them.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from nerode.kernel.numbers import Number, Rational, RootSum, gaussian_parts, sign
 from nerode.kernel.work import Undecided
-
-MAX_LISTED = 4_096
-"""Integers that are looked at one by one to list all values of a function."""
 
 
 class AffineForm:
@@ -113,12 +114,9 @@ class ValueRange:
         high = None if self.high is None else self.high + by
         return ValueRange(low, high, self.whole, self.grid)
 
-    def halves(self, at: int) -> tuple[ValueRange, ValueRange]:
-        """The two parts of an integer range: up to `at`, and above."""
-        return (
-            ValueRange(self.low, at, True, self.grid),
-            ValueRange(at + 1, self.high, True, self.grid),
-        )
+    def halves(self, at: Rational) -> tuple[ValueRange, ValueRange]:
+        """The two parts of a range: up to `at`, and above; both have `at` where numbers need not be whole."""
+        return replace(self, high=at), replace(self, low=at + 1 if self.whole else at)
 
     def some_integer(self) -> int:
         """An integer of the range of a counter."""
@@ -129,7 +127,7 @@ class ValueRange:
 class Cut(Exception):
     """Asks for the region to be cut: values of the unknown up to `at`, and values above."""
 
-    def __init__(self, unknown: str, at: int) -> None:
+    def __init__(self, unknown: str, at: Rational) -> None:
         super().__init__(f"{unknown} at {at}")
         self.unknown = unknown
         self.at = at
@@ -141,128 +139,134 @@ class FormRegion:
 
     Attributes:
         ranges: by unknown.
-        lazy: whether ReLUs become atoms where they would ask for a cut.
-        atoms: for each atom its counter and the form whose ReLU it is.
+        scaled: for each unknown that is a product with the scale, a positive number of at most 1, the other
+            factor: "" for the scale itself.
+        free: unknowns that are any number, whose ranges may be cut anywhere.
+        chain: unknowns s₁ ≥ s₂ ≥ … > 0, all of them at most 1.
+        registers: unknowns between the numbers of the chain, as (sign, k, low, high): the absolute value is
+            at least low · s_k and at most high · s_{k-1}, where s₀ = 1.
     """
 
     ranges: dict[str, ValueRange]
-    lazy: bool = False
-    atoms: dict[str, tuple[str, AffineForm]] = field(default_factory=dict)
-    _profiles: dict[str, _Profile] = field(default_factory=dict)
+    scaled: dict[str, str] = field(default_factory=dict)
+    free: set[str] = field(default_factory=set)
+    chain: Sequence[str] = ()
+    registers: Mapping[str, tuple[int, int, Rational, Rational]] = field(default_factory=dict)
     _named: dict[AffineForm, str] = field(default_factory=dict)
-    _token: object = field(default_factory=object)
 
     def bounds(self, value: Value) -> tuple[Rational | None, Rational | None]:
         """Returns the least and the greatest value; None for none."""
         if not isinstance(value, AffineForm):
             number = _rational(value)
             return number, number
-        low: Rational | None = value.constant
-        high: Rational | None = value.constant
-        for least, most in self._parts(value):
-            low = None if low is None or least is None else low + least
-            high = None if high is None or most is None else high + most
-        return low, high
+        return min(self._sums(value, -1), default=None), max(self._sums(value, 1), default=None)
 
-    def _parts(self, value: AffineForm) -> Iterator[tuple[Rational | None, Rational | None]]:
-        """The bounds of the terms of a form; terms in one counter and its atoms count as one."""
-        shared: dict[str, dict[str, Rational]] = {}
+    def _sums(self, value: AffineForm, side: int) -> list[Rational]:
+        """Numbers whose extremes bound a form from one side; none if it has no bound.
+
+        A form is a sum of coefficients times 1 = s₀ ≥ s₁ ≥ …, with every other unknown at an end of its
+        range. So it is the sum of each partial sum of the coefficients times s_k - s_{k+1} ≥ 0, and of the
+        last one times the last s_k, which is positive.
+        """
+        coefficients: list[Rational] = [value.constant, *(0 for _ in self.chain)]
+        scaled = {name: amount for name, amount in value.terms.items() if name in self.scaled}
+        if scaled:
+            end = self.bounds(self.direction(AffineForm(0, scaled)))[side > 0]
+            if end is None:
+                return []
+            coefficients[0] += max(end, 0) if side > 0 else min(end, 0)
         for name, amount in value.terms.items():
-            base = self._base(name)
-            if base in self._profiles:
-                shared.setdefault(base, {})[name] = amount
+            if name in scaled:
                 continue
-            known = self.ranges[name]
-            least, most = (known.low, known.high) if amount > 0 else (known.high, known.low)
-            yield (None if least is None else amount * least, None if most is None else amount * most)
-        for base, terms in shared.items():
-            yield self._profiles[base].bounds(self._function(AffineForm(0, terms)))
+            if name in self.chain:
+                coefficients[self.chain.index(name) + 1] += amount
+            elif name in self.registers:
+                sign, k, least, most = self.registers[name]
+                wide = amount * sign * side > 0
+                coefficients[k - 1 if wide else k] += amount * sign * (most if wide else least)
+            else:
+                end = self.ranges[name].high if amount * side > 0 else self.ranges[name].low
+                if end is None:
+                    return []
+                coefficients[0] += amount * end
+        return list(itertools.accumulate(coefficients))
 
-    def _base(self, name: str) -> str:
-        """The counter of an atom; any other unknown itself."""
-        return self.atoms[name][0] if name in self.atoms else name
+    def times_scale(self, name: str, known: ValueRange) -> AffineForm:
+        """Returns the product of the scale and an unknown of this range, "" for the scale itself."""
+        product = f"scale·{name}"
+        if name:
+            self.ranges[name] = known
+        low = None if known.low is None else min(known.low, 0)
+        self.ranges[product] = ValueRange(low, None if known.high is None else max(known.high, 0))
+        self.scaled[product] = name
+        return AffineForm(0, {product: 1})
 
-    def _function(self, form: AffineForm) -> Callable[[int], Rational]:
-        """A form in one counter and its atoms as a function of the counter."""
+    def direction(self, value: Value) -> Value:
+        """Returns a form without the scale if that is a factor of all of it; any other value as it is.
 
-        def at(count: int, form: AffineForm = form) -> Rational:
-            total = form.constant
-            for name, amount in form.terms.items():
-                inner = max(at(count, self.atoms[name][1]), 0) if name in self.atoms else count
-                total = total + amount * inner
-            return total
-
-        return at
-
-    def values(self, value: Value) -> frozenset[Rational] | None:
-        """Returns all values of a form in one counter and its atoms if they are few, None otherwise."""
-        if not isinstance(value, AffineForm):
-            return frozenset({_rational(value)})
-        bases = {self._base(name) for name in value.terms}
-        base = bases.pop()
-        if bases or base not in self._profiles:
-            return None
-        return self._profiles[base].values(self._function(value))
+        Since the scale is positive, the signs are the same.
+        """
+        if (
+            not isinstance(value, AffineForm)
+            or value.constant != 0
+            or not self.scaled.keys() >= value.terms.keys()
+        ):
+            return value
+        terms = {self.scaled[name]: amount for name, amount in value.terms.items()}
+        constant = terms.pop("", 0)
+        return AffineForm(constant, terms) if terms else constant
 
     def relu(self, value: Value) -> Value:
         """Returns max(value, 0)."""
         if not isinstance(value, AffineForm):
             return value if sign(value) > 0 else 0
-        low, high = self.bounds(value)
+        direction = self.direction(value)
+        low, high = self.bounds(direction)
         if low is not None and low >= 0:
             return value
         if high is not None and high <= 0:
             return 0
-        atom = self._atom(value) if self.lazy else None
-        if atom is not None:
-            return atom
-        self._cut(value)
+        self._cut(direction)
         return self._new_unknown(value, high)
-
-    def _atom(self, value: AffineForm) -> AffineForm | None:
-        """The ReLU of a form in one counter as an atom; None for forms of another kind."""
-        bases = {self._base(name) for name in value.terms}
-        base = bases.pop()
-        known = self.ranges[base]
-        if bases or not known.whole:
-            return None
-        if base not in self._profiles:
-            ends = [None if end is None else int(end) for end in (known.low, known.high)]
-            self._profiles[base] = _Profile(*ends)
-        function = self._function(value)
-        self._profiles[base].bend(function)
-        atom = self._new_unknown(value, self._profiles[base].bounds(function)[1])
-        self.atoms[next(iter(atom.terms))] = (base, value)
-        return atom
 
     def _new_unknown(self, value: AffineForm, high: Rational | None) -> AffineForm:
         """The unknown that stands for the ReLU of a form; the same one for the same form."""
         name = self._named.get(value)
         if name is None:
-            name = self._named[value] = f"relu#{len(self.ranges)}"
-            self.ranges[name] = ValueRange(0, high, grid=self.grid(value))
+            name = f"relu#{len(self.ranges)}"
+            known = ValueRange(0, high, grid=self.grid(value))
+            if self.direction(value) is not value:
+                (name,) = self.times_scale(name, known).terms
+            self._named[value] = name
+            self.ranges.setdefault(name, known)
         return AffineForm(0, {name: 1})
 
     def above(self, value: Value, threshold: Rational) -> bool:
         """Whether the value is above the threshold, on the whole region."""
         if not isinstance(value, AffineForm):
             return sign(value - threshold) > 0
-        low, high = self.bounds(value)
-        if low is not None and low > threshold:
+        direction = self.direction(AffineForm(value.constant - threshold, value.terms))
+        if not isinstance(direction, AffineForm):
+            return sign(direction) > 0
+        least, most = (self._sums(direction, side) for side in (-1, 1))
+        if least and min(least) >= 0 and least[-1] > 0:
             return True
-        if high is not None and high <= threshold:
+        if most and max(most) <= 0:
             return False
-        self._cut(AffineForm(value.constant - threshold, value.terms))
+        self._cut(direction)
         raise Undecided(f"{value} is not on one side of {threshold}")
 
-    def _cut(self, value: AffineForm) -> None:
+    def _cut(self, value: Value) -> None:
         """Raises Cut where an integer unknown allows to settle the sign of a form."""
-        if self.lazy:
+        if not isinstance(value, AffineForm):
             return
         whole = [(name, a) for name, a in value.terms.items() if self.ranges[name].whole]
-        if len(value.terms) == 1 and whole:
-            name, amount = whole[0]
+        if len(value.terms) == 1:
+            ((name, amount),) = value.terms.items()
             zero = -Fraction(value.constant) / Fraction(amount)
+            if name in self.free:
+                raise Cut(name, zero)
+        if len(value.terms) == 1 and whole:
             # All values above 0 on one side, all others on the other.
             raise Cut(name, math.floor(zero) if amount > 0 else math.ceil(zero) - 1)
         for name, _ in whole:
@@ -275,8 +279,6 @@ class FormRegion:
         """Returns what the value and its bounds on this region depend on."""
         if not isinstance(value, AffineForm):
             return value
-        if self.lazy:
-            return (value, self._token)
         # By name: equal forms may have their terms in another order.
         return (value, tuple([self.ranges[name] for name in sorted(value.terms)]))
 
@@ -291,59 +293,6 @@ class FormRegion:
                 return None
             finest = max(finest, known + own)
         return finest
-
-
-class _Profile:
-    """The integers of a range (None for no bound) and those where functions on it may bend.
-
-    Between neighbouring points, and beyond the last ones, every function that the profile has met is affine;
-    so bounds over infinitely many integers come from finitely many values.
-    """
-
-    def __init__(self, low: int | None, high: int | None) -> None:
-        self.low = low
-        self.high = high
-        middle = low if low is not None else high if high is not None else 0
-        self.points = sorted({middle, *(p for p in (low, high) if p is not None)})
-
-    def bend(self, function: Callable[[int], Rational]) -> None:
-        """Adds the points where the ReLU of a function bends: the integers around its zeros."""
-        found = set(self.points)
-        for left, right in zip(self.points, self.points[1:], strict=False):
-            one, other = Fraction(function(left)), Fraction(function(right))
-            if one * other < 0:
-                zero = left + one * (right - left) / (one - other)
-                found |= {math.floor(zero), math.ceil(zero)}
-        for end, step in self._rays():
-            value = Fraction(function(end))
-            slope = function(end + step) - value
-            if value * slope < 0:
-                distance = -value / slope
-                found |= {end + step * math.floor(distance), end + step * math.ceil(distance)}
-        self.points = sorted(found)
-
-    def _rays(self) -> list[tuple[int, int]]:
-        """The ends beyond which the range goes on for ever, with the direction."""
-        rays = [(self.points[0], -1)] if self.low is None else []
-        return rays + ([(self.points[-1], 1)] if self.high is None else [])
-
-    def bounds(self, function: Callable[[int], Rational]) -> tuple[Rational | None, Rational | None]:
-        """Returns the least and the greatest value of a function, None for none."""
-        values = [function(p) for p in self.points]
-        low: Rational | None = min(values)
-        high: Rational | None = max(values)
-        for end, step in self._rays():
-            slope = function(end + step) - function(end)
-            low = None if slope < 0 else low
-            high = None if slope > 0 else high
-        return low, high
-
-    def values(self, function: Callable[[int], Rational]) -> frozenset[Rational] | None:
-        """Returns all values of a function if they are few, None otherwise."""
-        first, last = self.points[0], self.points[-1]
-        if None in self.bounds(function) or last - first > MAX_LISTED:
-            return None
-        return frozenset(function(c) for c in range(first, last + 1))
 
 
 def grid_of(value: Number) -> int | None:

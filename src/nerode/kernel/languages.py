@@ -9,7 +9,9 @@ is complete, rules speak of letters and counters that there are, and probabiliti
 
 from __future__ import annotations
 
+import functools
 import math
+import re
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,17 +19,34 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from nerode.kernel.numbers import read_rational
-from nerode.kernel.reader import check_keys, quoted, read_list, read_names, read_whole
+from nerode.kernel.reader import (
+    Reader,
+    anything,
+    choice,
+    entries,
+    file_record,
+    flag,
+    listing,
+    names,
+    optional,
+    quoted,
+    record,
+    table,
+    whole,
+)
 from nerode.kernel.work import Unreadable, WorkCount
 
 Json = Any
-FORMAT = "nerode-language"
-VERSION = 1
 
 END = "$"
 """How the end of a word is written; no alphabet has it as a letter."""
 
 START_MARK = "<s>"
+SENTENCE_END = "</s>"
+"""How back-off models write the end of a sentence."""
+
+START = -1
+"""The number of the start mark in a context."""
 
 MAX_LETTERS = 1_000_000
 MAX_STATES = 2_000_000
@@ -53,11 +72,16 @@ class NextLetters:
 NOTHING = NextLetters(frozenset(), False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LetterNames:
     """The letters of an alphabet, in order."""
 
     symbols: tuple[str, ...]
+
+    @functools.cached_property
+    def number(self) -> Mapping[str, int]:
+        """The number of each letter."""
+        return {symbol: i for i, symbol in enumerate(self.symbols)}
 
     def decode(self, word: Iterable[int]) -> str:
         """Returns a word as text, with spaces if some letter has several characters."""
@@ -74,17 +98,16 @@ class LetterNames:
         Raises:
             Unreadable: for a name that is no letter.
         """
-        number = {symbol: i for i, symbol in enumerate(self.symbols)}
-        letters = self.encode([name for name in names if name != END], number)
+        letters = self.encode(name for name in names if name != END)
         return NextLetters(frozenset(letters), END in names)
 
     def encode(self, names: Iterable[str], number: Mapping[str, int] | None = None) -> tuple[int, ...]:
-        """Returns a word from names.
+        """Returns a word from names; a table of numbers may know more of them than the letters.
 
         Raises:
             Unreadable: for a name that is no letter.
         """
-        known = number or {symbol: i for i, symbol in enumerate(self.symbols)}
+        known = number or self.number
         found = []
         for name in names:
             if name not in known:
@@ -117,11 +140,7 @@ class AutomatonTable:
         self.letters = letters
         self._table = table
         self._start = start
-        sources: list[list[int]] = [[] for _ in table]
-        for state, row in enumerate(table):
-            for target in row:
-                sources[target].append(state)
-        live = _reaching(sources, accepting)
+        live = _reaching(table, accepting)
         self._legal = [
             NextLetters(frozenset(a for a, t in enumerate(row) if live[t]), state in accepting)
             for state, row in enumerate(table)
@@ -234,6 +253,7 @@ class NgramTable:
         letters: the words.
         order: n.
         end: the number of the end, which is the number of words.
+        contexts: the contexts that sentences pass through, with their numbers.
     """
 
     def __init__(
@@ -249,7 +269,14 @@ class NgramTable:
         self.end = len(letters.symbols)
         self._rows = rows
         self._unseen = {self.end: Fraction(1)} if unseen is None else unseen
-        self.contexts, self._moves, self._ends = self._explore(work)
+        self._moves: list[dict[int, int]] = []
+        number = self._explore(work)
+        self._ends = [self.end in self.distribution(context) for context in number]
+        live = _reaching(
+            [row.values() for row in self._moves], {i for i, end in enumerate(self._ends) if end}
+        )
+        self._moves = [{word: t for word, t in row.items() if live[t]} for row in self._moves]
+        self.contexts = {context: i for context, i in number.items() if live[0] and live[i]}
 
     def distribution(self, context: tuple[int, ...]) -> Mapping[int, Fraction]:
         """Returns the probability of each possible next word (or `end`) after n-1 words."""
@@ -259,11 +286,10 @@ class NgramTable:
         """Returns the contexts of n-1 words that have a row or that a sentence passes through, sorted."""
         return tuple(sorted({c for c in (*self._rows, *self.contexts) if -1 not in c}))
 
-    def _explore(self, work: WorkCount) -> tuple[list[tuple[int, ...]], list[dict[int, int]], list[bool]]:
-        """The contexts that sentences pass through, as a graph; empty if the model has no sentence."""
+    def _explore(self, work: WorkCount) -> dict[tuple[int, ...], int]:
+        """Numbers the contexts that possible words lead to, and lists where they lead from each."""
         order = [(-1,) * (self.order - 1)]
         number = {order[0]: 0}
-        moves: list[dict[int, int]] = []
         for context in order:
             row = {}
             for word in self.distribution(context):
@@ -273,22 +299,11 @@ class NgramTable:
                         number[target] = len(order)
                         order.append(target)
                     row[word] = number[target]
-            moves.append(row)
+            self._moves.append(row)
             work.spend(1 + len(row))
             if len(order) > MAX_STATES:
                 raise Unreadable(f"the sentences pass through more than {MAX_STATES:,} contexts")
-        ends = [self.end in self.distribution(context) for context in order]
-        sources: list[list[int]] = [[] for _ in order]
-        for state, row in enumerate(moves):
-            for reached in row.values():
-                sources[reached].append(state)
-        live = _reaching(sources, {state for state, end in enumerate(ends) if end})
-        if not live[0]:
-            return [], [], []
-        kept = [state for state in range(len(order)) if live[state]]
-        place = {state: i for i, state in enumerate(kept)}
-        kept_moves = [{w: place[t] for w, t in moves[state].items() if live[t]} for state in kept]
-        return [order[state] for state in kept], kept_moves, [ends[state] for state in kept]
+        return number
 
     def initial(self) -> int:
         """Returns the context of the empty prefix."""
@@ -305,8 +320,80 @@ class NgramTable:
         return NextLetters(frozenset(self._moves[configuration]), self._ends[configuration])
 
 
-def _reaching(sources: list[list[int]], goals: set[int]) -> list[bool]:
-    """Which states reach a goal, from the states that lead to each state."""
+class BackoffTable:
+    """A back-off model with exact decimal logarithms, which gives every word a probability above 0.
+
+    The probability of a word after a context is 10 to the power of its logarithm if there is an n-gram of
+    the two; otherwise it is that after the context without its first word, with the back-off weight of the
+    context added to the logarithm. A prefix is a context of the start mark and its words.
+
+    Attributes:
+        letters: the words.
+        order: n.
+        end: the number of the end, which is the number of words.
+        unit: logarithms are whole multiples of 1/unit.
+        normalised: whether probabilities are divided by their sum over all words and the end.
+    """
+
+    def __init__(
+        self,
+        letters: LetterNames,
+        order: int,
+        unit: int,
+        normalised: bool,
+        entries: Mapping[tuple[int, ...], tuple[int, int]],
+    ) -> None:
+        self.letters = letters
+        self.order = order
+        self.end = len(letters.symbols)
+        self.unit = unit
+        self.normalised = normalised
+        self._entries = entries
+        self._own: dict[tuple[int, ...], dict[int, int]] = {}
+        for ngram, (log, _) in entries.items():
+            if ngram[-1] != START:
+                self._own.setdefault(ngram[:-1], {})[ngram[-1]] = log
+
+    def contexts(self) -> list[tuple[int, ...]]:
+        """Returns the contexts of prefixes that have n-grams of their own or a back-off weight."""
+        known = {*self._own, *(ngram for ngram, (_, weight) in self._entries.items() if weight)}
+        return [c for c in known if len(c) < self.order and self.end not in c and START not in c[1:]]
+
+    def own(self, context: tuple[int, ...]) -> Mapping[int, int]:
+        """Returns the words with an n-gram after exactly this context, and their logarithms."""
+        return self._own.get(context, {})
+
+    def backoff(self, context: tuple[int, ...]) -> int:
+        """Returns the logarithm of the back-off weight of a context."""
+        return self._entries.get(context, (0, 0))[1] if context else 0
+
+    def log(self, context: tuple[int, ...], word: int) -> int:
+        """Returns the logarithm of the probability of a word (or `end`) after a context."""
+        total = 0
+        while (*context, word) not in self._entries:
+            total += self.backoff(context)
+            context = context[1:]
+        return total + self._entries[(*context, word)][0]
+
+    def initial(self) -> int:
+        """Returns the only configuration."""
+        return 0
+
+    def advance(self, configuration: int, letter: int) -> int:
+        """Returns the only configuration."""
+        return 0
+
+    def legal(self, configuration: int) -> NextLetters:
+        """Returns all words and the end."""
+        return NextLetters(frozenset(range(self.end)), True)
+
+
+def _reaching(successors: Sequence[Iterable[int]], goals: set[int]) -> list[bool]:
+    """Which states reach a goal, from the states that follow each state."""
+    sources: list[list[int]] = [[] for _ in successors]
+    for state, row in enumerate(successors):
+        for target in row:
+            sources[target].append(state)
     found = [False] * len(sources)
     pending = list(goals)
     for state in goals:
@@ -319,13 +406,13 @@ def _reaching(sources: list[list[int]], goals: set[int]) -> list[bool]:
     return found
 
 
-def read_letters(data: Json) -> LetterNames:
+def read_letters(data: Json, what: str) -> LetterNames:
     """Returns the letters of an alphabet.
 
     Raises:
         Unreadable: for a letter twice, or one that is empty, "$", has white space or cannot be printed.
     """
-    symbols = read_list(data, "the alphabet", most=MAX_LETTERS)
+    symbols = listing(anything, most=MAX_LETTERS)(data, what)
     for symbol in symbols:
         if not isinstance(symbol, str) or not symbol or symbol == END:
             raise Unreadable(f"the letter {quoted(symbol)} is not a text, or stands for the end of a word")
@@ -334,8 +421,78 @@ def read_letters(data: Json) -> LetterNames:
                 f"the letter {quoted(symbol)} has white space or a character that is not printed"
             )
     if len(set(symbols)) != len(symbols):
-        raise Unreadable("a letter occurs twice in the alphabet")
+        raise Unreadable(f"a letter occurs twice in {what}")
     return LetterNames(tuple(symbols))
+
+
+_LANGUAGE = file_record(
+    "nerode-language",
+    1,
+    dict.fromkeys(("name", "convention", "family", "parameters", "definition"), anything),
+)
+_STATE = whole(0, MAX_STATES)
+_LETTER = whole(-1, MAX_LETTERS)
+_AMOUNT = whole(-MAX_STEP, MAX_STEP)
+_ORDER = whole(1, MAX_ORDER)
+_RULE = record(
+    {
+        "after": optional(listing(_LETTER, most=MAX_LETTERS)),
+        "zero": listing(whole(0, MAX_COUNTERS), most=MAX_LETTERS),
+        "positive": listing(whole(0, MAX_COUNTERS), most=MAX_LETTERS),
+        "symbols": listing(whole(0, MAX_LETTERS), most=MAX_LETTERS),
+        "end": flag,
+    }
+)
+_FORMS: Mapping[str, Reader] = {
+    "dfa": record(
+        {
+            "form": anything,
+            "alphabet": read_letters,
+            "start": _STATE,
+            "accepting": listing(_STATE, most=MAX_STATES),
+            "transitions": listing(listing(anything), most=MAX_STATES),
+        }
+    ),
+    "counters": record(
+        {
+            "form": anything,
+            "alphabet": read_letters,
+            "start": listing(_AMOUNT, most=MAX_COUNTERS),
+            "increments": listing(listing(_AMOUNT)),
+            "rules": listing(_RULE, most=MAX_RULES),
+        }
+    ),
+    "brackets": record(
+        {
+            "form": anything,
+            "pairs": listing(entries(anything, anything), most=MAX_KINDS),
+            "depth": optional(whole(1, MAX_NESTING)),
+        }
+    ),
+    "n-gram": record({"form": anything, "model": anything}),
+}
+_NGRAMS = file_record(
+    "nerode-ngram",
+    1,
+    {
+        "order": _ORDER,
+        "pads": whole(0, MAX_ORDER),
+        "vocabulary": read_letters,
+        "unseen": optional(table(read_rational)),
+        "contexts": listing(entries(names(MAX_ORDER, distinct=False), table(read_rational)), most=MAX_STATES),
+    },
+)
+_BACKOFF = file_record(
+    "nerode-backoff",
+    1,
+    {
+        "order": _ORDER,
+        "vocabulary": read_letters,
+        "unknown": anything,
+        "normalised": flag,
+        "levels": listing(table(entries(anything, anything)), most=MAX_ORDER),
+    },
+)
 
 
 def read_language(data: Json, work: WorkCount) -> LanguageMachine:
@@ -344,125 +501,126 @@ def read_language(data: Json, work: WorkCount) -> LanguageMachine:
     Raises:
         Unreadable: with the first thing that is missing, unknown, too large or of the wrong size.
     """
-    keys = ("format", "version", "name", "convention", "family", "parameters", "definition")
-    check_keys(data, keys, "a language")
-    if data["format"] != FORMAT or data["version"] != VERSION or type(data["version"]) is not int:
-        raise Unreadable(
-            f"this is {quoted(data['format'])} version {quoted(data['version'])}, "
-            f"not {FORMAT!r} version {VERSION}"
-        )
-    definition = data["definition"]
+    definition = _LANGUAGE(data, "a language")["definition"]
     form = definition.get("form") if isinstance(definition, dict) else None
+    choice(*_FORMS)(form, "the form of a language")
+    parts = _FORMS[str(form)](definition, f"the definition of a language ({form})")
     match form:
         case "dfa":
-            return _read_automaton(definition)
+            return _automaton(parts)
         case "counters":
-            return _read_counters(definition)
+            return _counter_machine(parts)
         case "brackets":
-            return _read_brackets(definition)
-        case "n-gram":
-            check_keys(definition, ("form", "model"), "the definition of an n-gram language")
-            return _read_ngrams(definition["model"], work)
-    raise Unreadable(f"unknown form {quoted(form)} of a language; known are dfa, counters, brackets, n-gram")
+            if not parts["pairs"]:
+                raise Unreadable("there are no brackets")
+            letters = read_letters([symbol for pair in parts["pairs"] for symbol in pair], "the brackets")
+            return BracketStack(letters, len(parts["pairs"]), parts["depth"])
+    model = parts["model"]
+    if isinstance(model, dict) and model.get("format") == "nerode-backoff":
+        return _backoff_model(_BACKOFF(model, "a back-off model"), work)
+    return _ngram_model(_NGRAMS(model, "an n-gram model"), work)
 
 
-def _read_automaton(data: Json) -> AutomatonTable:
-    check_keys(data, ("form", "alphabet", "start", "accepting", "transitions"), "the definition of a dfa")
-    letters = read_letters(data["alphabet"])
-    rows = read_list(data["transitions"], "the transitions", most=MAX_STATES)
-    last = len(rows) - 1
+def _automaton(parts: Mapping[str, Any]) -> AutomatonTable:
+    letters, rows = parts["alphabet"], parts["transitions"]
+    states = range(len(rows))
     for row in rows:
-        for target in read_list(row, "the transitions of a state", length=len(letters.symbols)):
-            if type(target) is not int or not 0 <= target <= last:
-                raise Unreadable(f"a transition leads to {quoted(target)}, outside the states 0…{last}")
-    states = read_list(data["accepting"], "the accepting states", most=len(rows))
-    accepting = {read_whole(q, "an accepting state", 0, last) for q in states}
-    return AutomatonTable(letters, rows, read_whole(data["start"], "the start state", 0, last), accepting)
+        if len(row) != len(letters.symbols) or any(type(t) is not int or t not in states for t in row):
+            raise Unreadable(
+                f"the transitions of a state do not lead to one of {len(rows):,} states by letter"
+            )
+    if not {parts["start"], *parts["accepting"]} <= set(states):
+        raise Unreadable(f"the start or an accepting state is not among the {len(rows):,} states")
+    return AutomatonTable(letters, rows, parts["start"], set(parts["accepting"]))
 
 
-def _read_counters(data: Json) -> CounterTable:
-    check_keys(
-        data, ("form", "alphabet", "start", "increments", "rules"), "the definition of a counter machine"
-    )
-    letters = read_letters(data["alphabet"])
-    start = read_list(data["start"], "the start of the counters", most=MAX_COUNTERS)
-    rows = read_list(data["increments"], "the increments", length=len(letters.symbols))
-    for row in (start, *rows):
-        for amount in read_list(row, "the increments of a letter", length=len(start)):
-            read_whole(amount, "a start value or increment", -MAX_STEP, MAX_STEP)
+def _counter_machine(parts: Mapping[str, Any]) -> CounterTable:
+    letters, start, rows = parts["alphabet"], parts["start"], parts["increments"]
+    if len(rows) != len(letters.symbols) or any(len(row) != len(start) for row in rows):
+        raise Unreadable("the increments are not one list for each letter, with one number for each counter")
     rules = []
-    for rule in read_list(data["rules"], "the rules", most=MAX_RULES):
-        check_keys(rule, ("after", "zero", "positive", "symbols", "end"), "a rule")
-        if type(rule["end"]) is not bool:
-            raise Unreadable("'end' of a rule must be true or false")
-        last = len(letters.symbols) - 1
-        after = None if rule["after"] is None else frozenset(_numbers(rule["after"], "a letter", -1, last))
-        zero, positive = (_numbers(rule[k], "a counter", 0, len(start) - 1) for k in ("zero", "positive"))
-        symbols = frozenset(_numbers(rule["symbols"], "a letter", 0, last))
-        rules.append(MachineRule(after, zero, positive, symbols, rule["end"]))
+    for rule in parts["rules"]:
+        after, symbols = rule["after"], rule["symbols"]
+        if any(letter >= len(letters.symbols) for letter in (*(after or ()), *symbols)):
+            raise Unreadable("a rule speaks of a letter that there is not")
+        if any(counter >= len(start) for counter in (*rule["zero"], *rule["positive"])):
+            raise Unreadable("a rule speaks of a counter that there is not")
+        last = None if after is None else frozenset(after)
+        zero, positive = tuple(rule["zero"]), tuple(rule["positive"])
+        rules.append(MachineRule(last, zero, positive, frozenset(symbols), rule["end"]))
     return CounterTable(letters, tuple(start), tuple(map(tuple, rows)), tuple(rules))
 
 
-def _numbers(data: Json, what: str, low: int, high: int) -> tuple[int, ...]:
-    numbers = read_list(data, f"the numbers of a rule ({what})", most=MAX_LETTERS)
-    return tuple(read_whole(n, f"{what} of a rule", low, high) for n in numbers)
+_DECIMAL = re.compile(r"-?[0-9]{1,200}(\.[0-9]{1,200})?")
+_MOST_LOG = 99
+"""Largest absolute value of a logarithm; -99 stands for the logarithm of zero in files."""
 
 
-def _read_brackets(data: Json) -> BracketStack:
-    check_keys(data, ("form", "pairs", "depth"), "the definition of brackets")
-    pairs = [read_list(p, "a pair of brackets", length=2) for p in read_list(data["pairs"], "the pairs")]
-    if not 1 <= len(pairs) <= MAX_KINDS:
-        raise Unreadable(f"{len(pairs):,} kinds of brackets; 1 to {MAX_KINDS:,} are read")
-    letters = read_letters([symbol for pair in pairs for symbol in pair])
-    depth = None if data["depth"] is None else read_whole(data["depth"], "the depth", 1, MAX_NESTING)
-    return BracketStack(letters, len(pairs), depth)
+def _backoff_model(parts: Mapping[str, Any], work: WorkCount) -> BackoffTable:
+    letters, order = parts["vocabulary"], parts["order"]
+    number = dict(letters.number)
+    if START_MARK in number or SENTENCE_END in number:
+        raise Unreadable("the start mark or the end of a sentence is in the vocabulary")
+    if parts["unknown"] is not None and parts["unknown"] not in letters.symbols:
+        raise Unreadable(f"the unknown word {quoted(parts['unknown'])} is not in the vocabulary")
+    if len(parts["levels"]) != order:
+        raise Unreadable(f"there are {len(parts['levels'])} levels for an order of {order}")
+    number |= {START_MARK: START, SENTENCE_END: len(letters.symbols)}
+    texts: dict[tuple[int, ...], tuple[str, str]] = {}
+    for length, level in enumerate(parts["levels"], start=1):
+        for words, pair in level.items():
+            ngram = letters.encode(words.split(" "), number)
+            work.spend(length)
+            if len(ngram) != length or not all(isinstance(v, str) and _DECIMAL.fullmatch(v) for v in pair):
+                raise Unreadable(f"the entry {quoted(words)} has another length, or no decimal numbers")
+            texts[ngram] = pair
+    unit = 10 ** max((len(v.partition(".")[2]) for pair in texts.values() for v in pair), default=0)
+    logs = {ngram: (_scaled(pair[0], unit), _scaled(pair[1], unit)) for ngram, pair in texts.items()}
+    if any(log > 0 or -log > _MOST_LOG * unit or abs(w) > _MOST_LOG * unit for log, w in logs.values()):
+        raise Unreadable(f"a logarithm is above 0 or beyond {_MOST_LOG}")
+    if any((word,) not in logs for word in range(len(letters.symbols) + 1)):
+        raise Unreadable("a word or the end has no 1-gram")
+    for ngram, (_, weight) in logs.items():
+        if (len(ngram) == order and weight) or (len(ngram) > 1 and ngram[:-1] not in logs):
+            raise Unreadable("an n-gram has no shorter one, or a back-off weight at the highest order")
+    return BackoffTable(letters, order, unit, parts["normalised"], logs)
 
 
-def _read_ngrams(data: Json, work: WorkCount) -> NgramTable:
-    check_keys(
-        data, ("format", "version", "order", "pads", "vocabulary", "unseen", "contexts"), "an n-gram model"
-    )
-    if data["format"] != "nerode-ngram" or data["version"] != 1:
-        raise Unreadable("the model is not 'nerode-ngram' version 1")
-    letters = read_letters(data["vocabulary"])
-    order = read_whole(data["order"], "the order of the model", 1, MAX_ORDER)
-    if read_whole(data["pads"], "the start marks of the model", 0, order - 1) != order - 1:
+def _scaled(text: str, unit: int) -> int:
+    """The whole number that a decimal is a multiple of 1/unit by."""
+    above, _, below = text.partition(".")
+    return int(above + below) * (unit // int(10 ** len(below)))
+
+
+def _ngram_model(parts: Mapping[str, Any], work: WorkCount) -> NgramTable:
+    letters, order = parts["vocabulary"], parts["order"]
+    if parts["pads"] != order - 1:
         raise Unreadable(f"the model does not say how sentences begin; it needs {order - 1} start marks")
     if START_MARK in letters.symbols:
         raise Unreadable(f"the word {START_MARK!r} stands for the start of a sentence")
-    number = {word: i for i, word in enumerate(letters.symbols)} | {END: len(letters.symbols)}
-    table: dict[tuple[int, ...], dict[int, Fraction]] = {}
-    for row in read_list(data["contexts"], "the contexts", most=MAX_STATES):
-        words, following = read_list(row, "an entry of the contexts", length=2)
-        names = read_names(words, "a context", most=order - 1, distinct=False)
-        marks = names.count(START_MARK)
-        if END in names:
-            raise Unreadable("a context has the end of a sentence in it")
-        context = (-1,) * marks + letters.encode(names[marks:], number)
-        if len(context) != order - 1 or context in table:
+    rows: dict[tuple[int, ...], dict[int, Fraction]] = {}
+    for words, following in parts["contexts"]:
+        marks = words.count(START_MARK)
+        context = (START,) * marks + letters.encode(words[marks:])
+        if len(context) != order - 1 or context in rows:
             raise Unreadable(
-                f"the context {quoted(' '.join(names))} is given twice, or has not {order - 1} words"
+                f"the context {quoted(' '.join(words))} is given twice, or has not {order - 1} words"
             )
-        table[context] = _read_distribution(following, number)
-        work.spend(len(table[context]))
-    unseen = None if data["unseen"] is None else _read_distribution(data["unseen"], number)
-    return NgramTable(letters, order, table, unseen, work)
+        rows[context] = _distribution(following, letters)
+        work.spend(len(rows[context]))
+    unseen = None if parts["unseen"] is None else _distribution(parts["unseen"], letters)
+    return NgramTable(letters, order, rows, unseen, work)
 
 
-def _read_distribution(data: Json, number: Mapping[str, int]) -> dict[int, Fraction]:
-    if not isinstance(data, dict):
-        raise Unreadable(f"a distribution is {quoted(data)}, not an object")
-    found = {}
-    for word, written in data.items():
-        amount = read_rational(written, "a probability")
-        if word not in number or amount <= 0:
-            raise Unreadable(f"the word {quoted(word)} is unknown, or its probability is not above 0")
-        found[number[word]] = amount
+def _distribution(amounts: Mapping[str, Fraction], letters: LetterNames) -> dict[int, Fraction]:
+    number = letters.number
+    if any((word not in number and word != END) or amount <= 0 for word, amount in amounts.items()):
+        raise Unreadable("a word of a distribution is unknown, or its probability is not above 0")
     below = 1
-    for amount in found.values():
+    for amount in amounts.values():
         below = math.lcm(below, amount.denominator)
         if below.bit_length() > 100_000:
             raise Unreadable("the probabilities of a context have a common denominator of too many digits")
-    if sum(p.numerator * (below // p.denominator) for p in found.values()) != below:
+    if sum(p.numerator * (below // p.denominator) for p in amounts.values()) != below:
         raise Unreadable("the probabilities after a context do not sum to 1")
-    return dict(sorted(found.items()))
+    return dict(sorted((number.get(word, len(number)), amount) for word, amount in amounts.items()))

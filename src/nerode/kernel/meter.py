@@ -14,27 +14,24 @@ Where a counter has no bound, sums grow with the length; the claim then says up 
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import assert_never
 
 from nerode.kernel.claims import DTYPES, BinaryFormat, Claim, language_claim
 from nerode.kernel.forms import AffineForm, FormRegion, Value, grid_of
 from nerode.kernel.network import (
-    CellMove,
+    AffineMove,
     CheckedNetwork,
-    ChosenMove,
-    FixedMove,
     GatedMove,
     Matrix,
-    SquashedMove,
     all_numbers,
+    factor_product,
+    split_rows,
 )
-from nerode.kernel.numbers import Number, Rational, RootSum, gaussian_parts
-from nerode.kernel.step import State
+from nerode.kernel.numbers import Number, Rational, RootSum, combined, gaussian_parts, sign
+from nerode.kernel.work import WorkCount
 
 METHOD = "integer-exactness"
 
@@ -64,33 +61,6 @@ class UnitNeed:
         return min(((capacity - flat) // slope for flat, slope in self.growing), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """A number, and multiples of counters that have no bound."""
-
-    flat: Rational
-    growth: Mapping[str, Rational] = field(default_factory=dict)
-
-    def plus(self, other: _Bound) -> _Bound:
-        """The bound of a sum."""
-        if not self.growth and not other.growth:
-            return _Bound(self.flat + other.flat)
-        names = {**self.growth, **other.growth}
-        growth = {name: self.growth.get(name, 0) + other.growth.get(name, 0) for name in names}
-        return _Bound(self.flat + other.flat, growth)
-
-    def times(self, factor: Rational) -> _Bound:
-        """The bound of a multiple by a factor that is not negative."""
-        return _Bound(self.flat * factor, {name: a * factor for name, a in self.growth.items()})
-
-    def positive(self) -> _Bound:
-        """The bound of the positive part."""
-        return self if self.flat >= 0 else _Bound(0, self.growth)
-
-
-_NOTHING = _Bound(0)
-
-
 @dataclass(slots=True)
 class _CoordinateSize:
     """The largest absolute value of a state coordinate, of its writes, and their finest grid."""
@@ -116,8 +86,10 @@ class ExactnessMeter:
         self._counters = counters or {}
         self._sums = UnitNeed()
         self._finest = 0
-        self._broken = ""
-        self._scan_broken = ""
+        heads = any(isinstance(layer.move, GatedMove) and layer.move.heads for layer in network.layers)
+        # Softmax is no sum of products.
+        self._broken = heads
+        self._scan_broken = False
         self._coordinates = [[_CoordinateSize() for _ in layer.state] for layer in network.layers]
         self._norms = [(Fraction(0), 0) for _ in network.layers]
         self._norm_grows = [False for _ in network.layers]
@@ -138,7 +110,8 @@ class ExactnessMeter:
         up: Rational = 0
         down: Rational = 0
         grid = 0
-        above, below = _NOTHING, _NOTHING
+        above: Value = 0
+        below: Value = 0
         for c, v in terms:
             if type(c) is int and type(v) is int:
                 product = c * v
@@ -149,37 +122,32 @@ class ExactnessMeter:
                 continue
             fine_c, fine_v = region.grid(c), region.grid(v)
             if fine_c is None or fine_v is None:
-                self._broken = self._broken or f"{c} or {v} is not a fraction with a power of two below"
+                self._broken = True
                 return
             grid = max(grid, fine_c + fine_v)
             high, low = self._measure(c * v, region)
-            above, below = above.plus(high), below.plus(low)
+            above, below = above + high, below + low
         self._finest = max(self._finest, grid)
         for flat, bound in ((up, above), (down, below)):
             start, slope = self._growth(bound)
             self._sums.add(flat + start, slope, grid)
 
-    def gates(
-        self, layer: int, gates: Mapping[int, Value], writes: Mapping[int, Value], region: FormRegion
-    ) -> None:
+    def gates(self, layer: int, gates: Mapping[int, Value], writes: Mapping[int, Value]) -> None:
         """Takes the gates and writes of a layer that are not zero."""
         if self._broken:
             return
         for gate in gates.values():
-            values = region.values(gate) if isinstance(gate, AffineForm) else (gate,)
-            if values is None or not all(v == 0 or is_unit(v) for v in values):
-                self._scan_broken = self._scan_broken or f"layer {layer + 1} has the gate {gate}"
+            if isinstance(gate, AffineForm) or not is_unit(gate):
+                self._scan_broken = True
         for i, write in writes.items():
-            known = self._coordinates[layer][i]
-            amounts = region.values(write) if isinstance(write, AffineForm) else (write,)
-            if amounts is None:
-                self._scan_broken = self._scan_broken or f"layer {layer + 1} writes unknown values"
+            if isinstance(write, AffineForm):
+                self._scan_broken = True
                 continue
-            for amount in amounts:
-                known.write = max(known.write, size(amount))
-                known.grid = max(known.grid, grid_of(amount) or 0)
+            known = self._coordinates[layer][i]
+            known.write = max(known.write, size(write))
+            known.grid = max(known.grid, grid_of(write) or 0)
 
-    def state(self, layer: int, state: State, region: FormRegion) -> None:
+    def state(self, layer: int, state: tuple[Value, ...], region: FormRegion) -> None:
         """Takes the state of a layer after a letter."""
         if self._broken or (not region.ranges and not self._is_new((layer, state))):
             return
@@ -192,7 +160,7 @@ class ExactnessMeter:
                 continue
             grid = region.grid(value)
             if grid is None:
-                self._broken = self._broken or f"a state of layer {layer + 1} has no power of two below"
+                self._broken = True
                 return
             known = self._coordinates[layer][i]
             for bound in self._measure(value, region):
@@ -212,68 +180,50 @@ class ExactnessMeter:
         self._seen.add(key)
         return True
 
-    @property
-    def doubts(self) -> tuple[str, str]:
-        """Reasons why some sum, or some grouping of a scan, has no bound; empty texts for no reason."""
-        return self._broken, self._scan_broken
+    def _measure(self, value: Value, region: FormRegion) -> tuple[Value, Value]:
+        """Bounds of the positive and of the negative part of a value, neither of them negative.
 
-    def forget_doubts(self, earlier: tuple[str, str]) -> None:
-        """Takes back the doubts that came after these; every sum is measured again where it occurs again."""
-        self._broken, self._scan_broken = earlier
-        self._seen.clear()
-
-    def snapshot(self) -> ExactnessMeter:
-        """Returns a meter with the same bounds, which later sums do not change."""
-        found = copy.copy(self)
-        found._sums = UnitNeed(self._sums.flat, set(self._sums.growing))
-        found._coordinates = [[copy.copy(known) for known in layer] for layer in self._coordinates]
-        found._norms = list(self._norms)
-        found._norm_grows = list(self._norm_grows)
-        return found
-
-    def _measure(self, value: Value, region: FormRegion) -> tuple[_Bound, _Bound]:
-        """Bounds of the positive and of the negative part of a value, neither of them negative."""
+        Where a counter has no bound, they are forms in which its name stands for its absolute value.
+        """
         if isinstance(value, RootSum):
-            return _Bound(size(value)), _Bound(size(value))
+            return size(value), size(value)
         if not isinstance(value, AffineForm):
-            return (_Bound(value), _NOTHING) if value > 0 else (_NOTHING, _Bound(-value))
+            return (value, 0) if value > 0 else (0, -value)
         low, high = region.bounds(value)
-        above = self._most(value, region) if high is None else _Bound(high)
-        below = self._most(-value, region) if low is None else _Bound(-low)
+        above = self._most(value, region) if high is None else high
+        below = self._most(-value, region) if low is None else -low
         if low is not None and low >= 0:
-            return above, _NOTHING
+            return above, 0
         if high is not None and high <= 0:
-            return _NOTHING, below
-        return above.positive(), below.positive()
+            return 0, below
+        return _positive(above), _positive(below)
 
-    def _most(self, value: AffineForm, region: FormRegion) -> _Bound:
+    def _most(self, value: AffineForm, region: FormRegion) -> Value:
         """The greatest value of a form; counters without a bound on that side count by the letter."""
-        bound = _Bound(value.constant)
+        bound: Value = value.constant
         for name, amount in value.terms.items():
             known = region.ranges[name]
             end = known.high if amount > 0 else known.low
             if end is not None:
-                bound = bound.plus(_Bound(amount * end))
+                bound = bound + amount * end
             elif name in self._counters:
-                bound = bound.plus(_Bound(0, {name: size(amount)}))
-            elif name in region.atoms:
-                inner = self._most(region.atoms[name][1], region)
-                bound = bound.plus(inner.positive().times(amount))
+                bound = bound + AffineForm(0, {name: size(amount)})
             else:
-                self._broken = self._broken or f"the value {value} has no bound"
+                self._broken = True
         return bound
 
-    def _growth(self, bound: _Bound) -> tuple[Rational, Rational]:
+    def _growth(self, bound: Value) -> tuple[Rational, Rational]:
         """A bound as a number and a number per letter.
 
         The unknowns are counters before the last letter of a word, so one letter less has moved them.
         """
-        if not bound.growth:
-            return bound.flat, 0
-        counters = self._counters
-        start = sum((a * abs(counters[n][0]) for n, a in bound.growth.items()), Fraction(bound.flat))
+        if not isinstance(bound, AffineForm):
+            assert not isinstance(bound, RootSum)
+            return bound, 0
+        growing = [(amount, *self._counters[name]) for name, amount in bound.terms.items()]
+        start = sum((amount * abs(first) for amount, first, _ in growing), Fraction(bound.constant))
         slope = max(
-            sum((a * abs(counters[n][1][letter]) for n, a in bound.growth.items()), Fraction(0))
+            sum((amount * abs(steps[letter]) for amount, _, steps in growing), Fraction(0))
             for letter in range(len(self._network.alphabet.symbols))
         )
         return start - slope, slope
@@ -287,7 +237,7 @@ class ExactnessMeter:
         """
         if self._scan_broken:
             return None
-        need = UnitNeed()
+        need, work = UnitNeed(), self._network.field.work
         for number, layer in enumerate(self._network.layers):
             largest, grid = self._norms[number]
             match layer.move:
@@ -297,21 +247,15 @@ class ExactnessMeter:
                             need.add(size(start), known.write, known.grid)
                         else:
                             need.add(4 * known.flat, 0, known.grid)
-                case ChosenMove() as move:
-                    if self._norm_grows[number] or not _moves_coordinates(move, len(layer.state)):
+                case AffineMove(activation="") as move:
+                    bounds = None if self._norm_grows[number] else _product_bounds(move, layer.state, work)
+                    if bounds is None:
                         return None
-                    need.add(4 * largest, 0, grid)
-                case FixedMove(matrix):
-                    powers = _bounded_powers(matrix)
-                    if self._norm_grows[number] or powers is None:
-                        return None
-                    row_sum, fine = powers
+                    row_sum, fine = bounds
                     need.add((1 + row_sum) ** 2 * largest, 0, fine + grid)
                     need.add(row_sum * row_sum, 0, 2 * fine)
-                case SquashedMove() | CellMove():
+                case _:
                     continue  # never scanned: the state passes through a nonlinear function at every letter
-                case unknown:
-                    assert_never(unknown)
         return need
 
     def lengths(self, dtype: str) -> tuple[int | None, int | None]:
@@ -346,6 +290,13 @@ class ExactnessMeter:
         return tuple(found)
 
 
+def _positive(bound: Value) -> Value:
+    """The bound of the positive part of what a bound is for."""
+    if isinstance(bound, AffineForm):
+        return AffineForm(max(bound.constant, 0), bound.terms)
+    return bound if sign(bound) > 0 else 0
+
+
 def size(value: Number) -> Rational:
     """Returns the absolute value; of a complex number with rational parts the sum of theirs."""
     if isinstance(value, RootSum):
@@ -362,47 +313,42 @@ def is_unit(value: Number) -> bool:
     return grid_of(value) == 0 and size(value) == 1
 
 
-def _moves_coordinates(move: ChosenMove, width: int) -> bool:
-    """Whether every matrix (every factor of it) has at most one entry per column, of absolute value 1."""
-    matrices: list[Matrix] = list(move.matrices)
-    for scale, vector in (factor for choice in move.factors or () for factor in choice):
-        entries = [(i, v) for i, v in enumerate(vector) if v != 0]
-        rows: list[dict[int, Number]] = [{i: 1} for i in range(width)]
-        for i, v in entries:
-            for j, w in entries:
-                rows[i][j] = rows[i].get(j, 0) - scale * v * w
-        matrices.append(tuple(tuple((j, c) for j, c in row.items() if c != 0) for row in rows))
-    for matrix in matrices:
-        used = [j for row in matrix for j, _ in row]
-        if len(set(used)) != len(used) or not all(is_unit(c) for row in matrix for _, c in row):
-            return False
-    return True
+def _product_bounds(move: AffineMove, state: Sequence[str], work: WorkCount) -> tuple[Fraction, int] | None:
+    """The largest sum of absolute values in a row of a product of matrices, and the finest grid.
+
+    Matrices (factors of them) with at most one entry per column, of absolute value 1, have products of the
+    same kind. Of other moves only one matrix and its powers are looked at.
+    """
+    matrices = [split_rows(rows)[0] for rows in move.maps]
+    factors = (factor for part in move.factors or () for factor in part)
+    parts = [*matrices, *(factor_product([factor], len(state), work) for factor in factors)]
+    if move.chosen:
+        return (Fraction(1), 0) if all(map(_moves_coordinates, parts)) else None
+    return _bounded_powers(matrices[0])
+
+
+def _moves_coordinates(matrix: Matrix) -> bool:
+    used = [j for row in matrix for j, _ in row]
+    return len(set(used)) == len(used) and all(is_unit(c) for row in matrix for _, c in row)
 
 
 def _bounded_powers(matrix: Matrix) -> tuple[Fraction, int] | None:
     """The largest sum of absolute values in a row of a power, and the finest grid; None if powers go on."""
-    seen: set[Matrix] = set()
-    power: Matrix = tuple(((i, 1),) for i in range(len(matrix)))
+    seen: set[Hashable] = set()
+    power: Sequence[dict[int, Number]] = [{i: 1} for i in range(len(matrix))]
     largest = Fraction(1)
     finest = 0
-    while power not in seen:
+    while (key := tuple(frozenset(row.items()) for row in power)) not in seen:
         if len(seen) > _MAX_POWERS:
             return None
-        seen.add(power)
-        product = []
-        for row in matrix:
-            entries: dict[int, Number] = {}
-            for j, c in row:
-                for k, d in power[j]:
-                    entries[k] = entries.get(k, 0) + c * d
-            product.append(tuple((k, v) for k, v in sorted(entries.items()) if v != 0))
-        power = tuple(product)
+        seen.add(key)
+        power = [combined(row, power) for row in matrix]
         for row in power:
-            grids = [grid_of(v) for _, v in row]
+            grids = [grid_of(v) for v in row.values()]
             if None in grids:
                 return None
             finest = max(finest, *(g for g in grids if g is not None), 0)
-            largest = max(largest, sum((Fraction(size(v)) for _, v in row), Fraction(0)))
+            largest = max(largest, sum((Fraction(size(v)) for v in row.values()), Fraction(0)))
         if not any(power):
             break
     return largest, finest

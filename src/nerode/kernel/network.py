@@ -1,4 +1,4 @@
-"""The kernel's own reading of a network: seven kinds of recurrence in the file, five kinds of move here.
+"""The kernel's own reading of a network: eight kinds of recurrence in the file, three kinds of move here.
 
 Every value of one position lives in a table from names to numbers: directions of the stream under their own
 names, everything inside a layer under names that no direction can have (they begin with a control
@@ -6,35 +6,63 @@ character). An affine map is a tuple of rows, each a bias and coefficients by na
 
 What is verified: every object has exactly its keys; every number, name, list and index is within bounds; maps
 have as many inputs and rows as their places need; and every name that is read is on the stream.
+
+Heads of attention are summaries of the past, each a gated coordinate: hold · summary + value.
+
+    last      the value at the latest position that does not hold
+    once      whether a bit has ever been 1
+    previous  the value at the position before
+    mean      the sum of all values
+
+That this is what a head sees of the past is verified: `previous` and `mean` hold 0 and 1 everywhere, `once`
+holds where its value is not; and at every step that a walk takes (`step.check_heads`) a head of the kind
+`last` or `once` holds 0 or 1, and where it holds its value is 0.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.languages import LetterNames, NextLetters, read_letters
-from nerode.kernel.numbers import Field, Number, num_bits, read_rational
-from nerode.kernel.reader import check_keys, quoted, read_list, read_names, read_whole
+from nerode.kernel.numbers import Field, Number, combined, num_bits, plain, rational, read_rational
+from nerode.kernel.reader import (
+    Reader,
+    anything,
+    check_keys,
+    choice,
+    entries,
+    file_record,
+    flag,
+    listing,
+    names,
+    quoted,
+    record,
+    whole,
+)
 from nerode.kernel.work import Unreadable, WorkCount
 
 Json = Any
-FORMAT = "nerode-network"
-VERSION = 1
 
 MAX_LAYERS = 10_000
 MAX_WIDTH = 1_000_000
 MAX_ENTRIES = 50_000_000
 """Entries that all matrices together may have, zeros included where they are stored as products."""
 
+HEADS = ("last", "once", "previous", "mean")
+CELLS = {"lstm": (4, 2), "gru": (3, 1), "slstm": (4, 3)}
+"""For each gated cell its number of gates, and of vectors in its state."""
+
 Place = tuple[int, int]
 """A layer and a coordinate of its state, both counting from 0."""
 
 Row = tuple[Number, tuple[tuple[str, Number], ...]]
 """A bias and the coefficients by name."""
+
+Rows = tuple[Row, ...]
 
 Matrix = tuple[tuple[tuple[int, Number], ...], ...]
 """Rows of (column, entry)."""
@@ -45,39 +73,30 @@ Factor = tuple[Number, tuple[Number, ...]]
 
 @dataclass(frozen=True, slots=True)
 class GatedMove:
-    """Each coordinate is multiplied by its gate, then its write is added."""
+    """Each coordinate is multiplied by its gate, then its write is added; kinds of heads for attention."""
 
-    gates: tuple[Row, ...]
-    writes: tuple[Row, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FixedMove:
-    """One matrix for all letters, then the writes are added."""
-
-    matrix: Matrix
-    writes: tuple[Row, ...]
+    gates: Rows
+    writes: Rows
+    heads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenMove:
-    """A matrix and a shift for each choice; the choice is the letter, or the selector's one row that is 1.
+class AffineMove:
+    """An affine map of inputs and state, then an activation of each coordinate.
 
-    The factors of a matrix are kept where the file has them: floats see them one after the other.
+    Attributes:
+        maps: one for each choice; their rows read the state before the letter under its names.
+        activation: "relu", "clip", "tanh", or "" for none.
+        chosen: whether the map is chosen: by the letter, or by the selector's one row that is 1.
+        selector: see `chosen`.
+        factors: the factors of the matrices where the file has them; floats see one after the other.
     """
 
-    matrices: tuple[Matrix, ...]
-    shifts: tuple[tuple[Number, ...], ...]
-    factors: tuple[tuple[Factor, ...], ...] | None
-    selector: tuple[Row, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SquashedMove:
-    """A nonlinear function ("relu", "clip", "tanh") of rows that also read the state before the letter."""
-
-    activation: str
-    rows: tuple[Row, ...]
+    maps: tuple[Rows, ...]
+    activation: str = ""
+    chosen: bool = False
+    selector: Rows | None = None
+    factors: tuple[tuple[Factor, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +107,11 @@ class CellMove:
     """
 
     cell: str
-    gates: tuple[tuple[Row, ...], ...]
+    gates: tuple[Rows, ...]
     cap: Fraction = Fraction(1)
 
 
-Move = GatedMove | FixedMove | ChosenMove | SquashedMove | CellMove
+Move = GatedMove | AffineMove | CellMove
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +121,9 @@ class CheckedLayer:
     reads: tuple[str, ...]
     state: tuple[str, ...]
     start: tuple[Number, ...]
-    units: tuple[Row, ...]
+    units: Rows
     move: Move
-    seen_units: tuple[Row, ...]
+    seen_units: Rows
     outputs: tuple[tuple[str, Row], ...]
     complex_state: bool
     exposes_previous: bool
@@ -114,8 +133,8 @@ class CheckedLayer:
 class ScoreRows:
     """A letter is legal where its score is above 1/2; the last row is the end."""
 
-    units: tuple[Row, ...]
-    rows: tuple[Row, ...]
+    units: Rows
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,21 +204,45 @@ def before(i: int, part: str = "") -> str:
     return f"\x01before{part}{i}"
 
 
+_NETWORK = file_record(
+    "nerode-network",
+    1,
+    {
+        "alphabet": read_letters,
+        "target": anything,
+        "embedding": record({"directions": names(MAX_WIDTH), "vectors": anything}),
+        "layers": listing(anything, most=MAX_LAYERS),
+        "decoder": anything,
+        "origin": anything,
+    },
+)
+_LAYER = record(
+    {
+        "name": anything,
+        "reads": names(MAX_WIDTH, distinct=False),
+        "state": names(MAX_WIDTH),
+        "start": anything,
+        "units": anything,
+        "recurrence": anything,
+        "readout_units": anything,
+        "outputs": names(MAX_WIDTH),
+        "readout": anything,
+        "exposes_previous": flag,
+        "complex_state": flag,
+    }
+)
+"""What depends on other parts, such as the number of inputs of a map, is read after them."""
+
+
 def read_network(data: Json, work: WorkCount) -> CheckedNetwork:
     """Returns the network of JSON values.
 
     Raises:
         Unreadable: with the first thing that is missing, unknown, too large or of the wrong size.
     """
-    keys = ("format", "version", "alphabet", "target", "embedding", "layers", "decoder", "origin")
-    check_keys(data, keys, "a network")
-    if data["format"] != FORMAT or data["version"] != VERSION or type(data["version"]) is not int:
-        raise Unreadable(
-            f"this is {quoted(data['format'])} version {quoted(data['version'])}, "
-            f"not {FORMAT!r} version {VERSION}"
-        )
+    parts = _NETWORK(data, "a network")
     texts = _texts([data["embedding"], data["layers"], data["decoder"]])
-    return _NetworkReader(Field.around(texts, work), read_letters(data["alphabet"])).read(data)
+    return _NetworkReader(Field.around(texts, work), parts["alphabet"]).read(parts)
 
 
 def _texts(level: list[Json]) -> Iterator[str]:
@@ -222,20 +265,17 @@ class _NetworkReader:
     def __init__(self, field: Field, alphabet: LetterNames) -> None:
         self.field = field
         self.alphabet = alphabet
+        self.num_letters = len(alphabet.symbols)
         self.entries = 0
 
-    def read(self, data: Json) -> CheckedNetwork:
-        check_keys(data["embedding"], ("directions", "vectors"), "the embedding")
-        directions = read_names(data["embedding"]["directions"], "the embedding's directions", most=MAX_WIDTH)
-        vectors = read_list(data["embedding"]["vectors"], "the embedding", length=len(self.alphabet.symbols))
-        self._count(len(vectors) * len(directions))
-        embedding = tuple(
-            dict(zip(directions, self._vector(v, len(directions), "an embedding vector"), strict=True))
-            for v in vectors
-        )
+    def read(self, parts: Mapping[str, Json]) -> CheckedNetwork:
+        directions = parts["embedding"]["directions"]
+        vectors = listing(self._vector(len(directions)), length=self.num_letters)
+        given = vectors(parts["embedding"]["vectors"], "the embedding")
+        embedding = tuple(dict(zip(directions, vector, strict=True)) for vector in given)
         stream = set(directions)
         layers = []
-        for number, part in enumerate(read_list(data["layers"], "the layers", most=MAX_LAYERS), start=1):
+        for number, part in enumerate(parts["layers"], start=1):
             layer = self._layer(part, stream, f"layer {number}")
             for name, _ in layer.outputs:
                 if name in stream:
@@ -244,241 +284,214 @@ class _NetworkReader:
                     )
                 stream.add(name)
             layers.append(layer)
-        decoder, empty = self._decoder(data["decoder"], stream)
+        decoder, empty = self._decoder(parts["decoder"], stream)
         return CheckedNetwork(self.alphabet, embedding, tuple(layers), decoder, empty, self.field)
 
     def _layer(self, data: Json, stream: set[str], where: str) -> CheckedLayer:
-        keys = ("name", "reads", "state", "start", "units", "recurrence", "readout_units", "outputs")
-        check_keys(data, (*keys, "readout", "exposes_previous", "complex_state"), where)
-        reads = self._reads(data["reads"], stream, where)
-        state = read_names(data["state"], f"the state of {where}", most=MAX_WIDTH)
-        is_complex, shows_old = data["complex_state"], data["exposes_previous"]
-        if type(is_complex) is not bool or type(shows_old) is not bool:
-            raise Unreadable(f"complex_state and exposes_previous of {where} must be true or false")
-        width = len(state)
-        units = self._map(data["units"], reads, where)
-        seen = [*reads, *map(unit, range(len(units)))]
-        parts = ("re", "im") if is_complex else ("",)
-        inside = [*reads, *(now(i, part) for part in parts for i in range(width))]
+        parts = _LAYER(data, where)
+        reads, state, outputs = (parts[key] for key in ("reads", "state", "outputs"))
+        _require_on(stream, reads, where)
+        width, shows_old = len(state), parts["exposes_previous"]
+        units = self._map(reads)(parts["units"], f"the units of {where}")
+        sides = ("re", "im") if parts["complex_state"] else ("",)
+        inside = [*reads, *(now(i, part) for part in sides for i in range(width))]
         if shows_old:
-            inside += [before(i, part) for part in parts for i in range(width)]
-        seen_units = self._map(data["readout_units"], inside, where)
-        outputs = read_names(data["outputs"], f"the outputs of {where}", most=MAX_WIDTH)
-        readout = [*inside, *map(seen_unit, range(len(seen_units)))]
-        rows = self._map(data["readout"], readout, where, len(outputs))
+            inside += [before(i, part) for part in sides for i in range(width)]
+        seen_units = self._map(inside)(parts["readout_units"], f"the readout units of {where}")
+        readout = self._map([*inside, *map(seen_unit, range(len(seen_units)))], len(outputs))
+        seen = [*reads, *map(unit, range(len(units)))]
         return CheckedLayer(
             reads=reads,
             state=state,
-            start=self._vector(data["start"], width, f"the start of {where}"),
+            start=self._vector(width)(parts["start"], f"the start of {where}"),
             units=units,
-            move=self._move(data["recurrence"], seen, width, where),
+            move=self._move(parts["recurrence"], seen, width, f"the recurrence of {where}"),
             seen_units=seen_units,
-            outputs=tuple(zip(outputs, rows, strict=True)),
-            complex_state=is_complex,
+            outputs=tuple(zip(outputs, readout(parts["readout"], f"the readout of {where}"), strict=True)),
+            complex_state=parts["complex_state"],
             exposes_previous=shows_old,
         )
 
     def _move(self, data: Json, seen: list[str], width: int, where: str) -> Move:
-        kind = data.get("kind") if isinstance(data, dict) else None
-        fields = {
-            "diagonal": ("gate", "write"),
-            "time-invariant": ("matrix", "write"),
-            "letter-matrices": ("matrices", "writes"),
-            "householder": ("factors", "writes"),
-            "permutation-diagonal": ("images", "diagonals", "writes"),
-            "elman": ("activation", "update"),
-            "gated-cell": ("cell", "gates"),
+        rows, vector, matrix = self._map(seen, width), self._vector(width), self._matrix(width)
+        recurrent = self._map([*seen, *map(before, range(width))], width)
+        each = self.num_letters
+        by_letter = {"writes": listing(vector, length=each)}
+        images = listing(listing(whole(0, width - 1), length=width), length=each)
+        fields: dict[str, dict[str, Reader]] = {
+            "diagonal": {"gate": rows, "write": rows},
+            "attention": {"heads": listing(choice(*HEADS), length=width), "hold": rows, "values": rows},
+            "time-invariant": {"matrix": matrix, "write": rows},
+            "letter-matrices": {"matrices": listing(matrix, length=each), **by_letter},
+            "householder": {"factors": listing(listing(self._factor(width))), "writes": listing(vector)},
+            "permutation-diagonal": {
+                "images": images,
+                "diagonals": listing(vector, length=each),
+                **by_letter,
+            },
+            "elman": {"activation": choice("tanh", "relu", "clip"), "update": recurrent},
+            "gated-cell": {"cell": choice(*CELLS), "gates": anything},
         }
-        if not isinstance(kind, str) or kind not in fields:
-            raise Unreadable(
-                f"{where} has the unknown recurrence {quoted(kind)}; known are {', '.join(fields)}"
-            )
-        optional = {"householder": ("selector",), "gated-cell": ("cap",)}.get(kind, ())
-        check_keys(data, ("kind", *fields[kind]), f"the recurrence of {where}", optional)
+        optional = {"householder": {"selector": anything}, "gated-cell": {"cap": read_rational}}
+        kind, parts = self._of_kind(data, fields, where, optional)
         match kind:
             case "diagonal":
-                gates, writes = (self._map(data[key], seen, where, width) for key in ("gate", "write"))
-                return GatedMove(gates, writes)
+                return GatedMove(parts["gate"], parts["write"])
+            case "attention":
+                heads = tuple(parts["heads"])
+                _check_kinds(heads, parts["hold"], parts["values"], where)
+                return GatedMove(parts["hold"], parts["values"], heads)
             case "time-invariant":
-                writes = self._map(data["write"], seen, where, width)
-                return FixedMove(self._matrix(data["matrix"], width, where), writes)
+                return AffineMove((_joined(parts["matrix"], parts["write"]),))
             case "elman":
-                if data["activation"] not in ("tanh", "relu", "clip"):
-                    raise Unreadable(f"{where} has the unknown activation {quoted(data['activation'])}")
-                rows = self._map(data["update"], [*seen, *map(before, range(width))], where, width)
-                return SquashedMove(data["activation"], rows)
+                return AffineMove((parts["update"],), parts["activation"])
             case "gated-cell":
-                return self._cell(data, seen, width, where)
-        return self._chosen(data, seen, width, where)
+                return self._cell(parts, seen, width, where)
+        return self._chosen(kind, parts, seen, width, where)
 
-    def _chosen(self, data: Json, seen: list[str], width: int, where: str) -> ChosenMove:
-        has_selector = "selector" in data
-        writes = read_list(data["writes"], f"the writes of {where}")
-        count = len(writes) if has_selector else len(self.alphabet.symbols)
-        read_list(writes, f"the writes of {where}", length=count)
-        self._count(count * width)
-        factors = None
-        match data["kind"]:
-            case "letter-matrices":
-                given = read_list(data["matrices"], f"the matrices of {where}", length=count)
-                matrices = [self._matrix(m, width, where) for m in given]
-            case "permutation-diagonal":
-                images = read_list(data["images"], f"the images of {where}", length=count)
-                diagonals = read_list(data["diagonals"], f"the diagonals of {where}", length=count)
-                pairs = zip(images, diagonals, strict=True)
-                matrices = [self._placed(image, diagonal, width, where) for image, diagonal in pairs]
-            case _:
-                given = read_list(data["factors"], f"the factors of {where}", length=count)
-                factors = tuple(
-                    tuple(self._factor(f, width, where) for f in read_list(part, f"the factors of {where}"))
-                    for part in given
-                )
-                matrices = [self._product(part, width) for part in factors]
-        return ChosenMove(
-            matrices=tuple(matrices),
-            shifts=tuple(self._vector(w, width, f"a write of {where}") for w in writes),
-            factors=factors,
-            selector=self._map(data["selector"], seen, where, count) if has_selector else None,
+    def _of_kind(
+        self,
+        data: Json,
+        fields: Mapping[str, Mapping[str, Reader]],
+        where: str,
+        optional: Mapping[str, Mapping[str, Reader]],
+    ) -> tuple[str, dict[str, Any]]:
+        """The kind of an object and its parts."""
+        kind = data.get("kind") if isinstance(data, dict) else None
+        choice(*fields)(kind, f"the kind of {where}")
+        return str(kind), record({"kind": anything, **fields[str(kind)]}, optional.get(str(kind)))(
+            data, where
         )
 
-    def _cell(self, data: Json, seen: list[str], width: int, where: str) -> CellMove:
-        shapes = {"lstm": (4, 2), "gru": (3, 1), "slstm": (4, 3)}
-        cell = data["cell"]
-        if not isinstance(cell, str) or cell not in shapes:
-            raise Unreadable(f"{where} has the unknown cell {quoted(cell)}; known are {', '.join(shapes)}")
-        num_gates, blocks = shapes[cell]
-        gates = read_list(data["gates"], f"the gates of {where}", length=num_gates)
+    def _chosen(
+        self, kind: str, parts: Mapping[str, Any], seen: list[str], width: int, where: str
+    ) -> AffineMove:
+        """A move with one matrix and one write for each choice."""
+        writes, factors, selector = parts["writes"], None, None
+        count = len(writes) if "selector" in parts else self.num_letters
+        match kind:
+            case "letter-matrices":
+                matrices = parts["matrices"]
+            case "permutation-diagonal":
+                pairs = zip(parts["images"], parts["diagonals"], strict=True)
+                matrices = [_placed(image, diagonal) for image, diagonal in pairs]
+            case _:
+                factors = tuple(map(tuple, parts["factors"]))
+                if not len(factors) == len(writes) == count:
+                    raise Unreadable(f"{where} has {len(factors)} products and {len(writes)} writes")
+                matrices = [factor_product(part, width, self.field.work) for part in factors]
+                if "selector" in parts:
+                    selector = self._map(seen, count)(parts["selector"], f"the selector of {where}")
+        shifts = [[(v, ()) for v in write] for write in writes]
+        maps = tuple(_joined(m, shift) for m, shift in zip(matrices, shifts, strict=True))
+        return AffineMove(maps, chosen=True, selector=selector, factors=factors)
+
+    def _cell(self, parts: Mapping[str, Any], seen: list[str], width: int, where: str) -> CellMove:
+        cell, cap = parts["cell"], parts.get("cap", Fraction(1))
+        num_gates, blocks = CELLS[cell]
         if width % blocks:
             raise Unreadable(f"{where} has {width} coordinates; {cell} needs a multiple of {blocks}")
-        each = width // blocks
-        inputs = [*seen, *map(before, range(each))]
-        cap = read_rational(data.get("cap", 1), f"the cap of {where}")
         if not 0 < cap <= 1 or (cap < 1 and cell != "gru"):
             raise Unreadable(f"{where} has a cap that is not above 0 and at most 1; only gru has one below 1")
-        return CellMove(cell, tuple(self._map(gate, inputs, where, each) for gate in gates), cap)
-
-    def _placed(self, image: Json, diagonal: Json, width: int, where: str) -> Matrix:
-        """The matrix whose column j has its only entry, diagonal[j], in row image[j]."""
-        amounts = self._vector(diagonal, width, f"a diagonal of {where}")
-        rows: list[list[tuple[int, Number]]] = [[] for _ in range(width)]
-        for j, i in enumerate(read_list(image, f"an image of {where}", length=width)):
-            row = rows[read_whole(i, f"an image of {where}", 0, width - 1)]
-            if amounts[j] != 0:
-                row.append((j, amounts[j]))
-        return tuple(map(tuple, rows))
-
-    def _factor(self, data: Json, width: int, where: str) -> Factor:
-        """A factor I - scale·v vᵀ as (scale, v)."""
-        check_keys(data, ("beta", "vector"), f"a factor of {where}")
-        self._count(width)
-        vector = self._vector(data["vector"], width, f"a factor of {where}")
-        square: Number = 0
-        for entry in vector:
-            square = square + entry * entry
-        if square == 0:
-            raise Unreadable(f"{where} has a factor whose vector has length zero")
-        return _plain(self.field.read(data["beta"]) * self.field.inverse(square)), vector
-
-    def _product(self, factors: Iterable[Factor], width: int) -> Matrix:
-        """The matrix of several factors, the first one applied first."""
-        rows: list[dict[int, Number]] = [{i: 1} for i in range(width)]
-        for scale, vector in factors:
-            support = [(i, v) for i, v in enumerate(vector) if v != 0]
-            mixed: dict[int, Number] = {}
-            for i, v in support:
-                for j, m in rows[i].items():
-                    mixed[j] = mixed.get(j, 0) + v * m
-            for i, v in support:
-                amount = scale * v
-                for j, m in mixed.items():
-                    rows[i][j] = rows[i].get(j, 0) - amount * m
-            self.field.work.spend(2 * len(support) * len(mixed))
-        return tuple(tuple((j, _plain(m)) for j, m in sorted(row.items()) if m != 0) for row in rows)
+        each = width // blocks
+        gate = self._map([*seen, *map(before, range(each))], each)
+        gates = listing(gate, length=num_gates)(parts["gates"], f"the gates of {where}")
+        return CellMove(cell, tuple(gates), cap)
 
     def _decoder(
         self, data: Json, stream: set[str]
     ) -> tuple[ScoreRows | PointTable | LogitRows, NextLetters]:
         where = "the decoder"
-        kind = data.get("kind") if isinstance(data, dict) else None
-        fields = {
-            "scores": ("units", "scores"),
-            "points": ("points", "answers"),
-            "logits": ("normaliser", "rows"),
+        outputs = self.num_letters + 1
+        common: dict[str, Reader] = {"reads": names(MAX_WIDTH, distinct=False), "empty": self._answer}
+        fields: dict[str, dict[str, Reader]] = {
+            "scores": {"units": anything, "scores": anything, **common},
+            "points": {
+                "points": listing(anything, most=MAX_WIDTH),
+                "answers": listing(self._answer),
+                **common,
+            },
+            "logits": {
+                "normaliser": choice("softmax", "sparsemax", "hardmax"),
+                "rows": listing(anything, length=outputs),
+                **common,
+            },
         }
-        if not isinstance(kind, str) or kind not in fields:
-            raise Unreadable(f"unknown decoder {quoted(kind)}; known are {', '.join(fields)}")
-        check_keys(data, (*fields[kind], "kind", "reads", "empty"), where)
-        reads = self._reads(data["reads"], stream, where)
-        empty = self._answer(data["empty"])
-        outputs = len(self.alphabet.symbols) + 1
+        kind, parts = self._of_kind(data, fields, where, {})
+        reads = parts["reads"]
+        _require_on(stream, reads, where)
         if kind == "scores":
-            units = self._map(data["units"], reads, where)
-            rows = self._map(data["scores"], [*reads, *map(unit, range(len(units)))], where, outputs)
-            return ScoreRows(units, rows), empty
+            units = self._map(reads)(parts["units"], "the units of the decoder")
+            scores = self._map([*reads, *map(unit, range(len(units)))], outputs)
+            return ScoreRows(units, scores(parts["scores"], "the scores of the decoder")), parts["empty"]
         if kind == "points":
-            given = read_list(data["points"], "the points of the decoder", most=MAX_WIDTH)
-            answers = read_list(data["answers"], "the answers of the decoder", length=len(given))
-            self._count(len(given) * len(reads))
-            points = tuple(self._vector(p, len(reads), "a point of the decoder") for p in given)
-            if not points:
-                raise Unreadable("the decoder has no points")
-            return PointTable(reads, points, tuple(map(self._answer, answers))), empty
-        if data["normaliser"] not in ("softmax", "sparsemax", "hardmax"):
-            raise Unreadable(f"the decoder has the unknown normaliser {quoted(data['normaliser'])}")
-        given = read_list(data["rows"], "the rows of the decoder", length=outputs)
-        return LogitRows(reads, data["normaliser"], tuple(_weights(row, len(reads)) for row in given)), empty
+            points = listing(self._vector(len(reads)))(parts["points"], "the points of the decoder")
+            if not points or len(points) != len(parts["answers"]):
+                raise Unreadable("the decoder has no points, or not as many answers")
+            return PointTable(reads, tuple(points), tuple(parts["answers"])), parts["empty"]
+        rows = tuple(_weights(row, len(reads)) for row in parts["rows"])
+        return LogitRows(reads, parts["normaliser"], rows), parts["empty"]
 
-    def _answer(self, data: Json) -> NextLetters:
-        names = read_names(data, "an answer of the decoder", most=len(self.alphabet.symbols) + 1)
-        return self.alphabet.answer(names)
+    def _answer(self, data: Json, what: str) -> NextLetters:
+        return self.alphabet.answer(names(self.num_letters + 1)(data, what))
 
-    def _reads(self, data: Json, stream: set[str], where: str) -> tuple[str, ...]:
-        reads = read_names(data, f"what {where} reads", most=MAX_WIDTH, distinct=False)
-        missing = set(reads) - stream
-        if missing:
-            raise Unreadable(f"{where} reads {quoted(min(missing))}, which is not on the stream")
-        return reads
+    def _map(self, inputs: Sequence[str], outputs: int | None = None) -> Reader:
+        """A reader of affine maps of these inputs."""
 
-    def _map(
-        self, data: Json, names: Sequence[str], where: str, outputs: int | None = None
-    ) -> tuple[Row, ...]:
-        check_keys(data, ("inputs", "bias", "rows"), f"a map of {where}")
-        rows = read_list(data["rows"], f"a map of {where}", length=outputs, most=MAX_WIDTH)
-        bias = read_list(data["bias"], f"the bias of a map of {where}", length=len(rows))
-        if data["inputs"] != len(names) or type(data["inputs"]) is not int:
-            raise Unreadable(
-                f"a map of {where} has {quoted(data['inputs'])} inputs where {len(names)} belong"
-            )
-        found = []
-        for offset, row in zip(bias, rows, strict=True):
-            entries = self._entries(row, len(names), where)
-            columns = [column for column, _ in entries]
-            if columns != sorted(columns) or any(coefficient == 0 for _, coefficient in entries):
-                raise Unreadable(
-                    f"a row of {where} has columns that do not increase, or an entry that is zero"
-                )
-            found.append((self.field.read(offset), tuple((names[j], c) for j, c in entries)))
-        return tuple(found)
+        def read(data: Json, what: str) -> Rows:
+            check_keys(data, ("inputs", "bias", "rows"), what)
+            rows = listing(anything, length=outputs, most=MAX_WIDTH)(data["rows"], what)
+            bias = listing(self.field.read, length=len(rows))(data["bias"], f"the bias of {what}")
+            if data["inputs"] != len(inputs) or type(data["inputs"]) is not int:
+                raise Unreadable(f"{what}: {quoted(data['inputs'])} inputs where {len(inputs)} belong")
+            found = []
+            for offset, row in zip(bias, rows, strict=True):
+                terms = self._entries(row, len(inputs), what)
+                columns = [column for column, _ in terms]
+                if columns != sorted(columns) or any(coefficient == 0 for _, coefficient in terms):
+                    raise Unreadable(f"{what} has columns that do not increase, or an entry that is zero")
+                found.append((offset, tuple((inputs[j], c) for j, c in terms)))
+            return tuple(found)
 
-    def _matrix(self, data: Json, width: int, where: str) -> Matrix:
-        rows = read_list(data, f"a matrix of {where}", length=width)
-        return tuple(self._entries(row, width, where) for row in rows)
+        return read
 
-    def _entries(self, data: Json, width: int, where: str) -> tuple[tuple[int, Number], ...]:
+    def _matrix(self, width: int) -> Reader:
+        return listing(lambda row, what: self._entries(row, width, what), length=width)
+
+    def _entries(self, data: Json, width: int, what: str) -> tuple[tuple[int, Number], ...]:
         found: dict[int, Number] = {}
-        for pair in read_list(data, f"a row of {where}", most=width):
+        for pair in listing(anything, most=width)(data, what):
             if type(pair) is not list or len(pair) != 2 or type(pair[0]) is not int or pair[0] in found:
-                raise Unreadable(
-                    f"a row of {where} has an entry that is not [column, number], or a column twice"
-                )
+                raise Unreadable(f"{what} has an entry that is not [column, number], or a column twice")
             if not 0 <= pair[0] < width:
-                raise Unreadable(f"a row of {where} has the column {pair[0]}, which is not below {width}")
-            found[pair[0]] = self.field.read(pair[1])
+                raise Unreadable(f"{what} has the column {pair[0]}, which is not below {width}")
+            found[pair[0]] = self.field.read(pair[1], what)
         self._count(len(found))
         return tuple(found.items())
 
-    def _vector(self, data: Json, length: int, what: str) -> tuple[Number, ...]:
-        return tuple([self.field.read(v, what) for v in read_list(data, what, length=length)])
+    def _vector(self, length: int) -> Reader:
+        given = listing(self.field.read, length=length)
+
+        def read(data: Json, what: str) -> tuple[Number, ...]:
+            self._count(length)
+            return tuple(given(data, what))
+
+        return read
+
+    def _factor(self, width: int) -> Reader:
+        """A reader of factors I - scale·v vᵀ, as (scale, v)."""
+        parts = record({"beta": self.field.read, "vector": self._vector(width)})
+
+        def read(data: Json, what: str) -> Factor:
+            given = parts(data, what)
+            square: Number = 0
+            for entry in given["vector"]:
+                square = square + entry * entry
+            if square == 0:
+                raise Unreadable(f"{what} has a factor whose vector has length zero")
+            return plain(given["beta"] * self.field.inverse(square)), given["vector"]
+
+        return read
 
     def _count(self, entries: int) -> None:
         self.entries += entries
@@ -487,85 +500,127 @@ class _NetworkReader:
             raise Unreadable(f"the network has more than {MAX_ENTRIES:,} entries")
 
 
+def _require_on(stream: set[str], reads: Sequence[str], where: str) -> None:
+    missing = set(reads) - stream
+    if missing:
+        raise Unreadable(f"{where} reads {quoted(min(missing))}, which is not on the stream")
+
+
+def _check_kinds(kinds: Sequence[str], holds: Rows, values: Rows, where: str) -> None:
+    """Refuses heads that are not what their kinds say."""
+    for kind, (bias, terms), (base, written) in zip(kinds, holds, values, strict=True):
+        if kind in ("previous", "mean") and (terms or bias != (kind == "mean")):
+            raise Unreadable(f"{where} has a {kind} head that holds where it may not")
+        if kind == "once" and (bias + base != 1 or terms != tuple((name, -c) for name, c in written)):
+            raise Unreadable(f"{where} has a once head that does not hold where its value is 0")
+
+
 def _weights(data: Json, width: int) -> tuple[tuple[int, Weight], ...]:
-    what = "a weight of the decoder"
-    found: dict[int, Weight] = {}
-    for entry in read_list(data, "a row of the decoder", most=width):
-        j, pairs = read_list(entry, what, length=2)
-        if read_whole(j, "a direction of the decoder", 0, width - 1) in found:
-            raise Unreadable("the decoder has two weights for one direction")
-        weight = []
-        for pair in read_list(pairs, what):
-            scale, ratio = (read_rational(v, what) for v in read_list(pair, what, length=2))
-            if ratio <= 0:
-                raise Unreadable("the decoder has the logarithm of a number that is not positive")
-            weight.append((scale, ratio))
-        found[j] = tuple(weight)
-    return tuple(found.items())
+    logarithms = listing(entries(read_rational, read_rational))
+    pairs = listing(entries(whole(0, width - 1), logarithms), most=width)
+    found = pairs(data, "a row of the decoder")
+    if len({j for j, _ in found}) != len(found):
+        raise Unreadable("the decoder has two weights for one direction")
+    if any(ratio <= 0 for _, weight in found for _, ratio in weight):
+        raise Unreadable("the decoder has the logarithm of a number that is not positive")
+    return tuple((j, tuple(weight)) for j, weight in found)
 
 
-def _plain(value: Number) -> Number:
-    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+def _placed(image: Sequence[int], diagonal: Sequence[Number]) -> Matrix:
+    """The matrix whose column j has its only entry, diagonal[j], in row image[j]."""
+    rows: list[list[tuple[int, Number]]] = [[] for _ in image]
+    for j, (i, c) in enumerate(zip(image, diagonal, strict=True)):
+        rows[i].append((j, c))
+    return tuple(map(tuple, rows))
 
 
-def read_place(name: str, network: CheckedNetwork) -> Place:
-    """Returns the coordinate that is written "layer:name".
+def factor_product(factors: Iterable[Factor], width: int, work: WorkCount) -> Matrix:
+    """Returns the matrix of several factors, the first one applied first."""
+    rows: list[dict[int, Number]] = [{i: 1} for i in range(width)]
+    for scale, vector in factors:
+        support = [(i, v) for i, v in enumerate(vector) if v != 0]
+        mixed = combined(support, rows)
+        for i, v in support:
+            rows[i] = combined([(0, 1), (1, -scale * v)], [rows[i], mixed])
+        work.spend(2 * len(support) * len(mixed))
+    return tuple(tuple((j, plain(c)) for j, c in sorted(row.items())) for row in rows)
+
+
+def _joined(matrix: Matrix, writes: Sequence[Row]) -> Rows:
+    """The rows of a matrix and writes, as rows over names."""
+    return tuple(
+        (bias, (*terms, *((before(j), c) for j, c in row if c != 0)))
+        for row, (bias, terms) in zip(matrix, writes, strict=True)
+    )
+
+
+def split_rows(rows: Rows) -> tuple[Matrix, Rows]:
+    """Returns the matrix by which rows multiply the state before the letter, and the rest of the rows."""
+    places = {before(i): i for i in range(len(rows))}
+    matrix = tuple(tuple((places[name], c) for name, c in terms if name in places) for _, terms in rows)
+    rest = tuple((bias, tuple(term for term in terms if term[0] not in places)) for bias, terms in rows)
+    return matrix, rest
+
+
+def row_value(row: Row, table: Mapping[str, Number], what: str) -> Fraction:
+    """Returns a row in rational numbers; a name that is not in the table stands for zero.
 
     Raises:
-        Unreadable: if there is none.
+        Undecided: for an irrational number, which `what` does not allow.
     """
-    number, _, coordinate = str(name).partition(":")
-    if not (number.isascii() and number.isdecimal() and len(number) < 9):
-        raise Unreadable(f"the coordinate {quoted(name)} is not written layer:name")
-    layer = int(number) - 1
-    if not 0 <= layer < len(network.layers) or coordinate not in network.layers[layer].state:
-        raise Unreadable(f"there is no coordinate {quoted(name)}")
-    return layer, network.layers[layer].state.index(coordinate)
+    bias, terms = row
+    parts = (rational(c, what) * rational(table[name], what) for name, c in terms if name in table)
+    return sum(parts, rational(bias, what))
 
 
-def all_rows(network: CheckedNetwork) -> Iterator[Row]:
-    """Yields every row of every affine map."""
-    for layer in network.layers:
-        yield from layer.units
-        yield from layer.seen_units
-        yield from (row for _, row in layer.outputs)
-        match layer.move:
-            case GatedMove(gates, writes):
-                yield from (*gates, *writes)
-            case FixedMove(_, writes):
-                yield from writes
-            case ChosenMove(selector=selector):
-                yield from selector or ()
-            case SquashedMove(_, rows):
-                yield from rows
-            case CellMove(_, cell_gates):
-                yield from (row for gate in cell_gates for row in gate)
-    if isinstance(network.decoder, ScoreRows):
-        yield from (*network.decoder.units, *network.decoder.rows)
+def read_place(network: CheckedNetwork) -> Reader:
+    """Returns a reader of coordinates, which are written "layer:name"."""
+
+    def read(data: Json, what: str) -> Place:
+        number, _, coordinate = str(data).partition(":")
+        if not (number.isascii() and number.isdecimal() and len(number) < 9):
+            raise Unreadable(f"the coordinate {quoted(data)} is not written layer:name")
+        layer = int(number) - 1
+        if not 0 <= layer < len(network.layers) or coordinate not in network.layers[layer].state:
+            raise Unreadable(f"there is no coordinate {quoted(data)}")
+        return layer, network.layers[layer].state.index(coordinate)
+
+    return read
+
+
+def move_maps(move: Move) -> tuple[Rows, ...]:
+    """Returns the affine maps of a move: gates and writes, one for each choice, or one for each gate."""
+    match move:
+        case GatedMove(gates, writes):
+            return gates, writes
+        case AffineMove(maps):
+            return maps
+        case CellMove(_, cell_gates):
+            return cell_gates
 
 
 def all_numbers(network: CheckedNetwork) -> Iterator[Number]:
     """Yields every stored number."""
     for letter in network.embedding:
         yield from letter.values()
-    for bias, terms in all_rows(network):
-        yield bias
-        yield from (c for _, c in terms)
+    decoder = network.decoder
+    maps = [(*decoder.units, *decoder.rows)] if isinstance(decoder, ScoreRows) else []
     for layer in network.layers:
         yield from layer.start
-        match layer.move:
-            case FixedMove(matrix):
-                yield from (c for row in matrix for _, c in row)
-            case ChosenMove() as move:
-                yield from (c for matrix in move.matrices for row in matrix for _, c in row)
-                yield from (c for shift in move.shifts for c in shift)
-                for scale, vector in (f for choice in move.factors or () for f in choice):
-                    yield scale
-                    yield from vector
-    if isinstance(network.decoder, PointTable):
-        yield from (c for point in network.decoder.points for c in point)
-    elif isinstance(network.decoder, LogitRows):
-        yield from (c for row in network.decoder.rows for _, weight in row for pair in weight for c in pair)
+        maps += [layer.units, layer.seen_units, tuple(row for _, row in layer.outputs)]
+        maps += move_maps(layer.move)
+        if isinstance(layer.move, AffineMove):
+            maps.append(layer.move.selector or ())
+            for scale, vector in (f for part in layer.move.factors or () for f in part):
+                yield scale
+                yield from vector
+    for bias, terms in (row for rows in maps for row in rows):
+        yield bias
+        yield from (c for _, c in terms)
+    if isinstance(decoder, PointTable):
+        yield from (c for point in decoder.points for c in point)
+    elif isinstance(decoder, LogitRows):
+        yield from (c for row in decoder.rows for _, weight in row for pair in weight for c in pair)
 
 
 def number_size(network: CheckedNetwork) -> int:

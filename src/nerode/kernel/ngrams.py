@@ -9,31 +9,20 @@ give one distribution, which is compared as well.
 
 from __future__ import annotations
 
-import array
-import functools
 import itertools
-import math
-import sys
-from collections.abc import Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from nerode.kernel.claims import PREDICT, VALID_PREFIXES, Failure, Refutation
+from nerode.kernel.claims import PREDICT, VALID_PREFIXES, Claim, Failure, Refutation, ngram_claim
 from nerode.kernel.languages import END, NgramTable
-from nerode.kernel.network import (
-    CheckedLayer,
-    CheckedNetwork,
-    FixedMove,
-    LogitRows,
-    Row,
-    SquashedMove,
-    Weight,
-    before,
-    now,
-    seen_unit,
-)
+from nerode.kernel.network import CheckedNetwork, LogitRows, Weight
 from nerode.kernel.numbers import num_bits, rational
+from nerode.kernel.reader import quoted
+from nerode.kernel.step import ExactArithmetic, Stepper
 from nerode.kernel.walk import CheckProblem
+from nerode.kernel.words import Lanes, WordUnits, is_linear, only_layer, require_window
 from nerode.kernel.work import Undecided, WorkCount
 
 Window = tuple[int, ...]
@@ -45,7 +34,6 @@ _MAX_POWER_BITS = 1 << 17
 """Bits of a score of a softmax."""
 
 _MOST_SHOWN = 8
-_WHAT = "a proof about distributions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +67,48 @@ class WorstWindow:
     cells: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelComparison:
+    """A network compared with a model.
+
+    Attributes:
+        cells: the number of cells on which they were compared.
+        distances: by task, a bound of the largest L1 distance.
+        claim: for a task and eps, the claim that the distance stays below eps (None for no distance).
+        wrong: for a task and eps, the failure where it does not.
+    """
+
+    cells: int
+    distances: Mapping[str, Fraction]
+    claim: Callable[[str, Fraction | None], Claim]
+    wrong: Callable[[str, Fraction | None], Failure]
+
+
+def compare_windows(problem: CheckProblem, cover: Mapping[str, Any], task: str) -> ModelComparison:
+    """Returns a network compared with an n-gram model.
+
+    Raises:
+        Undecided: if the language is not that of an n-gram model, or the network looks at more words.
+    """
+    model = problem.language
+    if not isinstance(model, NgramTable) or model.order < 2:
+        raise Undecided("the language is not that of an n-gram model with contexts")
+    if task not in (PREDICT, VALID_PREFIXES):
+        raise Undecided(f"distributions are not compared for the task {quoted(task)}")
+    words = model.order - 1
+    if cover["words"] != words or type(cover["words"]) is not int:
+        raise Undecided(f"contexts have {words} words, not {quoted(cover['words'])}")
+    require_window(problem.network, words)
+    worst = worst_windows(problem, model, task)
+    tasks = (PREDICT, VALID_PREFIXES) if task == PREDICT else (VALID_PREFIXES,)
+    return ModelComparison(
+        cells=worst[task].cells,
+        distances={task: worst[task].distance for task in tasks},
+        claim=lambda task, eps: ngram_claim(task=task, words=words, eps=eps),
+        wrong=lambda task, eps: wrong_distribution(model, worst[task], eps),
+    )
+
+
 def worst_windows(problem: CheckProblem, model: NgramTable, task: str) -> dict[str, WorstWindow]:
     """Returns by task the largest L1 distance between network and model over windows, and where it is.
 
@@ -90,9 +120,9 @@ def worst_windows(problem: CheckProblem, model: NgramTable, task: str) -> dict[s
     Raises:
         Undecided: if the network is of another kind, or, for all windows, has units that fire on several.
     """
-    layer = only_layer(problem.network)
     decode = _OutputLayer(problem.network)
-    linear = _LinearWindows(problem, layer, model.order - 1) if isinstance(layer.move, FixedMove) else None
+    layer = only_layer(problem.network)
+    linear = _LinearWindows(problem.network, model.order - 1) if is_linear(layer) else None
     windows = own = model.windows()
     others: list[tuple[Window, Active]] = []
     if task == PREDICT:
@@ -102,7 +132,7 @@ def worst_windows(problem: CheckProblem, model: NgramTable, task: str) -> dict[s
         windows = tuple(sorted({*own, *firing}))
         beyond = _first_window_beyond(windows, model.end, model.order - 1)
         others += [] if beyond is None else [(beyond, always)]
-    outputs = linear.outputs_after(windows) if linear else _stepped(problem.network, layer, windows)
+    outputs = linear.outputs_after(windows) if linear else _stepped(problem.network, windows)
     found: dict[str, WorstWindow] = {}
     counts = {VALID_PREFIXES: len(own), PREDICT: len(windows) + len(others)}
     valid = frozenset(own)
@@ -116,24 +146,6 @@ def worst_windows(problem: CheckProblem, model: NgramTable, task: str) -> dict[s
     if VALID_PREFIXES not in found:
         raise Undecided("the model has no window to compare")
     return found
-
-
-def only_layer(network: CheckedNetwork) -> CheckedLayer:
-    """Returns the only layer of a network, of a kind that is read here.
-
-    Raises:
-        Undecided: if the network is of another kind.
-    """
-    if len(network.layers) != 1:
-        raise Undecided(f"{_WHAT} is for one layer; the network has {len(network.layers)}")
-    layer = network.layers[0]
-    if layer.units or layer.complex_state or layer.exposes_previous:
-        raise Undecided(f"{_WHAT} is for layers without units before the state, old states or complex states")
-    if not isinstance(layer.move, FixedMove) and not (
-        isinstance(layer.move, SquashedMove) and layer.move.activation == "relu"
-    ):
-        raise Undecided("the recurrence is neither linear with one matrix nor made of ReLU units")
-    return layer
 
 
 def _first_window_beyond(windows: Sequence[Window], num_words: int, length: int) -> Window | None:
@@ -151,143 +163,44 @@ def _first_window_beyond(windows: Sequence[Window], num_words: int, length: int)
     return None
 
 
-def _stepped(
-    network: CheckedNetwork, layer: CheckedLayer, windows: Sequence[Window]
-) -> Iterator[tuple[Window, Active]]:
+def _stepped(network: CheckedNetwork, windows: Sequence[Window]) -> Iterator[tuple[Window, Active]]:
     """Steps through the words of each window from the start state, which no longer matters at its end."""
-    move_rows = layer.move.rows if isinstance(layer.move, SquashedMove) else ()
-    rows, units = [_terms(row) for row in move_rows], [_terms(row) for row in layer.seen_units]
-    outputs = [(name, _terms(row)) for name, row in layer.outputs]
-    embedding = [{name: rational(v, _WHAT) for name, v in letter.items()} for letter in network.embedding]
-    start = {before(i): rational(v, _WHAT) for i, v in enumerate(layer.start)}
-    # Before the last word only the coordinates that others read have to be known.
-    read = {name for _, terms in rows for name, _ in terms}
-    kept = [i for i in range(len(rows)) if before(i) in read]
-    size = sum(1 + len(terms) for _, terms in (*rows, *units, *(row for _, row in outputs)))
+    stepper = Stepper(network, ExactArithmetic(network), decodes=False)
+    outputs = [name for name, _ in network.layers[0].outputs]
     for window in windows:
-        network.field.work.spend(4 * size * len(window))
-        table = {**embedding[window[0]], **start}
-        for word in window[1:]:
-            table = {**embedding[word], **{before(i): _relu(rows[i], table) for i in kept}}
-        seen = dict(embedding[window[-1]])
-        seen.update({now(i): _relu(row, table) for i, row in enumerate(rows)})
-        seen.update({seen_unit(j): _relu(row, seen) for j, row in enumerate(units)})
-        yield window, {name: v for name, row in outputs if (v := _value(row, seen))}
-
-
-_Terms = tuple[Fraction, list[tuple[str, Fraction]]]
-
-
-def _terms(row: Row) -> _Terms:
-    return rational(row[0], _WHAT), [(name, rational(c, _WHAT)) for name, c in row[1]]
-
-
-def _relu(row: _Terms, table: Mapping[str, Fraction]) -> Fraction:
-    return max(_value(row, table), Fraction(0))
-
-
-def _value(row: _Terms, table: Mapping[str, Fraction]) -> Fraction:
-    total = row[0]
-    for name, c in row[1]:
-        if table[name]:
-            total += c * table[name]
-    return total
-
-
-class _Lanes:
-    """Vectors of whole numbers as one large integer each, Σ v_j · 2**(width·j), which is linear in v.
-
-    So a sum of multiples of vectors is one of large integers, which Python computes quickly. Every result
-    stays below 2**(width-1) in size; then adding 2**(width-1) to each lane makes it positive and readable.
-    """
-
-    def __init__(self, count: int, largest: int) -> None:
-        bits = largest.bit_length() + 2
-        self.bytes = 8 if bits <= 64 else (bits + 7) // 8
-        self.width = 8 * self.bytes
-        self.count = count
-        ones = int.from_bytes((b"\x01" + b"\x00" * (self.bytes - 1)) * count, "little")
-        self._middle = ones << (self.width - 1)
-        self._tops = self._middle
-        self._ones = ones
-
-    def pack(self, vector: Mapping[int, int]) -> int:
-        """Returns the large integer of a vector, given by its entries that are not zero."""
-        up, down = bytearray(self.bytes * self.count), bytearray(self.bytes * self.count)
-        for j, v in vector.items():
-            part = up if v > 0 else down
-            part[j * self.bytes : (j + 1) * self.bytes] = abs(v).to_bytes(self.bytes, "little")
-        return int.from_bytes(up, "little") - int.from_bytes(down, "little")
-
-    def unpack(self, packed: int) -> tuple[MutableSequence[int], int]:
-        """Returns the vector of a large integer with a constant added to each entry, and the constant."""
-        shifted = (packed + self._middle).to_bytes(self.bytes * self.count, "little")
-        offset = 1 << (self.width - 1)
-        if self.bytes == 8 and sys.byteorder == "little":
-            return array.array("Q", shifted), offset
-        parts = (shifted[j : j + self.bytes] for j in range(0, len(shifted), self.bytes))
-        return [int.from_bytes(part, "little") for part in parts], offset
-
-    def positive(self, packed: int) -> Iterator[tuple[int, int]]:
-        """Yields the entries above 0, as (number, value): v - 1 ≥ 0 shows in a top bit."""
-        tops = (packed + self._middle - self._ones) & self._tops
-        lanes = tops.to_bytes(self.bytes * self.count, "little")
-        j = lanes.find(b"\x80")
-        while j >= 0:
-            lane = j // self.bytes
-            part = (packed + self._middle) >> (lane * self.width) & ((1 << self.width) - 1)
-            yield lane, part - (1 << (self.width - 1))
-            j = lanes.find(b"\x80", j + 1)
+        states = stepper.start()
+        for word in window:
+            states, stream = stepper.run_layers(states, word)
+        stepper.forget()
+        yield window, {name: rational(stream[name]) for name in outputs if name in stream}
 
 
 class _LinearWindows:
-    """The units behind a linear layer as functions of the last words, in whole numbers.
+    """The units behind a linear layer after windows of as many words as matter."""
 
-    If A^length = 0, the state is a fixed linear map of the window: the word that was read `age` words ago is
-    multiplied by A^age B. So the argument of each unit is a constant plus a sum over ages and directions of a
-    coefficient times an entry of a word's embedding; multiplied by a common denominator all is whole.
-    """
-
-    def __init__(self, problem: CheckProblem, layer: CheckedLayer, length: int) -> None:
-        self._work: WorkCount = problem.work
-        self._length = length
-        reads = sorted(set(layer.reads))
-        self._width = len(reads)
-        rows, bias = _unit_arguments(layer, reads, length, self._work)
-        self._scale = [
-            math.lcm(b.denominator, *(v.denominator for v in row.values()))
-            for row, b in zip(rows, bias, strict=True)
-        ]
-        self._rows = [
-            {k: int(v * s) for k, v in row.items() if v} for row, s in zip(rows, self._scale, strict=True)
-        ]
-        self._offsets = [int(b * s) for b, s in zip(bias, self._scale, strict=True)]
-        self._words = [[_whole(vector[name]) for name in reads] for vector in problem.network.embedding]
-        self._columns = _unit_columns(layer)
-        size = max((abs(v) for word in self._words for v in word), default=0)
-        sums = [
-            sum(map(abs, row.values())) * size + abs(offset)
-            for row, offset in zip(self._rows, self._offsets, strict=True)
-        ]
-        self._largest = max(sums, default=0) + 1
+    def __init__(self, network: CheckedNetwork, length: int) -> None:
+        self._work: WorkCount = network.field.work
+        self.units = WordUnits(network, length)
 
     def outputs_after(self, windows: Sequence[Window]) -> Iterator[tuple[Window, Active]]:
         """Yields for each window the directions that are not zero after it."""
-        units = _Lanes(len(self._rows), self._largest)
-        columns: dict[int, dict[int, int]] = {}
-        for j, row in enumerate(self._rows):
-            for k, v in row.items():
-                columns.setdefault(k, {})[j] = v
-        packed = {k: units.pack(column) for k, column in columns.items()}
-        resting = units.pack(dict(enumerate(self._offsets)))
+        units = self.units.units
+        lanes = Lanes(len(units), self.units.largest)
+        columns: dict[tuple[int, int], dict[int, int]] = {}
+        for j, unit in enumerate(units):
+            for age, part in enumerate(unit.ages):
+                for c, v in part:
+                    columns.setdefault((age, c), {})[j] = v
+        packed = {place: lanes.pack(column) for place, column in columns.items()}
+        resting = lanes.pack({j: unit.constants[-1] for j, unit in enumerate(units)})
         for window in windows:
             total = resting
-            for age in range(self._length):
-                for c, entry in enumerate(self._words[window[-1 - age]]):
-                    if entry and age * self._width + c in packed:
-                        total += entry * packed[age * self._width + c]
-            self._work.spend(len(self._rows))
-            yield window, self._outputs(units.positive(total))
+            for age, word in enumerate(reversed(window)):
+                for c, entry in enumerate(self.units.words[word]):
+                    if entry and (age, c) in packed:
+                        total += entry * packed[age, c]
+            self._work.spend(len(units))
+            yield window, self._outputs(lanes.positive(total))
 
     def lone_windows(self) -> tuple[list[Window], Active]:
         """Returns the windows on which units fire that do not always fire, and what there is on all others.
@@ -297,32 +210,9 @@ class _LinearWindows:
         """
         found: set[Window] = set()
         always: list[tuple[int, int]] = []
-        lanes = _Lanes(len(self._words), self._largest)
-        directions = [
-            lanes.pack({w: word[c] for w, word in enumerate(self._words) if word[c]})
-            for c in range(self._width)
-        ]
-
-        @functools.cache
-        def extremes(part: tuple[tuple[int, int], ...]) -> tuple[int, int, int, int]:
-            """Least and greatest value of a part over all words, second greatest, and the best word."""
-            values, offset = lanes.unpack(sum(v * directions[c] for c, v in part))
-            self._work.spend(8 * len(values))
-            low, high = min(values), max(values)
-            best = values.index(high)
-            values[best] = low
-            return low - offset, high - offset, max(values) - offset, best
-
-        for j, row in enumerate(self._rows):
-            parts = []
-            for age in range(self._length):
-                first = age * self._width
-                part = tuple(
-                    (k - first, v) for k, v in sorted(row.items()) if first <= k < first + self._width
-                )
-                parts.append(extremes(part))
-            low = self._offsets[j] + sum(part[0] for part in parts)
-            high = self._offsets[j] + sum(part[1] for part in parts)
+        for j, unit in enumerate(self.units.units):
+            parts = [self.units.extremes(part) for part in unit.ages]
+            low, high = (unit.constants[-1] + sum(part[k] for part in parts) for k in (0, 1))
             if high > 0 and low == high:
                 always.append((j, high))
             elif high > 0:
@@ -331,83 +221,13 @@ class _LinearWindows:
                 found.add(tuple(part[3] for part in reversed(parts)))
         return sorted(found), self._outputs(always)
 
-    def _outputs(self, fired: Iterator[tuple[int, int]] | Sequence[tuple[int, int]]) -> Active:
+    def _outputs(self, fired: Iterable[tuple[int, int]]) -> Active:
         """The directions of the stream that are not zero, from the units that fire."""
         found: Active = {}
         for j, value in fired:
-            for name, c in self._columns[j]:
-                found[name] = found.get(name, Fraction(0)) + c * Fraction(value, self._scale[j])
+            for name, c in self.units.columns[j]:
+                found[name] = found.get(name, Fraction(0)) + c * Fraction(value, self.units.units[j].scale)
         return {name: v for name, v in found.items() if v}
-
-
-def _unit_arguments(
-    layer: CheckedLayer, reads: list[str], length: int, work: WorkCount
-) -> tuple[list[dict[int, Fraction]], list[Fraction]]:
-    """The arguments of the readout units: coefficients and constants.
-
-    Coordinate c of the word that was read `age` words ago is input number age · (number of reads) + c.
-    """
-    assert isinstance(layer.move, FixedMove)
-    place = {name: c for c, name in enumerate(reads)}
-    block: list[dict[int, Fraction]] = []
-    for _, terms in layer.move.writes:
-        row: dict[int, Fraction] = {}
-        for name, c in terms:
-            row[place[name]] = row.get(place[name], Fraction(0)) + rational(c, _WHAT)
-        block.append(row)
-    drift = [rational(offset, _WHAT) for offset, _ in layer.move.writes]
-    matrix = [[(j, rational(c, _WHAT)) for j, c in row] for row in layer.move.matrix]
-    constant, states = list(drift), [dict(row) for row in block]
-    for age in range(1, length):
-        block = [_combined(row, block) for row in matrix]
-        drift = [sum((c * drift[j] for j, c in row if drift[j]), Fraction(0)) for row in matrix]
-        work.spend(sum(len(row) for row in matrix) * (1 + len(reads)))
-        constant = [a + b for a, b in zip(constant, drift, strict=True)]
-        for state, row in zip(states, block, strict=True):
-            state.update((age * len(reads) + k, v) for k, v in row.items())
-    places = {now(i): i for i in range(len(layer.state))}
-    rows, bias = [], []
-    for offset, terms in layer.seen_units:
-        if any(name not in places for name, _ in terms):
-            raise Undecided("a readout unit reads something else than the state")
-        factors = [(places[name], rational(c, _WHAT)) for name, c in terms]
-        rows.append(_combined(factors, states))
-        bias.append(rational(offset, _WHAT) + sum((c * constant[i] for i, c in factors), Fraction(0)))
-    return rows, bias
-
-
-def _combined(
-    factors: Sequence[tuple[int, Fraction]], vectors: Sequence[Mapping[int, Fraction]]
-) -> dict[int, Fraction]:
-    """The sum of multiples of sparse vectors."""
-    if len(factors) == 1 and factors[0][1] == 1:
-        return dict(vectors[factors[0][0]])
-    total: dict[int, Fraction] = {}
-    for j, c in factors:
-        for k, v in vectors[j].items():
-            total[k] = total.get(k, Fraction(0)) + c * v
-    return {k: v for k, v in total.items() if v}
-
-
-def _unit_columns(layer: CheckedLayer) -> list[list[tuple[str, Fraction]]]:
-    """For each readout unit the directions that it adds to, with coefficients."""
-    places = {seen_unit(j): j for j in range(len(layer.seen_units))}
-    columns: list[list[tuple[str, Fraction]]] = [[] for _ in places]
-    for name, (offset, terms) in layer.outputs:
-        if offset != 0:
-            raise Undecided("an output is not zero where no unit fires")
-        for source, c in terms:
-            if source not in places:
-                raise Undecided("an output reads something else than the readout units")
-            columns[places[source]].append((name, rational(c, _WHAT)))
-    return columns
-
-
-def _whole(value: object) -> int:
-    number = rational(value, _WHAT)
-    if number.denominator != 1:
-        raise Undecided("an embedding has an entry that is not a whole number")
-    return number.numerator
 
 
 class _OutputLayer:
@@ -498,21 +318,21 @@ def wrong_distribution(model: NgramTable, worst: WorstWindow, eps: Fraction | No
     refutation = Refutation(
         word=tuple(symbols[w] for w in word),
         at=len(word),
-        expected=tuple(f"{symbols[v]}: {_decimal(wanted[v])}" for v in sorted(wanted)),
-        got=tuple(f"{symbols[v]}: {_decimal(worst.got.named[v])}" for v in likely),
+        expected=tuple(f"{symbols[v]}: {shown_decimal(wanted[v])}" for v in sorted(wanted)),
+        got=tuple(f"{symbols[v]}: {shown_decimal(worst.got.named[v])}" for v in likely),
     )
-    bound = "0" if eps is None else f"below {_decimal(eps)}"
+    bound = "0" if eps is None else f"below {shown_decimal(eps)}"
     return Failure(
         what=(
-            f"after {model.letters.decode(word)} the distribution is {_decimal(worst.distance)} away "
+            f"after {model.letters.decode(word)} the distribution is {shown_decimal(worst.distance)} away "
             f"from the model's, not {bound}"
         ),
         refutation=refutation,
     )
 
 
-def _decimal(value: Fraction) -> str:
-    """Six digits of a number that is at most 2, for a message."""
+def shown_decimal(value: Fraction) -> str:
+    """Returns six digits of a number that is at most 2, for a message."""
     return f"{value.numerator / value.denominator:.6g}"
 
 
@@ -520,7 +340,7 @@ def _prefix_to(model: NgramTable, window: Window) -> tuple[int, ...]:
     """A shortest sentence prefix that ends in a window; the window itself if no sentence has it."""
     if window not in model.contexts:
         return window
-    goal = model.contexts.index(window)
+    goal = model.contexts[window]
     came: dict[int, tuple[int, int]] = {0: (0, 0)}
     queue = [0]
     for state in queue:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
-from nerode.kernel.reader import MAX_BITS, MAX_DIGITS, quoted
+from nerode.kernel.reader import MAX_BITS, MAX_DIGITS, entries, quoted
 from nerode.kernel.work import Undecided, Unreadable, WorkCount
 
 MAX_ORDER = 5_000
@@ -37,6 +37,7 @@ _ROOT = re.compile(r"e\(\d{1,5}/(\d{1,5})\)", re.ASCII)
 _EXAMPLES = "write -3/4, e(7/60) or 1/2*e(1/8)-1"
 
 Rational = int | Fraction
+_Value = TypeVar("_Value")
 
 
 class RootSum:
@@ -133,6 +134,7 @@ class RootSum:
 
 
 Number = int | Fraction | RootSum
+_Number = TypeVar("_Number", int, Fraction, Number)
 
 
 class Field:
@@ -188,7 +190,7 @@ class Field:
         """Returns the number with these entries, in lowest terms; an int or a Fraction where it is one."""
         self.work.spend(len(numerators))
         if not any(numerators[1:]):
-            return _plain(Fraction(numerators[0], denominator))
+            return plain(Fraction(numerators[0], denominator))
         divisor = math.gcd(denominator, *numerators) if denominator > 1 else 1
         if divisor > 1:
             numerators = [n // divisor for n in numerators]
@@ -272,7 +274,7 @@ class Field:
 
     def _sum_of(self, powers: dict[int, Fraction], what: str) -> Number:
         if powers.keys() <= {0}:
-            return _plain(powers.get(0, Fraction(0)))
+            return plain(powers.get(0, Fraction(0)))
         denominator = 1
         for amount in powers.values():
             denominator = math.lcm(denominator, amount.denominator)
@@ -306,7 +308,7 @@ class Field:
         the number itself, divided by it, is the inverse.
         """
         if not isinstance(value, RootSum):
-            return _plain(1 / Fraction(value))
+            return plain(1 / Fraction(value))
         others: Number = 1
         for j in range(2, self.order):
             if math.gcd(j, self.order) == 1:
@@ -428,15 +430,15 @@ def _two_pi(bits: int) -> tuple[int, int]:
     return 32 * a - 8 * b, 32 * a_error + 8 * b_error
 
 
-def real_part(value: Number) -> Number:
-    """Returns the real part."""
+def real_part(value: Any) -> Any:
+    """Returns the real part; forms and spans are real."""
     if not isinstance(value, RootSum) or value.is_real():
         return value
     return (value + value.conjugate()) * Fraction(1, 2)
 
 
-def imaginary_part(value: Number) -> Number:
-    """Returns the imaginary part."""
+def imaginary_part(value: Any) -> Any:
+    """Returns the imaginary part; forms and spans are real."""
     if not isinstance(value, RootSum) or value.is_real():
         return 0
     minus_i = value.field.root(-(value.field.order // 4))
@@ -497,10 +499,36 @@ def read_rational(data: Any, what: str) -> Fraction:
     )
 
 
+def read_interval(data: Any, what: str) -> tuple[Fraction, Fraction]:
+    """Returns the two ends of an interval.
+
+    Raises:
+        Unreadable: if it is something else, or ends before it begins.
+    """
+    low, high = entries(read_rational, read_rational)(data, what)
+    if low > high:
+        raise Unreadable(f"{what} has an interval that ends before it begins")
+    return low, high
+
+
 def write_number(value: Rational) -> str:
     """Returns the written form of a rational number."""
-    return str(_plain(Fraction(value)))
+    return str(plain(Fraction(value)))
 
 
-def _plain(value: Fraction) -> Rational:
-    return value.numerator if value.denominator == 1 else value
+def plain(value: _Value) -> _Value | int:
+    """Returns a whole number as an int, any other value as it is."""
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def combined(
+    factors: Sequence[tuple[int, _Number]], vectors: Sequence[Mapping[int, _Number]]
+) -> dict[int, _Number]:
+    """Returns a sum of multiples of sparse vectors, from pairs (number of the vector, factor)."""
+    if len(factors) == 1 and factors[0][1] == 1:
+        return dict(vectors[factors[0][0]])
+    total: dict[int, Any] = {}
+    for j, c in factors:
+        for k, v in vectors[j].items():
+            total[k] = total.get(k, 0) + c * v
+    return {k: v for k, v in total.items() if v != 0}

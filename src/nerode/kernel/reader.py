@@ -2,19 +2,24 @@
 
 Everything that the kernel computes with passes through here first. What is wrong is said in one sentence
 (`Unreadable`), before any arithmetic has begun.
+
+The form of a value is declared once, by readers that are put together: `record({"start": whole(0, 9)})`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from nerode.kernel.work import Unreadable, WorkCount
 
 Json = Any
+
+Reader = Callable[[Json, str], Any]
+"""Returns what a value stands for, from the value and its name in messages; raises Unreadable."""
 
 MAX_DIGITS = 1_000
 """Digits of a whole number, above or below a fraction line."""
@@ -140,41 +145,125 @@ def check_keys(
     return data
 
 
-def read_list(data: Json, what: str, *, length: int | None = None, most: int | None = None) -> list[Json]:
-    """Returns a list of the right length.
+def whole(low: int, high: int) -> Reader:
+    """Returns a reader of whole numbers between bounds."""
+
+    def read(data: Json, what: str) -> int:
+        if type(data) is not int or not low <= data <= high:
+            raise Unreadable(f"{what} must be a whole number from {low:,} to {high:,}, not {quoted(data)}")
+        return data
+
+    return read
+
+
+def choice(*allowed: Json) -> Reader:
+    """Returns a reader of one of some values."""
+
+    def read(data: Json, what: str) -> Json:
+        if not any(data == value and type(data) is type(value) for value in allowed):
+            raise Unreadable(f"{what} is {quoted(data)}; it must be one of {', '.join(map(str, allowed))}")
+        return data
+
+    return read
+
+
+flag = choice(True, False)
+
+
+def anything(data: Json, what: str) -> Json:
+    """Returns a value that is read elsewhere, or not at all."""
+    return data
+
+
+def text(data: Json, what: str) -> str:
+    """Returns a text.
 
     Raises:
         Unreadable: if it is something else.
     """
-    if not isinstance(data, list):
-        raise Unreadable(f"{what} must be a list, not {quoted(data)}")
-    if length is not None and len(data) != length:
-        raise Unreadable(f"{what} has {len(data):,} entries where {length:,} belong")
-    if most is not None and len(data) > most:
-        raise Unreadable(f"{what} has {len(data):,} entries; {most:,} is the limit")
+    if not isinstance(data, str):
+        raise Unreadable(f"{what} is {quoted(data)}, not text")
     return data
 
 
-def read_whole(data: Json, what: str, low: int, high: int) -> int:
-    """Returns a whole number between bounds.
-
-    Raises:
-        Unreadable: if it is something else.
-    """
-    if type(data) is not int or not low <= data <= high:
-        raise Unreadable(f"{what} must be a whole number from {low:,} to {high:,}, not {quoted(data)}")
-    return data
+def optional(item: Reader) -> Reader:
+    """Returns a reader of values that may be null."""
+    return lambda data, what: None if data is None else item(data, what)
 
 
-def read_names(data: Json, what: str, *, most: int, distinct: bool = True) -> tuple[str, ...]:
-    """Returns a list of printable texts.
+def listing(item: Reader, *, length: int | None = None, most: int | None = None) -> Reader:
+    """Returns a reader of lists, of one length or up to one."""
 
-    Raises:
-        Unreadable: if it is something else, or has a name twice that should be there once.
-    """
-    names = read_list(data, what, most=most)
-    if not all(isinstance(name, str) and name.isprintable() for name in names):
-        raise Unreadable(f"{what} must be printable texts")
-    if distinct and len(set(names)) != len(names):
-        raise Unreadable(f"{what} has a name twice")
-    return tuple(names)
+    def read(data: Json, what: str) -> list[Any]:
+        if not isinstance(data, list):
+            raise Unreadable(f"{what} must be a list, not {quoted(data)}")
+        if length is not None and len(data) != length:
+            raise Unreadable(f"{what} has {len(data):,} entries where {length:,} belong")
+        if most is not None and len(data) > most:
+            raise Unreadable(f"{what} has {len(data):,} entries; {most:,} is the limit")
+        return data if item is anything else [item(entry, what) for entry in data]
+
+    return read
+
+
+def entries(*items: Reader) -> Reader:
+    """Returns a reader of lists with one entry of each kind."""
+
+    def read(data: Json, what: str) -> tuple[Any, ...]:
+        listed = listing(anything, length=len(items))(data, what)
+        return tuple([item(entry, what) for item, entry in zip(items, listed, strict=True)])
+
+    return read
+
+
+def names(most: int, *, distinct: bool = True) -> Reader:
+    """Returns a reader of printable texts."""
+
+    def read(data: Json, what: str) -> tuple[str, ...]:
+        found = listing(anything, most=most)(data, what)
+        if not all(isinstance(name, str) and name.isprintable() for name in found):
+            raise Unreadable(f"{what} must be printable texts")
+        if distinct and len(set(found)) != len(found):
+            raise Unreadable(f"{what} has a name twice")
+        return tuple(found)
+
+    return read
+
+
+def table(item: Reader) -> Reader:
+    """Returns a reader of objects with any keys."""
+
+    def read(data: Json, what: str) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise Unreadable(f"{what} must be an object, not {quoted(data)}")
+        return {key: item(value, f"{quoted(key)} of {what}") for key, value in data.items()}
+
+    return read
+
+
+def record(fields: Mapping[str, Reader], optional: Mapping[str, Reader] | None = None) -> Reader:
+    """Returns a reader of objects with exactly these keys, and some that may be missing."""
+    readers = {**fields, **(optional or {})}
+
+    def read(data: Json, what: str) -> dict[str, Any]:
+        check_keys(data, fields, what, optional or ())
+        return {key: readers[key](value, f"{key!r} of {what}") for key, value in data.items()}
+
+    return read
+
+
+def file_record(form: str, version: int, fields: Mapping[str, Reader]) -> Reader:
+    """Returns a reader of the object of a whole file, whose `format` and `version` must be these."""
+    whole_file = record({"format": anything, "version": anything, **fields})
+
+    def read(data: Json, what: str) -> dict[str, Any]:
+        check_keys(data, ("format", "version", *fields), what)
+        if data["format"] != form or data["version"] != version or type(data["version"]) is not int:
+            raise Unreadable(
+                f"this is {quoted(data['format'])} version {quoted(data['version'])}, "
+                f"not {form!r} version {version}"
+            )
+        found: dict[str, Any] = whole_file(data, what)
+        return found
+
+    return read

@@ -13,29 +13,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from nerode.kernel import spans
 from nerode.kernel.forms import AffineForm, FormRegion, Value
 from nerode.kernel.languages import NextLetters
+from nerode.kernel.meter import ExactnessMeter
 from nerode.kernel.network import (
+    AffineMove,
     CellMove,
     CheckedLayer,
     CheckedNetwork,
-    ChosenMove,
-    FixedMove,
+    Factor,
     GatedMove,
     LogitRows,
     PointTable,
     Row,
-    SquashedMove,
+    ScoreRows,
     before,
+    move_maps,
     now,
     number_size,
     seen_unit,
     unit,
 )
-from nerode.kernel.numbers import Number, conjugate, imaginary_part, num_bits, real_part
+from nerode.kernel.numbers import Number, conjugate, imaginary_part, num_bits, plain, real_part
 from nerode.kernel.spans import Span, SpanRows
 from nerode.kernel.work import Undecided, WorkCount
 
@@ -52,21 +54,6 @@ MAX_STATE_BITS = 900
 
 _HALF = Fraction(1, 2)
 _NOWHERE = FormRegion({})
-
-
-class SumMeter(Protocol):
-    """Sees every sum of products, and how the states of the layers move."""
-
-    def sum(self, terms: Sequence[tuple[Value, Value]], region: FormRegion) -> None:
-        """Takes the factors of the products that are added up."""
-
-    def gates(
-        self, layer: int, gates: Mapping[int, Value], writes: Mapping[int, Value], region: FormRegion
-    ) -> None:
-        """Takes the gates and writes of a layer that are not zero, by coordinate."""
-
-    def state(self, layer: int, state: State, region: FormRegion) -> None:
-        """Takes the state of a layer after a letter."""
 
 
 class ColumnRows:
@@ -141,8 +128,9 @@ class ExactArithmetic:
     """
 
     zero = 0
+    one = 1
 
-    def __init__(self, network: CheckedNetwork, meter: SumMeter | None = None) -> None:
+    def __init__(self, network: CheckedNetwork, meter: ExactnessMeter | None = None) -> None:
         self.region = _NOWHERE
         self.meter = meter
         self.work = network.field.work
@@ -195,45 +183,9 @@ class ExactArithmetic:
         """Raises Undecided: gated cells have sigmoid and tanh in them."""
         raise Undecided("exact arithmetic is for piecewise linear networks, and this one has gated cells")
 
-    def factors(self, move: ChosenMove, state: State, choice: int) -> None:
-        """Shows the meter how a product of factors I - scale·v vᵀ is computed one factor after the other."""
-        if self.meter is None or move.factors is None:
-            return
-        values = list(state)
-        for scale, vector in move.factors[choice]:
-            terms = [(e, v) for e, v in zip(vector, values, strict=True) if e != 0]
-            self.meter.sum(terms, self.region)
-            product: Value = 0
-            for e, v in terms:
-                product = product + e * v
-            self.meter.sum([(scale, product)], self.region)
-            amount = _plain(scale * product)
-            for i, e in enumerate(vector):
-                if e != 0:
-                    self.meter.sum([(1, values[i]), (-e, amount)], self.region)
-                    values[i] = _plain(values[i] - e * amount)
-
-    def is_plain(self, values: Iterable[Value]) -> bool:
-        """Whether the values have no unknowns, so that what follows from them may be remembered."""
-        return not any(isinstance(v, AffineForm) for v in values)
-
-    def is_one(self, value: Value) -> bool:
-        """Whether the value is 1."""
-        return value == 1
-
     def above(self, value: Value, threshold: Fraction) -> bool | None:
         """Whether the value is above the threshold, on the whole region."""
         return self.region.above(value, threshold)
-
-    def parts(self, value: Value) -> tuple[Value, Value]:
-        """Returns real and imaginary part; forms are real."""
-        if isinstance(value, AffineForm):
-            return value, 0
-        return real_part(value), imaginary_part(value)
-
-    def real(self, value: Value) -> Value:
-        """Returns the real part; forms are real."""
-        return value if isinstance(value, AffineForm) else real_part(value)
 
     def largest(self, products: Sequence[Value]) -> int:
         """Returns the number of the largest value."""
@@ -257,6 +209,7 @@ class SpanArithmetic:
     """
 
     zero = spans.ZERO
+    one = (spans.ONE, spans.ONE)
     meter = None
 
     def __init__(self, work: WorkCount, noise: int = 0) -> None:
@@ -290,30 +243,11 @@ class SpanArithmetic:
         self.work.spend(1_000 * len(state))
         return _gru(move, maps, table, state) if move.cell == "gru" else _lstm(move, maps, table, state)
 
-    def factors(self, move: ChosenMove, state: State, choice: int) -> None:
-        """Nothing: spans are not metered."""
-
-    def is_plain(self, values: Iterable[Span]) -> bool:
-        """Always: what follows from spans may be remembered."""
-        return True
-
-    def is_one(self, value: Span) -> bool:
-        """Whether the value is 1."""
-        return value == (spans.ONE, spans.ONE)
-
     def above(self, value: Span, threshold: Fraction) -> bool | None:
         """Whether the values are above the threshold; None if some are and some are not."""
         low, high = value
         bound = threshold * spans.ONE
         return True if low > bound else False if high <= bound else None
-
-    def parts(self, value: Span) -> tuple[Span, Span]:
-        """Returns real and imaginary part; spans are real."""
-        return value, spans.ZERO
-
-    def real(self, value: Span) -> Span:
-        """Returns the real part; spans are real."""
-        return value
 
     def largest(self, products: Sequence[Span]) -> int:
         """Returns the number of the value that seems largest."""
@@ -327,8 +261,23 @@ class SpanArithmetic:
                 tuple((n, a - b) for n, a, b in zip(points.reads, mine, p, strict=True))
                 for p in points.points
             ]
-            self._leads[best] = self.rows([(0, row) for row in rows])
+            self._leads[best] = SpanRows([(0, row) for row in rows], 0, self.work)
         return self._leads[best].all_values(table)
+
+
+def check_heads(kinds: Sequence[str], holds: Mapping[int, Any], values: Mapping[int, Any]) -> None:
+    """Checks what heads of attention hold and write at one position; what is missing is 0.
+
+    Raises:
+        Undecided: if a head neither holds nor matches, or writes where it holds.
+    """
+    for i, hold in holds.items():
+        if kinds[i] == "mean":
+            continue
+        if hold != 1:
+            raise Undecided(f"a head of the kind {kinds[i]} holds {hold}, which is neither 0 nor 1")
+        if values.get(i, 0) != 0:
+            raise Undecided(f"a head of the kind {kinds[i]} writes {values[i]} where it holds")
 
 
 def _gru(move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
@@ -378,17 +327,23 @@ class _LayerMaps:
 
 
 class Stepper:
-    """Steps a network on values of one arithmetic.
+    """Steps a network on values of one arithmetic; without a decoder it only runs layers.
 
     Raises:
         Undecided: if the arithmetic cannot hold the network's numbers, or the decoder has no set of letters.
     """
 
-    def __init__(self, network: CheckedNetwork, arithmetic: ExactArithmetic | SpanArithmetic) -> None:
+    def __init__(
+        self,
+        network: CheckedNetwork,
+        arithmetic: ExactArithmetic | SpanArithmetic,
+        *,
+        decodes: bool = True,
+    ) -> None:
         self.network = network
         self.arithmetic: Any = arithmetic
         decoder = network.decoder
-        if isinstance(decoder, LogitRows):
+        if decodes and isinstance(decoder, LogitRows):
             raise Undecided("the decoder has distributions; this method is for sets of letters")
         self._embedding = [
             {name: arithmetic.value(v) for name, v in letter.items() if v != 0}
@@ -397,11 +352,12 @@ class Stepper:
         self._maps = [self._read_maps(layer) for layer in network.layers]
         self._memory: list[dict[Any, tuple[State, Table]]] = [{} for _ in network.layers]
         self._answers: dict[State, NextLetters | None] = {}
+        self.decoder_reads: tuple[str, ...] = ()
         if isinstance(decoder, PointTable):
-            self.decoder_reads: tuple[str, ...] = decoder.reads
+            self.decoder_reads = decoder.reads
             points = [tuple(zip(decoder.reads, map(conjugate, p), strict=True)) for p in decoder.points]
             self._scores = arithmetic.rows([(0, row) for row in points])
-        else:
+        elif isinstance(decoder, ScoreRows):
             read = {name for _, terms in (*decoder.units, *decoder.rows) for name, _ in terms}
             self.decoder_reads = tuple(sorted(name for name in read if name.isprintable()))
             self._decoder_units = arithmetic.rows(decoder.units)
@@ -409,26 +365,11 @@ class Stepper:
 
     def _read_maps(self, layer: CheckedLayer) -> _LayerMaps:
         rows, width = self.arithmetic.rows, len(layer.state)
-        selector = None
-        match layer.move:
-            case GatedMove(gates, writes):
-                kinds = [gates, writes]
-            case FixedMove(matrix, writes):
-                kinds = [tuple(_joined(row, write) for row, write in zip(matrix, writes, strict=True))]
-            case ChosenMove() as move:
-                kinds = [
-                    tuple(_joined(row, (shift, ())) for row, shift in zip(matrix, shifts, strict=True))
-                    for matrix, shifts in zip(move.matrices, move.shifts, strict=True)
-                ]
-                selector = None if move.selector is None else rows(move.selector)
-            case SquashedMove(_, squashed):
-                kinds = [squashed]
-            case CellMove(_, cell_gates):
-                kinds = list(cell_gates)
+        selector = layer.move.selector if isinstance(layer.move, AffineMove) else None
         return _LayerMaps(
             units=rows(layer.units),
-            moves=tuple(rows(kind, width) for kind in kinds),
-            selector=selector,
+            moves=tuple(rows(one, width) for one in move_maps(layer.move)),
+            selector=None if selector is None else rows(selector),
             seen_units=rows(layer.seen_units),
             outputs=rows(row for _, row in layer.outputs),
         )
@@ -474,10 +415,10 @@ class Stepper:
         layer, arithmetic = self.network.layers[number], self.arithmetic
         zero = arithmetic.zero
         reads = tuple([stream.get(name, zero) for name in layer.reads])
-        if region.ranges and not (arithmetic.is_plain(reads) and arithmetic.is_plain(state)):
+        if region.ranges and any(isinstance(v, AffineForm) for v in (*reads, *state)):
             arithmetic.region = region
             return self._compute(number, reads, state, letter)
-        by_letter = isinstance(layer.move, ChosenMove) and layer.move.selector is None
+        by_letter = isinstance(layer.move, AffineMove) and layer.move.chosen and layer.move.selector is None
         key = (letter if by_letter else -1, reads, state)
         known = self._memory[number].get(key)
         if known is None:
@@ -505,29 +446,45 @@ class Stepper:
         match move:
             case GatedMove():
                 gates, writes = (rows.values(table) for rows in maps.moves)
+                if move.heads:
+                    check_heads(move.heads, gates, writes)
                 if arithmetic.meter is not None:
-                    arithmetic.meter.gates(number, gates, writes, arithmetic.region)
+                    arithmetic.meter.gates(number, gates, writes)
                 zero = arithmetic.zero
                 return [
                     arithmetic.gated(gates.get(i, zero), v, writes.get(i, zero)) for i, v in enumerate(state)
                 ]
-            case FixedMove():
-                found: list[Any] = maps.moves[0].all_values(table, state)
-                return found
-            case ChosenMove():
-                choice = letter if maps.selector is None else self._selected(maps.selector.values(table))
-                arithmetic.factors(move, state, choice)
-                moved: list[Any] = maps.moves[choice].all_values({}, state)
+            case AffineMove():
+                number = 0 if not move.chosen else letter
+                if maps.selector is not None:
+                    number = self._selected(maps.selector.values(table))
+                if arithmetic.meter is not None and move.factors is not None:
+                    self._meter_factors(move.factors[number], state)
+                moved: list[Any] = maps.moves[number].all_values(table, state)
+                if move.activation:
+                    return [arithmetic.squash(move.activation, v) for v in moved]
                 return moved
-            case SquashedMove():
-                return [arithmetic.squash(move.activation, v) for v in maps.moves[0].all_values(table, state)]
             case CellMove():
                 new: list[Any] = arithmetic.cell(move, maps.moves, table, state)
                 return new
 
+    def _meter_factors(self, factors: Sequence[Factor], state: State) -> None:
+        """Shows the meter how a product of factors I - scale·v vᵀ is computed one factor after the other."""
+        meter, region, values = self.arithmetic.meter, self.arithmetic.region, list(state)
+        for scale, vector in factors:
+            terms = [(e, v) for e, v in zip(vector, values, strict=True) if e != 0]
+            meter.sum(terms, region)
+            product: Value = sum((e * v for e, v in terms), 0)
+            meter.sum([(scale, product)], region)
+            amount = plain(scale * product)
+            for i, e in enumerate(vector):
+                if e != 0:
+                    meter.sum([(1, values[i]), (-e, amount)], region)
+                    values[i] = plain(values[i] - e * amount)
+
     def _selected(self, values: Mapping[int, Any]) -> int:
         chosen = [i for i, v in values.items() if v != self.arithmetic.zero]
-        if len(chosen) != 1 or not self.arithmetic.is_one(values[chosen[0]]):
+        if len(chosen) != 1 or values[chosen[0]] != self.arithmetic.one:
             raise Undecided("a selector is not one-hot")
         return chosen[0]
 
@@ -540,14 +497,14 @@ class Stepper:
             if not is_complex:
                 table[name(i)] = value
                 continue
-            for part, v in zip(("re", "im"), self.arithmetic.parts(value), strict=True):
-                if v != zero:
+            for part, v in (("re", real_part(value)), ("im", imaginary_part(value))):
+                if v not in (0, zero):
                     table[name(i, part)] = v
 
     def answer(self, stream: Table, region: FormRegion | None = None) -> NextLetters | None:
         """Returns the answer of the decoder; None if spans leave it open."""
         key = tuple([stream.get(name, self.arithmetic.zero) for name in self.decoder_reads])
-        if region is not None and not self.arithmetic.is_plain(key):
+        if region is not None and any(isinstance(v, AffineForm) for v in key):
             self.arithmetic.region = region
             return self._decode(stream)
         if key not in self._answers:
@@ -570,7 +527,7 @@ class Stepper:
     def _nearest(self, decoder: PointTable, stream: Table) -> NextLetters | None:
         """The answer of the largest product; equal products must belong to equal answers."""
         arithmetic, answers = self.arithmetic, decoder.answers
-        products = [arithmetic.real(v) for v in self._scores.all_values(stream)]
+        products = [real_part(v) for v in self._scores.all_values(stream)]
         best: int = arithmetic.largest(products)
         for lead, answer in zip(arithmetic.leads(decoder, best, products, stream), answers, strict=True):
             if answer != answers[best] and not arithmetic.above(lead, Fraction(0)):
@@ -578,13 +535,3 @@ class Stepper:
                     return None
                 raise Undecided("two points of the decoder with different answers are equally near")
         return answers[best]
-
-
-def _joined(row: Sequence[tuple[int, Number]], write: Row) -> Row:
-    """A row of a matrix and a write, as one row over names."""
-    bias, terms = write
-    return bias, (*terms, *((before(j), c) for j, c in row))
-
-
-def _plain(value: Value) -> Value:
-    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value

@@ -1,46 +1,59 @@
-"""Cells with unknowns: infinite or huge state sets, by affine functions of counters, slots and intervals.
+"""Cells with unknowns: infinite or huge state sets, each coordinate known in its own way.
 
-A cell says what is known of the language's configuration, in which class each counter is, the exact values of
-ordinary coordinates and the intervals of others. One step is evaluated on the whole cell, as affine forms.
+A cell says what is known of the language's configuration, in which class each counter is, the sign of the
+scale, and one label for each coordinate. What a label stands for depends on the kind of the coordinate:
 
-What is verified, for every cell and every letter that is read:
+    ExactCoordinate    its value
+    CappedCoordinate   its value up to a cap, which stands for all larger ones
+    LooseCoordinate    the interval that it is in
+    AffineCoordinate   nothing: it is a function of the counters, times the scale
+    TallyCoordinate    whether it is 0; otherwise it is at least the scale
+    StackCoordinate    nothing: it is the code of the open brackets, times the scale
+    SlotCoordinate     nothing: it holds a kind of bracket, known where the bracket is the innermost
+    ScaleCoordinate    nothing: it starts at 1 and is multiplied by its factor at every letter
+    MultipleCoordinate  the number that it is times a scale
+    RegisterCoordinate  its sign; its size is between two scales
 
-1. the start has the values that the cover gives it;
-2. each affine coordinate is the stated function of the counters again, after the letter has moved them;
-3. slots below the innermost open bracket keep what they hold, the innermost holds the code of its kind, and
-   slots above stay between the codes;
-4. coordinates with intervals lie in one of them, and all others take one value on the whole cell;
-5. the answer is the one of the language on the whole cell.
+What is verified, for every cell and every letter that is read: one step, evaluated on the whole cell as
+affine forms over unknowns, takes every coordinate to values that one label stands for, and the answer is the
+one of the language on the whole cell. Where a cell is too coarse for a ReLU or the answer, it is cut at
+integers of a counter, and each piece is evaluated by itself.
 
-Where a cell is too coarse for a ReLU or the answer, it is cut at integers of a counter, and each piece is
-evaluated by itself.
+The scale is 1 at the start and multiplied by a fixed number c at every letter. For 0 < c < 1 a cell knows
+that it is positive and at most 1, for c = -1 which sign it has. Brackets of any depth may be the digits of
+one coordinate: the code of a stack is the digit of the innermost bracket and the code of the rest divided by
+the base. A cell knows the innermost bracket; after a closing one each kind, or none, may be below. Of dead
+prefixes nothing is known of the code.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.forms import AffineForm, Cut, FormRegion, Value, ValueRange, grid_of
 from nerode.kernel.languages import MAX_STEP, BracketStack, CounterTable, LanguageMachine, NextLetters
 from nerode.kernel.meter import ExactnessMeter
-from nerode.kernel.network import CheckedNetwork, Place, all_numbers, read_place
-from nerode.kernel.numbers import Number, Rational, RootSum, rational, read_rational
-from nerode.kernel.reader import check_keys, quoted, read_list, read_whole
+from nerode.kernel.network import CheckedNetwork, Place, read_place
+from nerode.kernel.numbers import Number, Rational, plain, rational, read_interval, read_rational
+from nerode.kernel.reader import Reader, entries, listing, record, table, whole
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
-from nerode.kernel.walk import CheckProblem, Image, WalkCell
+from nerode.kernel.walk import CheckProblem, Domain, Image, WalkCell
 from nerode.kernel.work import Undecided, Unreadable, WorkCount
 
 Json = Any
-KEYS = ("counters", "affine", "slots", "codes", "intervals", "merged")
 
 MAX_COUNTERS = 1_000
 MAX_POINTS = 100_000
+MAX_CAP = 1 << 32
+MAX_SCALES = 1_000
 MAX_CELLS = 20_000
-"""Cells that a walk may visit; more of them and the cover is not one."""
+"""Cells that a walk over counters may visit; more of them and the cover is not one."""
 
 _MANY_CLASSES = 64
 """Above this number of classes the counters of dead prefixes are first tried without telling them apart."""
@@ -69,31 +82,328 @@ class CounterClasses:
     low: int
     high: int
 
-    def parts(self, known: ValueRange) -> Iterator[tuple[int, ValueRange]]:
-        """Yields the classes that a range meets, each with the part of the range in it."""
-        first = self.low - 1 if known.low is None else self._class(int(known.low))
-        last = self.high + 1 if known.high is None else self._class(int(known.high))
-        for number in range(first, last + 1):
-            whole = self.range_of(number)
-            lows = [end for end in (whole.low, known.low) if end is not None]
-            highs = [end for end in (whole.high, known.high) if end is not None]
-            yield number, ValueRange(max(lows, default=None), min(highs, default=None), True, 0)
+    @property
+    def numbers(self) -> range:
+        """The numbers of all classes."""
+        return range(self.low - 1, self.high + 2)
 
-    def _class(self, value: int) -> int:
+    def class_of(self, value: int) -> int:
+        """Returns the class of a value."""
         return min(max(value, self.low - 1), self.high + 1)
 
     def range_of(self, number: int) -> ValueRange:
         """Returns the values of a class."""
-        if number < self.low:
-            return ValueRange(None, self.low - 1, True, 0)
-        if number > self.high:
-            return ValueRange(self.high + 1, None, True, 0)
-        return ValueRange(number, number, True, 0)
+        low = None if number < self.low else number
+        return ValueRange(low, None if number > self.high else number, True, 0)
 
-    def by_target(self, known: ValueRange, letter: int) -> list[tuple[int, ValueRange]]:
+    def by_target(self, known: ValueRange, letter: int) -> Iterator[tuple[int, ValueRange]]:
         """Cuts a range so that a letter moves each part into one class: the classes and the parts before."""
         step = self.increments[letter]
-        return [(number, part.moved(-step)) for number, part in self.parts(known.moved(step))]
+        moved = known.moved(step)
+        first = self.low - 1 if moved.low is None else self.class_of(int(moved.low))
+        last = self.high + 1 if moved.high is None else self.class_of(int(moved.high))
+        for number in range(first, last + 1):
+            target = self.range_of(number)
+            lows = [end for end in (target.low, moved.low) if end is not None]
+            highs = [end for end in (target.high, moved.high) if end is not None]
+            part = ValueRange(max(lows, default=None), min(highs, default=None), True, 0)
+            yield number, part.moved(-step)
+
+
+@dataclass(slots=True)
+class CellStep:
+    """One letter on (a piece of) a cell: the unknowns before it, and what is stated of them after it.
+
+    Attributes:
+        region: the unknowns.
+        factor: what the letter multiplies the scale by.
+        sign: the sign of the scale before the letter, for scales of absolute value 1.
+        unit: the scale before the letter.
+        counters: the products of the scale and the counters before the letter.
+        stack: the code of the open brackets before the letter.
+        kinds: the kinds of bracket that are known before the letter, by depth.
+        scales: the numbers of a chain of scales before the letter, 1 the first.
+        moved: scale and counters after the letter, `unit` and `counters` in one list.
+        code: the code of the open brackets after the letter; None if nothing is known of it.
+        kinds_after: the kinds that are known after the letter.
+        depth: slots from 1 to this depth hold kinds that matter after the letter.
+        scales_after: the numbers of the chain after the letter.
+        old: the states before the letter.
+    """
+
+    region: FormRegion
+    factor: Rational = 1
+    sign: int = 1
+    unit: Value = 1
+    counters: Sequence[Value] = ()
+    stack: Value = 0
+    kinds: Mapping[int, int] = field(default_factory=dict)
+    scales: Sequence[Value] = ()
+    moved: Sequence[Value] = ()
+    code: Value | None = 0
+    kinds_after: Mapping[int, int] = field(default_factory=dict)
+    depth: int = 0
+    scales_after: Sequence[Value] = ()
+    old: States = ()
+
+    def unknown(self, name: str, known: ValueRange) -> Value:
+        """Returns a value of a range: a number if there is only one, a new unknown otherwise."""
+        if known.point is not None:
+            return known.point
+        self.region.ranges[name] = known
+        return AffineForm(0, {name: 1})
+
+    def times_scale(self, name: str, known: ValueRange) -> Value:
+        """Returns the product of the scale and a value of a range, "" for 1."""
+        if self.factor in (1, -1):
+            return self.sign * self.unknown(name, known)
+        if known.point is None:
+            return self.region.times_scale(name, known)
+        return known.point * self.region.times_scale("", ValueRange(1, 1))
+
+
+class Coordinate(ABC):
+    """One coordinate of the state, and what a cell knows of it.
+
+    Attributes:
+        place: layer and number.
+        name: how it is written.
+    """
+
+    def __init__(self, place: Place, name: str) -> None:
+        self.place = place
+        self.name = name
+
+    @abstractmethod
+    def unfold(self, label: Any, step: CellStep) -> Value:
+        """Returns the value before the letter."""
+
+    @abstractmethod
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Returns the label of the value after the letter (or at the start).
+
+        Raises:
+            Undecided: if no label stands for all of its values.
+        """
+
+    def refuse(self, why: str) -> Undecided:
+        """Returns the error that a value has no label."""
+        return Undecided(f"{self.name} {why}")
+
+
+class ExactCoordinate(Coordinate):
+    """A coordinate of which the value is known."""
+
+    def unfold(self, label: Number, step: CellStep) -> Value:
+        """Returns the label."""
+        return label
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Returns the value."""
+        if isinstance(value, AffineForm):
+            raise self.refuse("depends on a counter, an interval or a scale")
+        return value
+
+
+class CappedCoordinate(ExactCoordinate):
+    """A tally that never falls and only matters up to a cap, which stands for all values from it on."""
+
+    def __init__(self, place: Place, name: str, cap: int) -> None:
+        super().__init__(place, name)
+        self.cap = cap
+
+    def unfold(self, label: Number, step: CellStep) -> Value:
+        """Returns the label, or an unknown from the cap on."""
+        return step.unknown(self.name, ValueRange(self.cap, None)) if label == self.cap else label
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Returns the value or the cap."""
+        low = step.region.bounds(value)[0]
+        earlier = step.region.bounds(step.old[self.place[0]][self.place[1]])[0] if step.old else low
+        if low is None or earlier is None or low < earlier:
+            raise self.refuse("has a cap, and a step lowers it")
+        return self.cap if low >= self.cap else super().fold(value, step)
+
+
+class LooseCoordinate(Coordinate):
+    """A coordinate that lies in one of some intervals."""
+
+    def __init__(self, place: Place, name: str, intervals: Sequence[ValueRange]) -> None:
+        super().__init__(place, name)
+        self.intervals = intervals
+
+    def unfold(self, label: int, step: CellStep) -> Value:
+        """Returns an unknown of the interval."""
+        return step.unknown(self.name, self.intervals[label])
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Returns the number of the first interval that holds the value."""
+        range_ = ValueRange(*step.region.bounds(value))
+        fitting = (j for j, interval in enumerate(self.intervals) if interval.contains(range_))
+        index = next(fitting, None)
+        if index is None:
+            raise self.refuse("leaves its intervals")
+        return index
+
+
+class AffineCoordinate(Coordinate):
+    """The scale times an affine function of the counters, or the ReLU of that."""
+
+    def __init__(self, place: Place, name: str, coefficients: Sequence[Rational], rectified: bool) -> None:
+        super().__init__(place, name)
+        self.coefficients = coefficients
+        self.rectified = rectified
+
+    def unfold(self, label: None, step: CellStep) -> Value:
+        """Returns the function of the counters."""
+        return self._stated([step.unit, *step.counters], step.region)
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Checks that the value is the stated function of the counters after the letter."""
+        try:
+            agrees = value - self._stated(step.moved, step.region) == 0
+        except Cut:
+            agrees = False
+        if not agrees:
+            raise self.refuse("is not the stated function of the counters")
+        return None
+
+    def _stated(self, values: Sequence[Value], region: FormRegion) -> Value:
+        total: Value = 0
+        for a, v in zip(self.coefficients, values, strict=True):
+            total = total + a * v if a != 0 else total
+        return region.relu(total) if self.rectified else total
+
+
+class TallyCoordinate(Coordinate):
+    """A count of errors: 0, or at least the scale."""
+
+    def unfold(self, label: bool, step: CellStep) -> Value:
+        """Returns 0, or the scale times an unknown from 1 on."""
+        return 0 if label else step.times_scale(self.name, ValueRange(1, None))
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Returns whether the tally is 0."""
+        if not isinstance(value, AffineForm) and value == 0:
+            return True
+        sign = step.sign if step.factor > 0 else -step.sign
+        low = step.region.bounds(step.region.direction(sign * value))[0]
+        if low is None or low < max(step.factor, -step.factor):
+            raise self.refuse("is neither 0 nor at least the scale")
+        return False
+
+
+class StackCoordinate(Coordinate):
+    """The digits of all open brackets."""
+
+    def unfold(self, label: None, step: CellStep) -> Value:
+        """Returns the code of the brackets before the letter."""
+        return step.stack
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Checks that the value is the code of the brackets after the letter."""
+        if step.code is not None and value - step.code != 0:
+            raise self.refuse("is not the code of the open brackets")
+        return None
+
+
+class SlotCoordinate(Coordinate):
+    """A kind of bracket at one depth, or anything between the codes of kinds above the innermost one."""
+
+    def __init__(self, place: Place, name: str, depth: int, codes: Sequence[Rational], start: Number) -> None:
+        super().__init__(place, name)
+        self.depth = depth
+        self.codes = codes
+        values = [rational(start), *codes]
+        grids = [grid_of(v) for v in values]
+        grid = None if None in grids else max(g for g in grids if g is not None)
+        self.range = ValueRange(min(values), max(values), grid=grid)
+
+    def unfold(self, label: None, step: CellStep) -> Value:
+        """Returns the code of the kind if it is known."""
+        known = step.kinds.get(self.depth)
+        return step.unknown(self.name, self.range) if known is None else self.codes[known]
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Checks the value: the innermost bracket's kind, what was held before, or between the codes."""
+        region, kind = step.region, step.kinds_after.get(self.depth)
+        if kind is not None:
+            holds = value == self.codes[kind]
+        elif self.depth < step.depth:
+            holds = value == step.old[self.place[0]][self.place[1]]
+        else:
+            fine, most = region.grid(value), self.range.grid
+            holds = self.range.contains(ValueRange(*region.bounds(value)))
+            holds = holds and (most is None or (fine is not None and fine <= most))
+        if not holds:
+            raise self.refuse(f"does not hold the kind of bracket at depth {self.depth}")
+        return None
+
+
+class ScaleCoordinate(Coordinate):
+    """One number of the chain of scales."""
+
+    def __init__(self, place: Place, name: str, number: int) -> None:
+        super().__init__(place, name)
+        self.number = number
+
+    def unfold(self, label: None, step: CellStep) -> Value:
+        """Returns the scale."""
+        return step.scales[self.number]
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Checks that the scale was multiplied by its factor."""
+        if value != step.scales_after[self.number]:
+            raise self.refuse("is not multiplied by its factor")
+        return None
+
+
+class MultipleCoordinate(Coordinate):
+    """A known number times one number of the chain of scales."""
+
+    def __init__(self, place: Place, name: str, number: int) -> None:
+        super().__init__(place, name)
+        self.number = number
+
+    def unfold(self, label: Rational, step: CellStep) -> Value:
+        """Returns the product."""
+        return label * step.scales[self.number]
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Returns the number, if the value is one times the scale after the letter."""
+        scale = step.scales_after[self.number]
+        if not isinstance(scale, AffineForm) or value == 0:
+            return rational(value)
+        ((unknown, factor),) = scale.terms.items()
+        if not isinstance(value, AffineForm) or value.constant != 0 or value.terms.keys() != {unknown}:
+            raise self.refuse("is no multiple of its scale")
+        return Fraction(value.terms[unknown]) / factor
+
+
+class RegisterCoordinate(Coordinate):
+    """A coordinate of known sign, whose size is from low · s_k to high · s_{k-1}."""
+
+    def __init__(self, place: Place, name: str, number: int, low: Rational, high: Rational) -> None:
+        super().__init__(place, name)
+        if not 0 < low <= high:
+            raise Unreadable(f"the bounds of {name} are not positive")
+        self.number, self.low, self.high = number, low, high
+
+    def unfold(self, label: int, step: CellStep) -> Value:
+        """Returns an unknown of the sign."""
+        bounds = (label, self.number, self.low, self.high)
+        step.region.registers = {**step.region.registers, self.name: bounds}
+        return step.unknown(self.name, ValueRange(None, None))
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Returns the sign, if the value is between its bounds."""
+        own, wider = step.scales_after[self.number], step.scales_after[self.number - 1]
+        for sign in (1, -1):
+            room = sign * value - self.low * own, self.high * wider - sign * value
+            least = [step.region.bounds(form)[0] for form in room]
+            if all(bound is not None and bound >= 0 for bound in least):
+                return sign
+        raise self.refuse("leaves its bounds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,19 +412,44 @@ class CoordinateKnowledge:
 
     Attributes:
         counters: the counters.
-        affine: constant and coefficients of the counters, by coordinate.
-        slots: for each depth from 1, the coordinates that hold a kind of bracket.
-        codes: for each kind, their values.
-        intervals: the intervals that a coordinate may be in.
+        scale: what the scale is multiplied by at every letter; 1 if there is none.
+        digits: the digit of each kind of bracket; none without a stack.
+        base: of the digits.
+        num_slots: how many depths have a slot.
+        codes: for each kind of bracket, its values in a slot.
+        factors: what each number of the chain of scales is multiplied by.
         merged: the number of first layers whose states are merged.
+        described: the coordinates that are not exact.
     """
 
     counters: tuple[CounterClasses, ...]
-    affine: Mapping[Place, tuple[Rational, tuple[Rational, ...]]]
-    slots: tuple[tuple[Place, ...], ...]
+    scale: Rational
+    digits: tuple[Rational, ...]
+    base: Rational
+    num_slots: int
     codes: tuple[tuple[Rational, ...], ...]
-    intervals: Mapping[Place, tuple[ValueRange, ...]]
+    factors: tuple[Rational, ...]
     merged: int
+    described: tuple[Coordinate, ...]
+
+
+def _number(data: Json, what: str) -> Rational:
+    return plain(read_rational(data, what))
+
+
+def _range(data: Json, what: str) -> ValueRange:
+    low, high = read_interval(data, what)
+    return ValueRange(plain(low), plain(high))
+
+
+_AMOUNT = whole(-MAX_STEP, MAX_STEP)
+_COUNTER = record(
+    {
+        "start": _AMOUNT,
+        "increments": listing(_AMOUNT),
+        "points": entries(whole(-MAX_POINTS, 0), whole(0, MAX_POINTS)),
+    }
+)
 
 
 def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> CoordinateKnowledge:
@@ -123,72 +458,90 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
     Raises:
         Unreadable: with the entry that makes no sense.
     """
-    given = read_list(cover.get("counters", []), "counters", most=MAX_COUNTERS)
-    counters = tuple(_read_counter(c, len(network.alphabet.symbols)) for c in given)
-    affine = {}
-    for name, pair in _read_object(cover, "affine").items():
-        constant, coefficients = read_list(pair, f"the function of {quoted(name)}", length=2)
-        read_list(coefficients, f"the coefficients of {quoted(name)}", length=len(counters))
-        numbers = tuple(_read_number(c, "a coefficient") for c in coefficients)
-        affine[read_place(name, network)] = (_read_number(constant, "a constant"), numbers)
-    slots = tuple(
-        tuple(read_place(name, network) for name in read_list(slot, "a slot"))
-        for slot in read_list(cover.get("slots", []), "slots")
+    place = read_place(network)
+    forms: dict[str, tuple[Reader, Json]] = {
+        "counters": (listing(_COUNTER, most=MAX_COUNTERS), []),
+        "affine": (table(entries(_number, listing(_number))), {}),
+        "rectified": (listing(place), []),
+        "scale": (_number, 1),
+        "tallies": (listing(place), []),
+        "stack": (entries(place, listing(_number), _number), None),
+        "slots": (listing(listing(place)), []),
+        "codes": (listing(listing(_number)), []),
+        "intervals": (table(listing(_range, most=MAX_POINTS)), {}),
+        "merged": (whole(0, max(0, len(network.layers) - 1)), 0),
+        "caps": (table(whole(1, MAX_CAP)), {}),
+        "scales": (listing(entries(place, read_rational), most=MAX_SCALES), []),
+        "multiples": (table(whole(1, MAX_SCALES)), {}),
+        "registers": (table(entries(whole(1, MAX_SCALES), read_rational, read_rational)), {}),
+    }
+    given = {k: read(cover[k], k) if k in cover else default for k, (read, default) in forms.items()}
+
+    def name(at: Place) -> str:
+        return f"{at[0] + 1}:{network.layers[at[0]].state[at[1]]}"
+
+    def placed(key: str) -> Iterator[tuple[Place, str, Any]]:
+        return ((place(written, key), written, value) for written, value in given[key].items())
+
+    counters = tuple(
+        CounterClasses(c["start"], tuple(c["increments"]), *c["points"]) for c in given["counters"]
     )
-    codes = tuple(
-        tuple(_read_number(v, "a code") for v in read_list(code, "a code"))
-        for code in read_list(cover.get("codes", []), "codes")
-    )
+    if any(len(c.increments) != len(network.alphabet.symbols) for c in counters):
+        raise Unreadable("the increments of a counter are not one for each letter")
+    if any(len(coefficients) != len(counters) for _, coefficients in given["affine"].values()):
+        raise Unreadable("the coefficients of a coordinate are not one for each counter")
+    scale, slots, codes = given["scale"], given["slots"], given["codes"]
+    if not (0 < scale <= 1 or scale == -1):
+        raise Unreadable("the scale is multiplied by a number between 0 and 1, or by -1")
     if any(len(code) != len(slot) for code in codes for slot in slots):
         raise Unreadable("a code does not have one value for each coordinate of a slot")
-    intervals = {
-        read_place(name, network): tuple(map(_read_interval, read_list(pairs, "intervals", most=MAX_POINTS)))
-        for name, pairs in _read_object(cover, "intervals").items()
-    }
-    merged = read_whole(cover.get("merged", 0), "merged", 0, max(0, len(network.layers) - 1))
-    places = [*affine, *(place for slot in slots for place in slot), *intervals]
-    if len(set(places)) != len(places) or any(layer < merged for layer, _ in places):
+    stack, digits, base = given["stack"] or (None, [], 2)
+    if base <= 1 or any(digit <= 0 for digit in digits):
+        raise Unreadable("digits must be positive, and the base above 1")
+    factors = (1, *(factor for _, factor in given["scales"]))
+    if any(not 0 < b <= a for a, b in itertools.pairwise(factors)):
+        raise Unreadable("the factors of the scales do not fall from 1 on")
+    numbers = [*given["multiples"].values(), *(k for k, _, _ in given["registers"].values())]
+    if any(k >= len(factors) for k in numbers):
+        raise Unreadable("a register or a multiple is of a scale that there is not")
+    rectified = set(given["rectified"])
+    if not rectified <= {at for at, _, _ in placed("affine")}:
+        raise Unreadable("a rectified coordinate is not among the affine ones")
+    found: list[Coordinate] = [
+        AffineCoordinate(at, written, [constant, *rest], at in rectified)
+        for at, written, (constant, rest) in placed("affine")
+    ]
+    found += [TallyCoordinate(at, name(at)) for at in given["tallies"]]
+    found += [] if stack is None else [StackCoordinate(stack, name(stack))]
+    for depth, slot in enumerate(slots, start=1):
+        for i, at in enumerate(slot):
+            start = network.layers[at[0]].start[at[1]]
+            found.append(SlotCoordinate(at, name(at), depth, [code[i] for code in codes], start))
+    found += [LooseCoordinate(at, written, intervals) for at, written, intervals in placed("intervals")]
+    found += [CappedCoordinate(at, written, cap) for at, written, cap in placed("caps")]
+    found += [ScaleCoordinate(at, name(at), k) for k, (at, _) in enumerate(given["scales"], start=1)]
+    found += [MultipleCoordinate(at, written, k) for at, written, k in placed("multiples")]
+    found += [RegisterCoordinate(at, written, *entry) for at, written, entry in placed("registers")]
+    places = [coordinate.place for coordinate in found]
+    if len(set(places)) != len(places) or any(layer < given["merged"] for layer, _ in places):
         raise Unreadable("a coordinate is described twice, or is in a merged layer")
     return CoordinateKnowledge(
-        counters=counters, affine=affine, slots=slots, codes=codes, intervals=intervals, merged=merged
+        counters=counters,
+        scale=scale,
+        digits=tuple(digits),
+        base=base,
+        num_slots=len(slots),
+        codes=tuple(map(tuple, codes)),
+        factors=factors,
+        merged=given["merged"],
+        described=tuple(found),
     )
-
-
-def _read_counter(data: Json, num_letters: int) -> CounterClasses:
-    check_keys(data, ("start", "increments", "points"), "a counter")
-    increments = read_list(data["increments"], "the increments of a counter", length=num_letters)
-    low, high = read_list(data["points"], "the points of a counter", length=2)
-    return CounterClasses(
-        start=read_whole(data["start"], "the start of a counter", -MAX_STEP, MAX_STEP),
-        increments=tuple(read_whole(v, "an increment", -MAX_STEP, MAX_STEP) for v in increments),
-        low=read_whole(low, "the first point of a counter", -MAX_POINTS, 0),
-        high=read_whole(high, "the last point of a counter", 0, MAX_POINTS),
-    )
-
-
-def _read_interval(pair: Json) -> ValueRange:
-    low, high = (_read_number(end, "an interval") for end in read_list(pair, "an interval", length=2))
-    if low > high:
-        raise Unreadable("an interval ends before it begins")
-    return ValueRange(low, high)
-
-
-def _read_number(data: Json, what: str) -> Rational:
-    value = read_rational(data, what)
-    return value.numerator if value.denominator == 1 else value
-
-
-def _read_object(cover: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    data = cover.get(key, {})
-    if not isinstance(data, dict):
-        raise Unreadable(f"{key} must be an object, not {quoted(data)}")
-    return data
 
 
 class _PlainSide:
     """The side of a language whose configurations are told apart: a cell knows the configuration.
 
-    The two sides below know less of it: the counters are unknowns, or the stack is in the slots.
+    The sides below know less of it: the counters are unknowns, or the stack is in slots or digits.
     """
 
     def __init__(self, language: LanguageMachine) -> None:
@@ -210,7 +563,12 @@ class _PlainSide:
         self, part: Any, counts: Sequence[int], letter: int
     ) -> list[tuple[Hashable, Mapping[int, int]]]:
         """The cases after a letter, with kinds to be assumed at some depths before it."""
-        return [(self.language.advance(self.configuration(part, counts), letter), {})]
+        after = self.language.advance(self.configuration(part, counts), letter)
+        return [(None, {})] if after is None else self.parts(part, after)
+
+    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
+        """The cases after a letter that leads to a configuration."""
+        return [(after, {})]
 
     def kinds(self, part: Any) -> Mapping[int, int]:
         """The kinds of bracket that are known, by depth."""
@@ -246,23 +604,20 @@ class _CounterSide(_PlainSide):
     def configuration(self, part: Any, counts: Sequence[int]) -> Any:
         return None if part is None else (part, tuple(counts[: self.number]))
 
-    def cases(
-        self, part: Any, counts: Sequence[int], letter: int
-    ) -> list[tuple[Hashable, Mapping[int, int]]]:
-        after = self.language.advance(self.configuration(part, counts), letter)
-        return [(None if after is None else after[0], {})]
+    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
+        return [(after[0], {})]
 
     def ignores_counters(self, part: Any) -> bool:
         return part is None
 
 
-class _StackSide(_PlainSide):
+class _SlotSide(_PlainSide):
     """Brackets of bounded depth: (depth, kind of the innermost), None once dead."""
 
     def __init__(self, language: BracketStack, known: CoordinateKnowledge) -> None:
         super().__init__(language)
-        if language.depth is None or len(known.slots) != language.depth:
-            raise Unreadable(f"there are {len(known.slots)} slots for a depth of {language.depth}")
+        if language.depth is None or known.num_slots != language.depth:
+            raise Unreadable(f"there are {known.num_slots} slots for a depth of {language.depth}")
         if len(known.codes) != language.kinds:
             raise Unreadable(f"there are {len(known.codes)} codes for {language.kinds} kinds of brackets")
 
@@ -275,13 +630,8 @@ class _StackSide(_PlainSide):
         depth, top = part
         return (*(0,) * (depth - 1), top) if depth else ()
 
-    def cases(
-        self, part: Any, counts: Sequence[int], letter: int
-    ) -> list[tuple[Hashable, Mapping[int, int]]]:
+    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
         """After a closing bracket any kind may be the innermost: each is a case of its own."""
-        after = self.language.advance(self.configuration(part, counts), letter)
-        if after is None:
-            return [(None, {})]
         depth = len(after)
         if depth > part[0]:
             return [((depth, after[-1]), {})]
@@ -296,14 +646,39 @@ class _StackSide(_PlainSide):
         return 0 if part is None else int(part[0])
 
 
+class _DigitSide(_PlainSide):
+    """Brackets of any depth in one coordinate: the kind of the innermost, -1 for none, None once dead."""
+
+    def __init__(self, language: BracketStack, known: CoordinateKnowledge) -> None:
+        super().__init__(language)
+        if language.depth is not None or len(known.digits) != language.kinds:
+            raise Unreadable(f"{len(known.digits)} digits do not fit the brackets of the language")
+
+    def start(self) -> Hashable:
+        return -1
+
+    def configuration(self, part: Any, counts: Sequence[int]) -> Any:
+        return None if part is None else () if part == -1 else (part,)
+
+    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
+        """After a closing bracket any kind, or none, may be below: each is a case of its own."""
+        if after:
+            return [(after[-1], {})]
+        return [(below, {2: below}) for below in range(-1, self.language.kinds)]
+
+    def kinds(self, part: Any) -> Mapping[int, int]:
+        """The innermost bracket as 1; the one below it is 2."""
+        return {} if part is None else {1: part}
+
+
 def _side_of(language: LanguageMachine, known: CoordinateKnowledge) -> _PlainSide:
     if isinstance(language, CounterTable):
         return _CounterSide(language, known.counters)
-    if not known.slots:
+    if not known.num_slots and not known.digits:
         return _PlainSide(language)
     if not isinstance(language, BracketStack):
-        raise Unreadable("slots are for bracket languages")
-    return _StackSide(language, known)
+        raise Unreadable("slots and digits are for bracket languages")
+    return _DigitSide(language, known) if known.digits else _SlotSide(language, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,61 +687,50 @@ class UnknownsCell:
 
     part: Hashable
     classes: tuple[int, ...] | None
-    exact: tuple[Number, ...]
-    intervals: tuple[int, ...]
+    labels: tuple[Hashable, ...]
+    sign: int
 
 
-class UnknownsDomain:
+class UnknownsDomain(Domain):
     """Cells with unknowns.
 
     Attributes:
-        meter: bounds every sum on the cells that are visited.
+        meter: bounds every sum on the cells that are visited, if they are to be metered.
     """
 
     names_words = False
 
-    def __init__(self, problem: CheckProblem, known: CoordinateKnowledge) -> None:
+    def __init__(self, problem: CheckProblem, known: CoordinateKnowledge, *, metered: bool = True) -> None:
         network = problem.network
-        if any(isinstance(v, RootSum) for v in all_numbers(network)):
-            raise Undecided("the network has irrational numbers, which forms do not hold")
-        self._network = network
         self._known = known
         self._side = _side_of(problem.language, known)
-        self._merges_dead = math.prod(c.high - c.low + 3 for c in known.counters) > _MANY_CLASSES
+        self._merges_dead = math.prod(len(c.numbers) for c in known.counters) > _MANY_CLASSES
         counters = {f"counter{k}": (c.start, c.increments) for k, c in enumerate(known.counters)}
         self.meter = ExactnessMeter(network, counters)
-        self._stepper = Stepper(network, ExactArithmetic(network, self.meter))
-        self._slot_at = {p: (d, i) for d, s in enumerate(known.slots, 1) for i, p in enumerate(s)}
-        self._slot_ranges = {place: self._slot_range(place, i) for place, (_, i) in self._slot_at.items()}
-        described = {*known.affine, *self._slot_at, *known.intervals}
-        places = [(n, i) for n, layer in enumerate(network.layers) for i in range(len(layer.state))]
-        self._ordinary = [place for place in places if place not in described]
-        self._loose = [place for place in places if place in known.intervals]
+        self._stepper = Stepper(network, ExactArithmetic(network, self.meter if metered else None))
+        described = {coordinate.place: coordinate for coordinate in known.described}
+        self._layers = [
+            [
+                described.get((n, i)) or ExactCoordinate((n, i), f"{n + 1}:{name}")
+                for i, name in enumerate(layer.state)
+            ]
+            for n, layer in enumerate(network.layers)
+        ]
         # The meter has to see all states of merged layers, not only the one that stands for them.
         self._merged = merge_layers(self._stepper, known.merged, problem.work) if known.merged else {}
         self._images: dict[tuple[UnknownsCell, int], list[Image]] = {}
-        self._doubts: tuple[WalkCell, tuple[str, str]] = (None, ("", ""))
-
-    def _slot_range(self, place: Place, position: int) -> ValueRange:
-        """The interval that holds every code and the start value of a slot's coordinate."""
-        start = rational(self._network.layers[place[0]].start[place[1]])
-        values = [start, *(code[position] for code in self._known.codes)]
-        grids = [grid_of(v) for v in values]
-        grid = None if None in grids else max(g for g in grids if g is not None)
-        return ValueRange(min(values), max(values), grid=grid)
 
     def start(self) -> WalkCell:
         """Returns the cell of the start."""
-        starts = [c.start for c in self._known.counters]
-        states = self._stepper.start()
-        for place, (constant, coefficients) in self._known.affine.items():
-            if states[place[0]][place[1]] != _combine(constant, coefficients, starts):
-                raise Undecided(f"{self._name(place)} does not start as the cover says")
-        classes = tuple(
-            next(c.parts(ValueRange(s, s, True, 0)))[0]
-            for c, s in zip(self._known.counters, starts, strict=True)
-        )
-        return self._cell(self._side.start(), classes, states, FormRegion({}))
+        counters = self._known.counters
+        scales = [1 for _ in self._known.factors]
+        step = CellStep(FormRegion({}), moved=[1, *(c.start for c in counters)], scales_after=scales)
+        classes = tuple(c.class_of(c.start) for c in counters)
+        try:
+            labels = self._fold(self._stepper.start(), step)
+        except Undecided as doubt:
+            raise Undecided(f"at the start {doubt}") from None
+        return UnknownsCell(self._side.start(), classes, labels, 1)
 
     def legal(self, cell: Any) -> NextLetters:
         """Returns what may follow the prefixes of a cell."""
@@ -374,27 +738,21 @@ class UnknownsDomain:
 
     def refine(self, cell: Any) -> Sequence[WalkCell]:
         """Returns the classes of counters of a cell that does not tell them apart; nothing for others."""
-        count = math.prod(c.high - c.low + 3 for c in self._known.counters)
+        count = math.prod(len(c.numbers) for c in self._known.counters)
         if cell.classes is not None or count > MAX_CELLS:
             return ()
         self._merges_dead = False
-        choices = itertools.product(*(range(c.low - 1, c.high + 2) for c in self._known.counters))
+        choices = itertools.product(*(c.numbers for c in self._known.counters))
         return [replace(cell, classes=classes) for classes in choices]
 
     def images(self, cell: Any, letter: int) -> Sequence[Image]:
         """Returns the cells that one letter leads to."""
         known = self._images.get((cell, letter))
         if known is None:
-            if cell is not self._doubts[0]:
-                self._doubts = (cell, self.meter.doubts)
-            try:
-                known = self._images[cell, letter] = list(self._step(cell, letter))
-            except Undecided:
-                if cell.classes is None:
-                    # The cell is replaced by smaller ones, on which every sum is measured again.
-                    self.meter.forget_doubts(self._doubts[1])
-                    self._stepper.forget()
-                raise
+            known = list(self._step(cell, letter))
+            if cell.classes is None and len(set(known)) > 1:
+                raise Undecided("the counters of dead prefixes make a difference")
+            self._images[cell, letter] = known
         return known
 
     def _step(self, cell: UnknownsCell, letter: int) -> Iterator[Image]:
@@ -406,10 +764,11 @@ class UnknownsDomain:
                 dead = not expected.letters and not expected.end and self._side.ignores_counters(part)
                 kept = None if dead and self._merges_dead else classes
                 kinds = {**self._side.kinds(cell.part), **assumed}
-                for states, old, region, got, counters in self._evaluate(cell, ranges, kinds, letter):
-                    self._check_affine(states, counters, letter)
-                    self._check_slots(part, states, old, region)
-                    yield Image(self._cell(part, kept, states, region), expected, got)
+                sign = cell.sign if self._known.scale > 0 else -cell.sign
+                for states, got, step in self._evaluate(cell, ranges, kinds, letter):
+                    step.kinds_after, step.depth = self._side.kinds(part), self._side.depth(part)
+                    step.code = None if part is None else step.code
+                    yield Image(UnknownsCell(part, kept, self._fold(states, step), sign), expected, got)
 
     def _ranges(self, classes: tuple[int, ...] | None) -> list[ValueRange]:
         if classes is None:
@@ -430,113 +789,81 @@ class UnknownsDomain:
 
     def _evaluate(
         self, cell: UnknownsCell, ranges: list[ValueRange], kinds: Mapping[int, int], letter: int
-    ) -> Iterator[tuple[States, States, FormRegion, NextLetters | None, list[Value]]]:
+    ) -> Iterator[tuple[States, NextLetters | None, CellStep]]:
         """One step on every piece that the region has to be cut into."""
-        pending = [ranges]
+        # Of dead prefixes the digits of a stack are one more number, whose range may be cut.
+        free = self._known.digits and not kinds
+        pending = [[*ranges, ValueRange(None, None)] if free else ranges]
         pieces = 0
         while pending:
             current = pending.pop()
             pieces += 1
             if pieces > _MAX_PIECES:
                 raise Undecided(f"one step falls into more than {_MAX_PIECES:,} pieces")
-            region, counters, old = self._unfold(cell, current, kinds)
+            step = self._unknowns(cell, current, kinds, letter)
             try:
-                new, got = self._stepper.step(old, letter, region)
+                step.old = self._unfold(cell, step)
+                new, got = self._stepper.step(step.old, letter, step.region)
             except Cut as cut:
                 k = int(cut.unknown.removeprefix("counter"))
                 pending += [[*current[:k], half, *current[k + 1 :]] for half in current[k].halves(cut.at)]
                 continue
-            yield new, old, region, got, counters
+            yield new, got, step
 
-    def _unfold(
-        self, cell: UnknownsCell, ranges: list[ValueRange], kinds: Mapping[int, int]
-    ) -> tuple[FormRegion, list[Value], States]:
-        """The states of a cell as forms over the unknowns of a region."""
-        known, region = self._known, FormRegion({}, lazy=cell.classes is None)
-        counters = [_unknown(region, f"counter{k}", r) for k, r in enumerate(ranges)]
-        values: dict[Place, Value] = dict(zip(self._ordinary, cell.exact, strict=True))
-        for place, (constant, coefficients) in known.affine.items():
-            values[place] = _combine(constant, coefficients, counters)
-        for place, (depth, position) in self._slot_at.items():
-            values[place] = (
-                known.codes[kinds[depth]][position]
-                if depth in kinds
-                else _unknown(region, f"state{place}", self._slot_ranges[place])
+    def _unknowns(
+        self, cell: UnknownsCell, ranges: list[ValueRange], kinds: Mapping[int, int], letter: int
+    ) -> CellStep:
+        """The unknowns of a piece of a cell before and after a letter."""
+        known, region = self._known, FormRegion({})
+        step = CellStep(region, known.scale, cell.sign, kinds=kinds)
+        named = [(f"counter{k}", r) for k, r in enumerate(ranges)]
+        region.free |= {name for name, r in named if not r.whole}
+        step.unit = step.times_scale("", ValueRange(1, 1))
+        values = [step.times_scale(name, r) for name, r in named]
+        step.counters = values[: len(known.counters)]
+        moved = [
+            v + c.increments[letter] * step.unit for v, c in zip(step.counters, known.counters, strict=True)
+        ]
+        step.moved = [known.scale * v for v in (step.unit, *moved)]
+        region.chain = [f"scale{k}" for k in range(1, len(known.factors))]
+        step.scales = [1, *(step.unknown(name, ValueRange(None, None)) for name in region.chain)]
+        step.scales_after = [f * s for f, s in zip(known.factors, step.scales, strict=True)]
+        if known.digits:
+            inner = [kinds[level] for level in (1, 2) if level in kinds]
+            step.stack = self._code(step, inner) if kinds else values[-1]
+            kind, closes = divmod(letter, 2)
+            digit, base = known.digits[kind] * step.unit, Fraction(known.base)
+            step.code = known.scale * (
+                base * (step.stack - digit) if closes else digit + step.stack * (1 / base)
             )
-        for place, index in zip(self._loose, cell.intervals, strict=True):
-            values[place] = _unknown(region, f"state{place}", known.intervals[place][index])
-        states = tuple(
-            tuple([values[n, i] for i in range(len(layer.state))])
-            for n, layer in enumerate(self._network.layers)
+        return step
+
+    def _code(self, step: CellStep, inner: Sequence[int]) -> Value:
+        """The code of a stack, times the scale, of which the innermost brackets are known (-1 for none)."""
+        base, digits = self._known.base, self._known.digits
+        if not inner:
+            most = max(digits) * Fraction(base) / (base - 1)
+            return step.times_scale("rest", ValueRange(0, most))
+        if inner[0] == -1:
+            return 0
+        return digits[inner[0]] * step.unit + self._code(step, inner[1:]) * (1 / Fraction(base))
+
+    def _unfold(self, cell: UnknownsCell, step: CellStep) -> States:
+        """The states of a cell as forms over the unknowns of a step."""
+        labels = iter(cell.labels)
+        return tuple(
+            tuple([coordinate.unfold(next(labels), step) for coordinate in layer]) for layer in self._layers
         )
-        return region, counters, states
 
-    def _check_affine(self, states: States, counters: list[Value], letter: int) -> None:
-        moved = [v + c.increments[letter] for v, c in zip(counters, self._known.counters, strict=True)]
-        for (layer, i), (constant, coefficients) in self._known.affine.items():
-            if states[layer][i] - _combine(constant, coefficients, moved) != 0:
-                raise Undecided(f"{self._name((layer, i))} is not the stated function of the counters")
-
-    def _check_slots(self, part: Hashable, states: States, old: States, region: FormRegion) -> None:
-        """Slots below the top keep what they hold, the top holds its kind, others stay among the codes."""
-        depth, kinds = self._side.depth(part), self._side.kinds(part)
-        for (layer, i), (level, position) in self._slot_at.items():
-            value = states[layer][i]
-            if level in kinds:
-                holds = value == self._known.codes[kinds[level]][position]
-            elif level < depth:
-                holds = value == old[layer][i]
-            else:
-                known, fine = self._slot_ranges[layer, i], region.grid(value)
-                holds = known.contains(ValueRange(*region.bounds(value))) and (
-                    known.grid is None or (fine is not None and fine <= known.grid)
-                )
-            if not holds:
-                raise Undecided(
-                    f"{self._name((layer, i))} does not hold the kind of bracket at depth {level}"
-                )
-
-    def _cell(
-        self, part: Hashable, classes: tuple[int, ...] | None, states: States, region: FormRegion
-    ) -> UnknownsCell:
-        """The cell that holds states."""
+    def _fold(self, states: States, step: CellStep) -> tuple[Hashable, ...]:
+        """The labels of states after a letter."""
         if self._merged:
             count = self._known.merged
             states = (*self._merged[states[:count]], *states[count:])
-        exact: list[Number] = []
-        for layer, i in self._ordinary:
-            value = states[layer][i]
-            if isinstance(value, AffineForm):
-                raise Undecided(f"{self._name((layer, i))} depends on a counter or an interval")
-            exact.append(value)
-        found = []
-        for place in self._loose:
-            range_ = ValueRange(*region.bounds(states[place[0]][place[1]]))
-            fitting = (j for j, r in enumerate(self._known.intervals[place]) if r.contains(range_))
-            index = next(fitting, None)
-            if index is None:
-                raise Undecided(f"{self._name(place)} leaves its intervals")
-            found.append(index)
-        return UnknownsCell(part, classes, tuple(exact), tuple(found))
-
-    def _name(self, place: Place) -> str:
-        return f"{place[0] + 1}:{self._network.layers[place[0]].state[place[1]]}"
-
-
-def _unknown(region: FormRegion, name: str, known: ValueRange) -> Value:
-    """The value of an unknown: a number if its range is a point, a new unknown of the region otherwise."""
-    if known.point is not None:
-        return known.point
-    region.ranges[name] = known
-    return AffineForm(0, {name: 1})
-
-
-def _combine(constant: Rational, coefficients: Sequence[Rational], counters: Sequence[Value]) -> Value:
-    total: Value = constant
-    for a, c in zip(coefficients, counters, strict=True):
-        if a != 0:
-            total = total + a * c
-    return total
+        pairs = zip(self._layers, states, strict=True)
+        return tuple(
+            [c.fold(value, step) for layer, state in pairs for c, value in zip(layer, state, strict=True)]
+        )
 
 
 def merge_layers(stepper: Stepper, count: int, work: WorkCount) -> dict[States, States]:

@@ -9,9 +9,10 @@ every length.
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 from nerode.kernel.claims import RECOGNISE, VALID_PREFIXES, Failure, Refutation
 from nerode.kernel.languages import LanguageMachine, LetterNames, NextLetters
@@ -52,18 +53,21 @@ class Image:
     got: NextLetters | None
 
 
-class Domain(Protocol):
+class Domain(ABC):
     """The cells of a cover, and their images under letters."""
 
     names_words: bool
     """Whether the run of every word that leads to a cell is in it, so that a wrong answer names a word."""
 
+    @abstractmethod
     def start(self) -> WalkCell:
         """Returns the cell that holds the start."""
 
+    @abstractmethod
     def legal(self, cell: Any) -> NextLetters:
         """Returns what may follow the prefixes of a cell."""
 
+    @abstractmethod
     def images(self, cell: Any, letter: int) -> Iterable[Image]:
         """Returns cells that together hold the image of a cell.
 
@@ -71,6 +75,7 @@ class Domain(Protocol):
             Undecided: if the image lies in no cells of the cover.
         """
 
+    @abstractmethod
     def refine(self, cell: Any) -> Sequence[WalkCell]:
         """Returns smaller cells that together hold a cell of which some image was not decided."""
 
@@ -235,39 +240,47 @@ def _set(names: Sequence[str]) -> str:
     return f"{{{', '.join(names)}}}"
 
 
-class PointDomain:
+class ConfigurationDomain(Domain):
+    """Cells (what is known of the state, configuration of the language), each with one image per letter."""
+
+    names_words = True
+
+    def __init__(self, problem: CheckProblem, stepper: Stepper) -> None:
+        self.language = problem.language
+        self.stepper = stepper
+
+    def arrival(self, cell: Any, letter: int, known: WalkCell, got: NextLetters | None) -> list[Image]:
+        """Returns the image of a cell, from what is known of the state and the answer there."""
+        target = self.language.advance(cell[1], letter)
+        return [Image((known, target), self.language.legal(target), got)]
+
+    def legal(self, cell: Any) -> NextLetters:
+        """Returns what may follow the configuration."""
+        return self.language.legal(cell[1])
+
+    def refine(self, cell: Any) -> Sequence[WalkCell]:
+        """Returns nothing: there are no smaller cells."""
+        return ()
+
+
+class PointDomain(ConfigurationDomain):
     """Cells with one value per coordinate: the joint configurations of network and language.
 
     In interval arithmetic the value is a span around the run of one word; an answer that it leaves open
     counts as correct, so that only words that surely fail are found.
     """
 
-    names_words = True
-
-    def __init__(self, problem: CheckProblem, stepper: Stepper) -> None:
-        self._language = problem.language
-        self._stepper = stepper
-        self._is_span = isinstance(stepper.arithmetic, SpanArithmetic)
-
     def start(self) -> WalkCell:
         """Returns start state and first configuration."""
-        return self._stepper.start(), self._language.initial()
-
-    def legal(self, cell: Any) -> NextLetters:
-        """Returns what may follow the configuration."""
-        return self._language.legal(cell[1])
+        return self.stepper.start(), self.language.initial()
 
     def images(self, cell: Any, letter: int) -> list[Image]:
         """Returns the next state and configuration."""
-        states, configuration = cell
-        new, got = self._stepper.step(states, letter)
-        target = self._language.advance(configuration, letter)
-        expected = self._language.legal(target)
-        return [Image((new, target), expected, expected if got is None and self._is_span else got)]
-
-    def refine(self, cell: Any) -> Sequence[WalkCell]:
-        """Returns nothing: the cells are single points."""
-        return ()
+        new, got = self.stepper.step(cell[0], letter)
+        found = self.arrival(cell, letter, new, got)
+        if got is None and isinstance(self.stepper.arithmetic, SpanArithmetic):
+            return [replace(image, got=image.expected) for image in found]
+        return found
 
 
 def find_failing_word(problem: CheckProblem, task: str, *, limit: int = _PATIENCE) -> Failure | None:

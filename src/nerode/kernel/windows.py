@@ -14,21 +14,20 @@ from typing import Any
 
 from nerode.kernel.claims import Claim, expected_readings, fragile_claim, window_claim
 from nerode.kernel.network import (
+    AffineMove,
     CheckedLayer,
     CheckedNetwork,
-    ChosenMove,
-    FixedMove,
     GatedMove,
     Matrix,
-    Row,
-    SquashedMove,
-    before,
+    move_maps,
     now,
+    row_value,
     seen_unit,
+    split_rows,
     unit,
 )
-from nerode.kernel.numbers import Number, RootSum, num_bits, rational, real_bounds
-from nerode.kernel.reader import check_keys, read_list, read_whole
+from nerode.kernel.numbers import Number, RootSum, combined, num_bits, rational, real_bounds
+from nerode.kernel.reader import anything, listing, whole
 from nerode.kernel.step import ExactArithmetic, States, Stepper
 from nerode.kernel.walk import CheckProblem
 from nerode.kernel.work import Undecided, WorkCount
@@ -42,7 +41,7 @@ _CONTRACTION = "the contraction bound"
 
 
 def nilpotent_claims(
-    problem: CheckProblem, evidence: Mapping[str, Any], claims: Sequence[Claim]
+    problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
     """Returns the claim that only the last letters matter.
 
@@ -56,7 +55,7 @@ def nilpotent_claims(
 
 
 def contraction_claims(
-    problem: CheckProblem, evidence: Mapping[str, Any], claims: Sequence[Claim]
+    problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
     """Returns the claims that earlier letters change what the decoder reads by less than eps.
 
@@ -76,7 +75,7 @@ def contraction_claims(
     radius = max([*starts, max(writes, default=Fraction(0)) / (1 - norm)])
     scale = 2 * radius * _slope(layer)
     shown = []
-    for eps in {claim.eps for claim in claims if claim.eps is not None}:
+    for eps in sizes:
         if _power_times(norm, letters, scale) >= eps:
             raise Undecided(f"letters older than the last {letters} may change the output by eps or more")
         shown.append(window_claim(method="contraction-window", letters=letters, eps=eps))
@@ -94,8 +93,8 @@ def _power_times(base: Fraction, exponent: int, scale: Fraction) -> Fraction:
 
 
 def _read_letters(evidence: Mapping[str, Any]) -> int:
-    check_keys(evidence, ("letters",), "evidence")
-    return read_whole(evidence["letters"], "letters", 1, MAX_LETTERS)
+    letters: int = whole(1, MAX_LETTERS)(evidence["letters"], "letters")
+    return letters
 
 
 def nilpotent_window(network: CheckedNetwork) -> int:
@@ -117,23 +116,20 @@ def nilpotent_window(network: CheckedNetwork) -> int:
 
 def _span(layer: CheckedLayer, work: WorkCount) -> int | None:
     """The number of letters that a layer's state depends on, None for no bound."""
-    width = len(layer.state)
     move = layer.move
-    match move:
-        case GatedMove(gates):
-            reads = [{i} if row[0] != 0 or row[1] else set() for i, row in enumerate(gates)]
-        case FixedMove(matrix):
-            reads = [{j for j, c in row if c != 0} for row in matrix]
-        case ChosenMove(matrices):
-            reads = [{j for m in matrices for j, c in m[i] if c != 0} for i in range(width)]
-        case SquashedMove(_, rows):
-            places = {before(i): i for i in range(width)}
-            reads = [{places[name] for name, _ in row[1] if name in places} for row in rows]
-        case _:
-            return None
+    reads: list[set[int]] = [set() for _ in layer.state]
+    if isinstance(move, GatedMove):
+        reads = [{i} if row[0] != 0 or row[1] else set() for i, row in enumerate(move.gates)]
+    elif not isinstance(move, AffineMove):
+        return None
+    else:
+        matrices = [split_rows(rows)[0] for rows in move.maps]
+        for matrix in matrices:
+            for known, row in zip(reads, matrix, strict=True):
+                known |= {j for j, _ in row}
     depth = _longest_chain(reads)
-    if depth is None and isinstance(move, FixedMove):
-        return nilpotency(move.matrix, work)
+    if depth is None and isinstance(move, AffineMove) and not (move.chosen or move.activation):
+        return nilpotency(matrices[0], work)
     return depth
 
 
@@ -170,20 +166,14 @@ def nilpotency(matrix: Matrix, work: WorkCount) -> int | None:
         raise Undecided(f"a matrix with {len(columns)} columns that are not zero is not multiplied out")
     below = math.lcm(*(c.denominator for row in rows for c in row.values()))
     whole = [{j: int(c * below) for j, c in row.items()} for row in rows]
-    power = {tuple(sorted(row.items())) for row in whole if row}
+    power: set[tuple[tuple[int, Number], ...]] = {tuple(sorted(row.items())) for row in whole if row}
     for n in range(1, len(columns) + 2):
         if not power:
             return n
         found = set()
         for row in power:
-            total: dict[int, int] = {}
-            for j, c in row:
-                for k, d in whole[j].items():
-                    total[k] = total.get(k, 0) + c * d
-            kept = tuple(sorted((k, v) for k, v in total.items() if v))
-            work.spend(
-                len(row) * len(columns) * (1 + max((v.bit_length() for _, v in kept), default=0) // 64)
-            )
+            kept = tuple(sorted(combined(row, whole).items()))
+            work.spend(len(row) * len(columns) * (1 + max((num_bits(v) for _, v in kept), default=0) // 64))
             if kept:
                 found.add(kept)
         power = found
@@ -193,7 +183,8 @@ def nilpotency(matrix: Matrix, work: WorkCount) -> int | None:
 def _norm(layer: CheckedLayer) -> Fraction:
     """The largest row sum of absolute values of the transition."""
     match layer.move:
-        case FixedMove(matrix):
+        case AffineMove(maps, activation="", chosen=False):
+            matrix, _ = split_rows(maps[0])
             return max((_absolute(c for _, c in row) for row in matrix), default=Fraction(0))
         case GatedMove(gates) if not any(terms for _, terms in gates):
             return max((_absolute([bias]) for bias, _ in gates), default=Fraction(0))
@@ -201,16 +192,12 @@ def _norm(layer: CheckedLayer) -> Fraction:
 
 
 def _writes(layer: CheckedLayer, stream: Mapping[str, Number]) -> list[Fraction]:
-    table = {name: rational(stream[name], _CONTRACTION) for name in layer.reads}
-
-    def total(row: Row) -> Fraction:
-        parts = (rational(c, _CONTRACTION) * table[name] for name, c in row[1])
-        return rational(row[0], _CONTRACTION) + sum(parts, Fraction(0))
-
+    table = dict(stream)
     for i, row in enumerate(layer.units):
-        table[unit(i)] = max(total(row), Fraction(0))
-    rows = layer.move.writes if isinstance(layer.move, FixedMove | GatedMove) else ()
-    return [total(row) for row in rows]
+        table[unit(i)] = max(row_value(row, table, _CONTRACTION), Fraction(0))
+    move = layer.move
+    rows = move.writes if isinstance(move, GatedMove) else move_maps(move)[0]
+    return [row_value(row, table, _CONTRACTION) for row in rows]
 
 
 def _slope(layer: CheckedLayer) -> Fraction:
@@ -230,7 +217,7 @@ def _absolute(values: Iterable[Number]) -> Fraction:
 
 
 def fragile_claims(
-    problem: CheckProblem, evidence: Mapping[str, Any], claims: Sequence[Claim]
+    problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
     """Returns the claims that a linear layer never corrects an error.
 
@@ -240,14 +227,14 @@ def fragile_claims(
 
     Implements: [Chung2026]
     """
-    check_keys(evidence, ("layer", "first", "second", "identity", "apart"), "evidence")
     network, language = problem.network, problem.language
-    number = read_whole(evidence["layer"], "layer", 1, len(network.layers))
-    if not isinstance(network.layers[number - 1].move, GatedMove | FixedMove | ChosenMove):
+    number = whole(1, len(network.layers))(evidence["layer"], "layer")
+    move = network.layers[number - 1].move
+    if not isinstance(move, GatedMove) and not (isinstance(move, AffineMove) and not move.activation):
         raise Undecided(f"layer {number} is not linear")
     words = []
     for key in ("first", "second", "identity", "apart"):
-        names = read_list(evidence[key], f"the word {key!r}", most=MAX_WORD)
+        names = listing(anything, most=MAX_WORD)(evidence[key], f"the word {key!r}")
         words.append(language.letters.encode([str(name) for name in names]))
     first, second, identity, apart = words
     stepper = Stepper(network, ExactArithmetic(network))
@@ -277,11 +264,7 @@ def fragile_claims(
     method = "identity-word"
     return [
         fragile_claim(method=method),
-        *(
-            fragile_claim(method=method, eps=claim.eps, readings=expected_readings(gap, claim.eps))
-            for claim in claims
-            if claim.eps is not None
-        ),
+        *(fragile_claim(method=method, eps=eps, readings=expected_readings(gap, eps)) for eps in sizes),
     ]
 
 

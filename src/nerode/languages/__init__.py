@@ -8,13 +8,28 @@ and samplers, each behind its own door.
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
 from nerode.languages.brackets import Dyck, bounded_dyck_1
 from nerode.languages.counters import START, CounterLanguage, CounterMachine, CounterRule, Counters
-from nerode.languages.description import describe_language, language_from_description, language_hash
+from nerode.languages.description import (
+    describe_language,
+    is_named_rightly,
+    language_from_description,
+    language_hash,
+    title_of,
+)
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal, RegularLanguage
-from nerode.languages.minimisation import minimise
-from nerode.languages.operations import prefix_closure
+from nerode.languages.notation import distinct_subtrees
+from nerode.languages.operations import (
+    complement,
+    difference,
+    distinguishing_word,
+    intersection,
+    is_equivalent,
+    over_one_alphabet,
+    prefix_closure,
+    union,
+)
 from nerode.languages.resolve import looks_like_a_file, resolve_language
-from nerode.languages.trees import distinct_subtrees
 
 __all__ = [
     "END",
@@ -32,12 +47,21 @@ __all__ = [
     "Word",
     "WordLike",
     "bounded_dyck_1",
+    "complement",
     "describe_language",
+    "difference",
     "distinct_subtrees",
+    "distinguishing_word",
+    "intersection",
+    "is_equivalent",
+    "is_named_rightly",
     "language_from_description",
     "language_hash",
     "looks_like_a_file",
     "minimise",
+    "over_one_alphabet",
     "prefix_closure",
     "resolve_language",
+    "title_of",
+    "union",
 ]

@@ -12,10 +12,10 @@ import numpy as np
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.counters import CounterLanguage, CounterMachine, CounterRule
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal
-from nerode.languages.minimisation import minimise
-from nerode.languages.sampling.brackets import sample_dyck, sample_shuffle
+from nerode.languages.sampling.counters import sample_dyck, sample_shuffle
 
 Pairs = tuple[tuple[str, str], ...]
 Stack = tuple[int, ...]

@@ -18,7 +18,15 @@ from nerode.languages.brackets import Dyck
 from nerode.languages.counters import CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, RegularLanguage
-from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_json, model_to_json
+from nerode.languages.ngrams import (
+    BackoffModel,
+    NgramLanguage,
+    NgramModel,
+    backoff_from_json,
+    backoff_to_json,
+    model_from_json,
+    model_to_json,
+)
 
 FORMAT = "nerode-language"
 VERSION = 1
@@ -79,6 +87,22 @@ def language_from_description(data: Json) -> Language:
         raise InputError(f"this is not a language: {type(error).__name__} at {error}") from None
 
 
+def is_named_rightly(language: Language) -> bool:
+    """Whether the bestiary has a language of this name, and it is this one."""
+    try:
+        known = lookup_language(language.name)
+    except NerodeError:
+        return False
+    return known is not None and language_hash(known) == language_hash(language)
+
+
+def title_of(language: Language) -> str:
+    """Returns what a language of a file may be called in a claim: a name only if it stands for it."""
+    if is_named_rightly(language):
+        return language.name
+    return f"the language that its file calls {language.name!r}"
+
+
 def _named_language(name: str, definition: Json) -> Language | None:
     """The language of the bestiary that has this name, if it also has this definition."""
     try:
@@ -115,7 +139,9 @@ def _defined_language(definition: Json, name: str, convention: str) -> Language:
                 parameters={"k": len(pairs)} | ({} if depth is None else {"depth": depth}),
             )
         case "n-gram":
-            return NgramLanguage(name=name, model=model_from_json(definition["model"]), convention=convention)
+            model = definition["model"]
+            read = model_from_json if "contexts" in model else backoff_from_json
+            return NgramLanguage(name=name, model=read(model), convention=convention)
         case other:
             raise InputError(
                 f"unknown form {other!r} of a language; allowed are dfa, counters, brackets, n-gram"
@@ -130,6 +156,8 @@ def _definition(language: Language, budget: Budget | None) -> dict[str, Json]:
             return {"form": "brackets", "pairs": [list(p) for p in language.pairs], "depth": language.depth}
         case NgramLanguage(model=NgramModel() as model):
             return {"form": "n-gram", "model": model_to_json(model)}
+        case NgramLanguage(model=BackoffModel() as model):
+            return {"form": "n-gram", "model": backoff_to_json(model)}
         case _:
             return {"form": "dfa", **_write_dfa(language.dfa(budget))}
 

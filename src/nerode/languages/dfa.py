@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Budget, InputError, Shown
+from nerode.core import Budget, InputError, Shown, charge
 from nerode.languages.alphabet import Alphabet, Word, WordLike
 
 IntArray = npt.NDArray[np.int32]
@@ -165,7 +165,9 @@ class Dfa(Shown):
     def action(self, word: WordLike) -> IntArray:
         """Returns the map that a word induces on the states: `action(w)[q]` is q·w."""
         image = np.arange(self.num_states, dtype=np.int32)
-        for letter in self.alphabet.encode(word):
+        for i, letter in enumerate(self.alphabet.encode(word)):
+            if i % 256 == 0:
+                charge()
             image = self.transitions[image, letter]
         return image
 

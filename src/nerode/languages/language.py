@@ -11,8 +11,8 @@ import numpy as np
 
 from nerode.core import Budget, Shown
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimisation import minimise
 from nerode.languages.sampling import sample_accepted
 
 
@@ -24,7 +24,7 @@ class Legal:
     end: bool
 
     def names(self, alphabet: Alphabet) -> list[str]:
-        """The symbols in alphabet order, then "$" if the word may end."""
+        """The letters in alphabet order, then "$" if the word may end."""
         return [alphabet.symbols[a] for a in sorted(self.symbols)] + ([END] if self.end else [])
 
 
@@ -66,7 +66,7 @@ class Language(Shown, ABC):
 
     @abstractmethod
     def advance(self, configuration: Any, symbol: int) -> Hashable:
-        """Returns the configuration after one more symbol."""
+        """Returns the configuration after one more letter."""
 
     @abstractmethod
     def legal(self, configuration: Any) -> Legal:

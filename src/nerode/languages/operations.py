@@ -15,9 +15,16 @@ import numpy.typing as npt
 
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, Word
-from nerode.languages.determinise import Edge, Nfa, determinise, explore
+from nerode.languages.determinise import (
+    Edge,
+    Labels,
+    Nfa,
+    determinise,
+    equivalence_classes,
+    explore,
+    minimise,
+)
 from nerode.languages.dfa import BoolArray, Dfa, IntArray
-from nerode.languages.minimisation import Labels, equivalence_classes, minimise
 
 _BATCH = 4096
 """Pairs of states whose successors are looked up at a time."""

@@ -9,52 +9,80 @@ if TYPE_CHECKING:
         DenseTransition,
         DiagonalTransition,
         HouseholderTransition,
+        LayerBlock,
         Norm,
         SequenceLayer,
         State,
         Surroundings,
     )
     from nerode.models.configurations import configuration, model_config
+    from nerode.models.decoder_stream import DecoderStream
     from nerode.models.ensembles import Ensemble
+    from nerode.models.exact_gates import ExactGates
     from nerode.models.folder import (
+        CONFIG_FILE,
         MAX_WEIGHTS_BYTES,
+        MODEL_FORMAT,
         TORCH_DTYPES,
         WEIGHTS_FILE,
         fill_weights,
-        read_bytes,
         read_model,
         read_tensors,
         save_model,
     )
     from nerode.models.model import Model, ModelConfig, build_model, part_of
+    from nerode.models.own_models import (
+        MOST_STATES,
+        Layered,
+        OwnLayer,
+        OwnModel,
+        StatefulModule,
+        as_layered,
+        is_stateful,
+        measure_transitions,
+        step_derivative,
+    )
     from nerode.models.zoo import LayerConfig, all_members, find_member
 
 __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
+    "CONFIG_FILE",
     "MAX_WEIGHTS_BYTES",
+    "MODEL_FORMAT",
+    "MOST_STATES",
     "TORCH_DTYPES",
     "WEIGHTS_FILE",
+    "DecoderStream",
     "DenseTransition",
     "DiagonalTransition",
     "Ensemble",
+    "ExactGates",
     "HouseholderTransition",
+    "LayerBlock",
     "LayerConfig",
+    "Layered",
     "Model",
     "ModelConfig",
     "Norm",
+    "OwnLayer",
+    "OwnModel",
     "SequenceLayer",
     "State",
+    "StatefulModule",
     "Surroundings",
     "all_members",
+    "as_layered",
     "build_model",
     "configuration",
     "fill_weights",
     "find_member",
+    "is_stateful",
+    "measure_transitions",
     "model_config",
     "part_of",
-    "read_bytes",
     "read_model",
     "read_tensors",
     "save_model",
+    "step_derivative",
 ]

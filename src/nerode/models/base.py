@@ -25,6 +25,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
+from nerode.models.exact_gates import ExactGates
 from nerode.models.weight_writer import WeightWriter
 from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
 
@@ -174,6 +175,10 @@ class SequenceLayer(nn.Module, ABC):
     ) -> tuple[Float[Tensor, "batch time outputs"], State]:
         """Returns the outputs of a sequence of length 1 or more, and the state after it."""
 
+    def squashed_recurrence(self) -> tuple[Float[Tensor, "state state"], str] | None:
+        """Returns U and the name of f of a layer h = f(W x + U h + b); None for any other layer."""
+        return None
+
     def transition(
         self, x: Float[Tensor, "batch time inputs"], state: State | None = None
     ) -> Transition | None:
@@ -258,7 +263,7 @@ class FeedForwardPart(nn.Module):
     def __init__(self, width: int, hidden: int, activation: FeedForward) -> None:
         super().__init__()
         self.activation = activation
-        self.gated = activation in ("swiglu", "geglu")
+        self.gated = activation in ("swiglu", "geglu", "geglu-tanh")
         self.up = nn.Linear(width, hidden)
         self.gate = nn.Linear(width, hidden) if self.gated else None
         self.down = nn.Linear(hidden, width)
@@ -267,17 +272,27 @@ class FeedForwardPart(nn.Module):
         """Returns the features of each position."""
         if self.gate is not None:
             gate = self.gate(x)
-            gate = nn.functional.silu(gate) if self.activation == "swiglu" else nn.functional.gelu(gate)
+            if self.activation == "swiglu":
+                gate = nn.functional.silu(gate)
+            else:
+                form = "tanh" if self.activation == "geglu-tanh" else "none"
+                gate = nn.functional.gelu(gate, approximate=form)
             return self.down(gate * self.up(x))  # type: ignore[no-any-return]
         hidden = self.up(x)
         hidden = hidden.relu() if self.activation == "relu" else nn.functional.gelu(hidden)
         return self.down(hidden)  # type: ignore[no-any-return]
 
 
+NORM_EPSILON = 1e-5
+"""What the norms of the zoo add to a variance, unless a model says otherwise."""
+
+
 class LayerBlock(SequenceLayer):
     """A layer and what stands around it; to the outside it is a layer with the same state."""
 
-    def __init__(self, layer: SequenceLayer, around: Surroundings) -> None:
+    def __init__(
+        self, layer: SequenceLayer, around: Surroundings, *, norm_epsilon: float = NORM_EPSILON
+    ) -> None:
         super().__init__(layer.inputs, layer.outputs)
         if around.residual and layer.inputs != layer.outputs:
             raise InputError(
@@ -288,13 +303,13 @@ class LayerBlock(SequenceLayer):
         self.layer = layer
         self.grows = layer.grows
         norm_width = layer.inputs if around.position == "pre" else layer.outputs
-        self.norm = make_norm(around.norm, norm_width)
+        self.norm = make_norm(around.norm, norm_width, norm_epsilon)
         self.dropout = nn.Dropout(around.dropout)
         self.feed_forward: FeedForwardPart | None = None
         if around.feed_forward != "none":
             hidden = max(1, round(around.expansion * layer.outputs))
             self.feed_forward = FeedForwardPart(layer.outputs, hidden, around.feed_forward)
-            self.second_norm = make_norm(around.norm, layer.outputs)
+            self.second_norm = make_norm(around.norm, layer.outputs, norm_epsilon)
 
     def initial_state(self, batch: int) -> State:
         """Returns the state of the layer."""
@@ -327,13 +342,13 @@ class LayerBlock(SequenceLayer):
         return torch.add(x, y) if self.around.residual else y
 
 
-def make_norm(norm: Norm, width: int) -> nn.Module:
+def make_norm(norm: Norm, width: int, epsilon: float = NORM_EPSILON) -> nn.Module:
     """Returns the module of a norm; the identity for none."""
     match norm:
         case "layer":
-            return nn.LayerNorm(width)
+            return nn.LayerNorm(width, eps=epsilon)
         case "rms":
-            return nn.RMSNorm(width, eps=1e-5)
+            return nn.RMSNorm(width, eps=epsilon)
         case _:
             return nn.Identity()
 
@@ -361,6 +376,7 @@ class LayerKind:
         variants: other names of the zoo, with the settings that each fixes.
         writer: writes compiled weights into the layer; None where nothing does.
         written: the variants that take compiled weights, too.
+        exact_gates: the layer with gates that are exactly 0, 1 or -1; None where it does not tell its scores.
     """
 
     name: str
@@ -373,3 +389,4 @@ class LayerKind:
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     writer: type[WeightWriter] | None = None
     written: tuple[str, ...] = ()
+    exact_gates: type[ExactGates] | None = None

@@ -15,8 +15,18 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from nerode.core import DTYPES, FormatError, InputError, from_mapping, to_mapping, write_atomically
+from nerode.core import (
+    DTYPES,
+    FormatError,
+    InputError,
+    from_mapping,
+    read_bytes,
+    to_mapping,
+    whole_folder,
+    write_atomically,
+)
 from nerode.models.model import Model, ModelConfig
+from nerode.records import ModelClaim, claims_from_json, claims_to_json, unexamined
 
 WEIGHTS_FILE = "model.safetensors"
 MAX_WEIGHTS_BYTES = 20_000_000_000
@@ -75,16 +85,6 @@ def fill_weights(module: nn.Module, tensors: dict[str, Tensor], path: Path) -> N
     module.load_state_dict(tensors)
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """Returns the content of a file of at most so many bytes, or raises FormatError."""
-    try:
-        if path.stat().st_size > most:
-            raise FormatError(f"is larger than {most:,} bytes", path=path)
-        return path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=path) from None
-
-
 def is_finite(tensor: Tensor) -> bool:
     """Whether a tensor holds whole numbers, or finite ones."""
     numbers = tensor.is_floating_point() or tensor.is_complex()
@@ -96,13 +96,26 @@ def _show(tensor: Tensor) -> str:
 
 
 CONFIG_FILE = "config.json"
-FORMAT = "nerode-model"
+MODEL_FORMAT = "nerode-model"
 VERSION = 1
 
 CONFIG_NOTE = "config"
 """Under this name the weights note the hash of the settings that they belong to."""
 
+CLAIMS_NOTE = "claims"
+"""Under this name the weights note what was known of the model when it was written."""
+
 MAX_CONFIG_BYTES = 10_000_000
+
+
+def _with_ordered_notes(content: bytes) -> bytes:
+    """The same safetensors file with its notes in order; the library writes them in any, so hashes differ."""
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
 
 def save_model(folder: Path, model: Model) -> None:
@@ -112,9 +125,12 @@ def save_model(folder: Path, model: Model) -> None:
         InputError: if a weight is not finite, or the folder cannot be written.
     """
     settings = to_mapping(model.config.complete())
-    weights = save(weights_of(model), metadata={CONFIG_NOTE: _hash(settings)})
+    notes = {CONFIG_NOTE: _hash(settings)}
+    if model.claims:
+        notes[CLAIMS_NOTE] = json.dumps(claims_to_json(model.claims), ensure_ascii=False)
+    weights = _with_ordered_notes(save(weights_of(model), metadata=notes))
     config = {
-        "format": FORMAT,
+        "format": MODEL_FORMAT,
         "version": VERSION,
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         "weights": hashlib.sha256(weights).hexdigest(),
@@ -122,8 +138,9 @@ def save_model(folder: Path, model: Model) -> None:
     }
     text = json.dumps(config, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     # The config holds the hash of the weights, so a folder that was written by halves is refused.
-    write_atomically(folder / WEIGHTS_FILE, weights)
-    write_atomically(folder / CONFIG_FILE, text)
+    with whole_folder(folder) as place:
+        write_atomically(place / WEIGHTS_FILE, weights)
+        write_atomically(place / CONFIG_FILE, text)
 
 
 def read_model(folder: Path, *, dtype: torch.dtype | None = None) -> Model:
@@ -138,16 +155,34 @@ def read_model(folder: Path, *, dtype: torch.dtype | None = None) -> Model:
     """
     path, weights_path = folder / CONFIG_FILE, folder / WEIGHTS_FILE
     data = _read_json(path)
-    weights = read_bytes(weights_path, MAX_WEIGHTS_BYTES)
+    weights = read_bytes(weights_path, max_bytes=MAX_WEIGHTS_BYTES)
     if hashlib.sha256(weights).hexdigest() != data["weights"]:
         raise FormatError(f"is not the file that {path} was written with", path=weights_path)
     tensors = read_tensors(weights, weights_path)
     model = _build(data, path)
     fill_weights(model, tensors, weights_path)
     # Last, because what does not fit is told more exactly above. Older folders do not have the note.
-    if read_notes(weights).get(CONFIG_NOTE, _hash(data["model"])) != _hash(data["model"]):
+    notes = read_notes(weights)
+    if notes.get(CONFIG_NOTE, _hash(data["model"])) != _hash(data["model"]):
         raise FormatError(f"was altered after {weights_path} was written with it", path=path)
+    model.claims = stated_claims(notes, weights_path, dtype=data["dtype"])
     return model if dtype is None else model.to(dtype)
+
+
+def stated_claims(notes: dict[str, str], path: Path, *, dtype: str) -> tuple[ModelClaim, ...]:
+    """Returns what is known of weights that were read: nothing, but for what their file states.
+
+    Raises:
+        FormatError: if the file states something that is no claim.
+    """
+    if CLAIMS_NOTE not in notes:
+        return (unexamined(f"{path.name} says nothing about what its model does.", dtype=dtype),)
+    try:
+        found = claims_from_json(json.loads(notes[CLAIMS_NOTE]), path=str(path))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"has claims that are not JSON: {error}", path=path) from None
+    stated = "; ".join(str(claim) for claim in found)
+    return (unexamined(f"{path.name} states, which was not checked again: {stated}.", dtype=dtype),)
 
 
 def _build(data: Any, path: Path) -> Model:
@@ -164,13 +199,13 @@ def _build(data: Any, path: Path) -> Model:
 
 
 def _read_json(path: Path) -> Any:
-    content = read_bytes(path, MAX_CONFIG_BYTES)
+    content = read_bytes(path, max_bytes=MAX_CONFIG_BYTES)
     try:
         data: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", path=path) from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise FormatError(f"is not the config of a model: its format is not {FORMAT!r}", path=path)
+    if not isinstance(data, dict) or data.get("format") != MODEL_FORMAT:
+        raise FormatError(f"is not the config of a model: its format is not {MODEL_FORMAT!r}", path=path)
     if data.get("version") != VERSION:
         raise FormatError(f"has version {data.get('version')!r}; this nerode reads {VERSION}", path=path)
     if data.get("dtype") not in tuple(TORCH_DTYPES) or not isinstance(data.get("weights"), str):

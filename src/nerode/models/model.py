@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
+from nerode.core import InputError, Reference, charge
 from nerode.models.base import (
+    NORM_EPSILON,
     LayerBlock,
     Norm,
     SequenceLayer,
@@ -23,6 +24,7 @@ from nerode.models.base import (
     require_state,
 )
 from nerode.models.zoo import LayerConfig
+from nerode.records import ModelClaim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +39,13 @@ class ModelConfig:
         width: features after the embedding; None reads letters as one-hot vectors, and features as given.
         surroundings: norm, residual and feed-forward part of each layer; None takes those that the
             architecture was published with.
-        positions: what is added to the embedding to tell positions apart.
+        positions: what is added to the embedding to tell positions apart: "sine", or "periodic" for learned
+            vectors that repeat.
+        period: number of the vectors of "periodic" positions.
+        beginning: whether a mark of its own stands before every sequence, at position 0.
         final_norm: the norm before the head.
+        embedding_norm: the norm after the embedding, which RWKV has.
+        norm_epsilon: what all norms outside the layers add to a variance.
         head: "linear", "none" (the scores are the outputs of the last layer), or "relu" for one hidden layer.
         head_width: hidden units of a "relu" head.
         head_bias: whether the head adds a bias.
@@ -50,8 +57,12 @@ class ModelConfig:
     features: int | None = None
     width: int | None = None
     surroundings: tuple[Surroundings | None, ...] | Surroundings | None = None
-    positions: Literal["none", "sine"] = "none"
+    positions: Literal["none", "sine", "periodic"] = "none"
+    period: int = 2
+    beginning: bool = False
     final_norm: Norm = "none"
+    embedding_norm: Norm = "none"
+    norm_epsilon: float = NORM_EPSILON
     head: Literal["linear", "relu", "none"] = "linear"
     head_width: int = 0
     head_bias: bool = True
@@ -63,10 +74,14 @@ class ModelConfig:
             raise InputError(
                 "give either the number of letters or the number of features that the model reads"
             )
-        for name in ("outputs", "letters", "features", "width"):
+        if self.beginning and (self.letters is None or self.width is None):
+            raise InputError("a beginning mark needs letters with an embedding; give letters and width")
+        for name in ("outputs", "letters", "features", "width", "period"):
             size = getattr(self, name)
             if size is not None and size < 1:
                 raise InputError(f"{name} is {size}; it has to be 1 or more")
+        if not 0 < self.norm_epsilon < 1:
+            raise InputError(f"norm_epsilon is {self.norm_epsilon}; it lies between 0 and 1")
         if self.head == "relu" and self.head_width < 1:
             raise InputError("a relu head needs head_width, the number of its hidden units")
         if isinstance(self.surroundings, tuple) and len(self.surroundings) != len(self.layers):
@@ -156,7 +171,13 @@ class PublishedModel:
 
 
 class Model(nn.Module):
-    """A model of the zoo: `forward` for sequences, `step` for one position, both with the same state."""
+    """A model of the zoo: `forward` for sequences, `step` for one position, both with the same state.
+
+    Attributes:
+        claims: what is known of it; none for weights that nobody has looked at.
+    """
+
+    claims: tuple[ModelClaim, ...] = ()
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -165,14 +186,18 @@ class Model(nn.Module):
         assert read is not None
         width = config.width or read
         self.embedding = _embedding(config, width)
+        self.embedding_norm = make_norm(config.embedding_norm, width, config.norm_epsilon)
+        self.places = nn.Embedding(config.period, width) if config.positions == "periodic" else None
         blocks = []
         for number, layer in enumerate(config.layers):
             kind, settings = layer.resolve()
-            block = LayerBlock(kind.build(width, settings), config.around(number))
+            block = LayerBlock(
+                kind.build(width, settings), config.around(number), norm_epsilon=config.norm_epsilon
+            )
             blocks.append(block)
             width = block.outputs
         self.blocks = nn.ModuleList(blocks)
-        self.final_norm = make_norm(config.final_norm, width)
+        self.final_norm = make_norm(config.final_norm, width, config.norm_epsilon)
         self.head = _head(config, width)
 
     @property
@@ -201,7 +226,21 @@ class Model(nn.Module):
         return sum(p.numel() * (2 if p.is_complex() else 1) for p in self.parameters() if p.requires_grad)
 
     def initial_state(self, batch: int) -> State:
-        """Returns the state before the first position."""
+        """Returns the state before the first position, after the beginning mark if there is one."""
+        return self._begin(batch)[1] if self.config.beginning else self._blank(batch)
+
+    def empty_scores(self) -> Float[Tensor, " outputs"] | None:
+        """Returns the scores at the beginning mark, before any letter; None without a mark."""
+        return self._score(self._begin(1)[0])[0, 0] if self.config.beginning else None
+
+    def _begin(self, batch: int) -> tuple[Tensor, State]:
+        """The stream at the beginning mark, and the state after it."""
+        assert self.config.letters is not None
+        mark = torch.full((batch, 1), self.config.letters, device=next(self.parameters()).device)
+        return self._through(mark, self._blank(batch))
+
+    def _blank(self, batch: int) -> State:
+        """The state before anything."""
         state = {
             f"{number}.{name}": value
             for number, block in enumerate(self._blocks)
@@ -225,6 +264,7 @@ class Model(nn.Module):
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns what `step` returns, without a look at x and the state first."""
+        charge()
         stream, after = self._embed(x[:, None], state)
         stream = stream[:, 0]
         for number, block in enumerate(self._blocks):
@@ -248,12 +288,18 @@ class Model(nn.Module):
 
     def run(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Returns what `forward` returns, without a look at x and the state first."""
+        charge()
         state = self.initial_state(len(x)) if state is None else state
+        stream, after = self._through(x, state)
+        return self._score(stream), after
+
+    def _through(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """The stream after all blocks, and the state."""
         stream, after = self._embed(x, state)
         for number, block in enumerate(self._blocks):
             stream, part = block(stream, part_of(state, number))
             after.update((f"{number}.{name}", value) for name, value in part.items())
-        return self._score(stream), after
+        return stream, after
 
     def trace(self, x: Tensor, state: State | None = None) -> Trace:
         """Returns the scores and, under `number.name`, the states of all layers after each position."""
@@ -315,13 +361,16 @@ class Model(nn.Module):
             stream = nn.functional.one_hot(x.long(), self.config.letters).to(anchor.dtype)
         else:
             stream = x
+        stream = self.embedding_norm(stream)
         if self.config.positions == "none":
             return stream, {}
         first = state["position"]
-        places = first[:, None] + torch.arange(x.shape[1], device=first.device)
-        return stream + sine_positions(places, stream.shape[2]).to(stream.dtype), {
-            "position": first + x.shape[1]
-        }
+        where = first[:, None] + torch.arange(x.shape[1], device=first.device)
+        if self.places is None:
+            added = sine_positions(where, stream.shape[2]).to(stream.dtype)
+        else:
+            added = self.places(where % self.config.period)
+        return stream + added, {"position": first + x.shape[1]}
 
     def _score(self, stream: Tensor) -> Tensor:
         return self.head(self.final_norm(stream))  # type: ignore[no-any-return]
@@ -348,7 +397,7 @@ def _embedding(config: ModelConfig, width: int) -> nn.Module | None:
     if config.width is None:
         return None
     if config.letters is not None:
-        return nn.Embedding(config.letters, width)
+        return nn.Embedding(config.letters + config.beginning, width)
     return nn.Linear(config.features or 1, width)
 
 

@@ -39,6 +39,11 @@ class Register:
     late: bool = False
     signs: PlaceForm | None = None
 
+    @property
+    def counts(self) -> bool:
+        """Whether it adds up what is written, for ever."""
+        return self.moves is None and self.signs is None and self.gate == 1 and self.write != PlaceForm()
+
 
 def registers_of(
     block: BlockPlan,
@@ -124,7 +129,7 @@ def _three_signs(move: GatedPlan | FixedPlan, i: int) -> PlaceForm | None:
 def _require_tied(registers: Sequence[Register], architecture: str) -> None:
     """Raises NotCompilable if a register is written while it holds for ever, as a counter is."""
     for register in registers:
-        if register.moves is None and register.gate == 1 and register.write != PlaceForm():
+        if register.counts:
             raise NotCompilable(
                 architecture,
                 ["a counter adds while its gate is 1, but this architecture writes only where it forgets"],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.core import Registry, from_mapping, to_mapping
+from nerode.core import Registry, add_plugins, from_mapping, to_mapping
 from nerode.models.architectures import (
     attention,
     complex_diagonal,
@@ -120,7 +120,8 @@ def _collect() -> Registry[Member]:
     table: Registry[Member] = Registry(
         "architecture of the zoo", hint="`nerode architectures --train` lists them."
     )
-    for kind in KINDS:
+    layers: Registry[LayerKind] = Registry("layer")
+    for kind in (*KINDS, *add_plugins("layers", layers, LayerKind)):
         for name, settings in {kind.name: {}, **kind.variants}.items():
             from_mapping(kind.settings, settings, where=name)
             table.add(name, Member(name=name, kind=kind, settings=settings))

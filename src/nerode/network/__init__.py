@@ -1,24 +1,44 @@
 """The neutral record between compiler, models, proofs and pages: exact networks and their step."""
 
 from nerode.network.affine import Affine, AffineBuilder, Factor, Row, zero_map
+from nerode.network.attention import HEAD_KINDS, AttentionHeads
 from nerode.network.cells import CELL_GATES, CELL_STATES, GatedCell, Squashed
 from nerode.network.choices import ByChoice, ColumnTable, FactorTable, RowTable
-from nerode.network.decoders import Decoder, LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.network.interpreter import Answer, Interpreter, NetworkState
-from nerode.network.json_form import network_from_json, network_hash, network_text, network_to_json
+from nerode.network.json_form import (
+    NETWORK_FORMAT,
+    describe_network,
+    network_from_json,
+    network_hash,
+    network_parts,
+    network_text,
+    network_to_json,
+)
 from nerode.network.moves import Fixed, Gated, Recurrence
 from nerode.network.numbers import Numbers, RecurrenceStep, relu
-from nerode.network.record import Embedding, Layer, Network, Origin
+from nerode.network.record import (
+    Decoder,
+    Embedding,
+    Layer,
+    LogitDecoder,
+    LogSum,
+    Network,
+    Origin,
+    PointDecoder,
+    ScoreDecoder,
+)
 from nerode.network.step import LayerStep, NetworkStep
-from nerode.network.text import describe_network, network_parts
 from nerode.network.writing import NamedMap, StateNames
 
 __all__ = [
     "CELL_GATES",
     "CELL_STATES",
+    "HEAD_KINDS",
+    "NETWORK_FORMAT",
     "Affine",
     "AffineBuilder",
     "Answer",
+    "AttentionHeads",
     "ByChoice",
     "ColumnTable",
     "Decoder",

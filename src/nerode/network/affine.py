@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nerode.core import Exact, InputError, inverse, simplify
+from nerode.core import Exact, InputError, charge, inverse, simplify
 
 Row = tuple[tuple[int, Exact], ...]
 Vector = tuple[Exact, ...]
@@ -150,6 +150,7 @@ def multiplied(factors: Sequence[Factor], width: int) -> tuple[Row, ...]:
 
 def moved_columns(images: Sequence[int], diagonal: Sequence[Exact]) -> tuple[Row, ...]:
     """Returns the rows of the matrix whose column j has diagonal[j] in row images[j]."""
+    charge()
     rows: list[list[tuple[int, Exact]]] = [[] for _ in images]
     for j, (i, d) in enumerate(zip(images, diagonal, strict=True)):
         if d != 0:
@@ -159,6 +160,7 @@ def moved_columns(images: Sequence[int], diagonal: Sequence[Exact]) -> tuple[Row
 
 def check_matrix(matrix: tuple[Row, ...], width: int) -> None:
     """Raises InputError if a matrix is not square of this width."""
+    charge()
     if len(matrix) != width or any(not 0 <= j < width for row in matrix for j, _ in row):
         raise InputError(f"a transition matrix is not {width}x{width}")
 

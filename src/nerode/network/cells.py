@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from nerode.core import Exact, InputError, is_rational
 from nerode.network.affine import Affine, check_map
-from nerode.network.moves import Recurrence
+from nerode.network.moves import Kind, Recurrence
 from nerode.network.numbers import Numbers, RecurrenceStep
 from nerode.network.writing import NamedMap, StateNames, write_map
 
@@ -204,3 +204,10 @@ class _CellStep:
             return numbers.join([numbers.times(gates["output"], numbers.apply("tanh", c)), c])
         n = numbers.gated(gates["forget"], rest[0], gates["input"])
         return numbers.join([numbers.over(numbers.times(gates["output"], c), n), c, n])
+
+
+KINDS: dict[str, Kind] = {
+    "elman": (Squashed, ("activation", "update"), ()),
+    "gated-cell": (GatedCell, ("cell", "gates"), ("cap",)),
+}
+"""The recurrences of this module by their names in files."""

@@ -22,7 +22,7 @@ from nerode.network.affine import (
     moved_columns,
     multiplied,
 )
-from nerode.network.moves import Recurrence, Transition
+from nerode.network.moves import Kind, Recurrence, Transition
 from nerode.network.numbers import Numbers, RecurrenceStep
 from nerode.network.writing import (
     MOST_LINES,
@@ -348,3 +348,11 @@ class _ChoiceStep:
 
     def shown(self, drive: tuple[Any, ...], state: Any) -> dict[str, Any]:
         return {}
+
+
+KINDS: dict[str, Kind] = {
+    "letter-matrices": (ByChoice.from_rows, ("matrices", "writes"), ()),
+    "householder": (ByChoice.from_factors, ("factors", "writes"), ("selector",)),
+    "permutation-diagonal": (ByChoice.from_images, ("images", "diagonals", "writes"), ()),
+}
+"""The recurrences of this module by their names in files."""

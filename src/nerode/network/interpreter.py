@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from decimal import localcontext
 from fractions import Fraction
 
-from nerode.core import Cyclotomic, Exact, is_rational, to_complex
+from nerode.core import Cyclotomic, Exact, charge, is_rational, to_complex
 from nerode.languages import Legal, WordLike
-from nerode.network.decoders import LogitDecoder, LogSum, PointDecoder, ScoreDecoder
 from nerode.network.numbers import DIGITS, DecimalNumbers, ExactNumbers, Scalar, Scalars
-from nerode.network.record import Layer, Network
+from nerode.network.record import Layer, LogitDecoder, LogSum, Network, PointDecoder, ScoreDecoder
 from nerode.network.step import LayerStep, NetworkStep
 
 NetworkState = tuple[tuple[Scalar, ...], ...]
@@ -67,11 +66,19 @@ class Interpreter:
         return tuple(tuple(map(self._numbers.number, layer.start)) for layer in self.network.layers)
 
     def empty_answer(self) -> Answer:
-        """Returns the answer for the empty prefix."""
-        return Answer(self.network.decoder.empty)
+        """Returns the answer for the empty prefix, for a network with logits with its distribution there."""
+        decoder = self.network.decoder
+        if not isinstance(decoder, LogitDecoder):
+            return Answer(decoder.empty)
+        with localcontext(DIGITS):
+            nothing = [0] * len(self.network.embedding.directions)
+            stream = self._step.at_start(nothing, self.start())
+            found = self._answer(tuple(self._step.decoded(stream)))
+        return Answer(decoder.empty, distribution=found.distribution)
 
     def step(self, states: NetworkState, letter: int) -> tuple[NetworkState, Answer]:
         """Returns the states after one letter and what the network says there."""
+        charge()
         key = (states, letter)
         known = self._memory.get(key)
         if known is None:

@@ -26,6 +26,10 @@ Transition = tuple[Sequence[Row], Sequence[Exact]]
 """A matrix and a vector: h ↦ A h + b."""
 
 
+Kind = tuple[Callable[..., "Recurrence"], tuple[str, ...], tuple[str, ...]]
+"""A recurrence in a file: how it is made, of which parts, and which may be left out."""
+
+
 class Recurrence(ABC):
     """A recurrence: the move of a layer's state at one letter."""
 
@@ -270,3 +274,10 @@ def _gate_lines(gates: Sequence[str], write: Affine, names: StateNames) -> list[
 def _factor(gate: str) -> str:
     """A sum in parentheses, a single term without."""
     return f"({gate})" if " + " in gate or " - " in gate or gate.startswith("-") else gate
+
+
+KINDS: dict[str, Kind] = {
+    "diagonal": (Gated, ("gate", "write"), ()),
+    "time-invariant": (Fixed, ("matrix", "write"), ()),
+}
+"""The recurrences of this module by their names in files."""

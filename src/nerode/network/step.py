@@ -87,6 +87,13 @@ class NetworkStep(Generic[Vector]):
 
         return after, self.stream(letter, visit)
 
+    def at_start(self, nothing: Vector, states: Sequence[Vector]) -> Vector:
+        """Returns the stream before the first letter: the start states, with zeros for the letter."""
+        stream = nothing
+        for layer, reads, state in zip(self.layers, self._reads, states, strict=True):
+            stream = self._numbers.join([stream, layer.read_out(reads(stream), state, state)])
+        return stream
+
     def decoded(self, stream: Vector) -> Vector:
         """Returns what the decoder reads."""
         return self._decoded(stream)

@@ -22,6 +22,7 @@ from nerode.kernel import (
     Claim,
     Failure,
     Refutation,
+    certificate_from_json,
     certificate_to_json,
     claim_to_json,
 )
@@ -31,13 +32,16 @@ from nerode.proofs.folder import (
     RUN_WEIGHTS,
     check,
     check_folder,
+    claim_network_folder,
+    graph_claims,
     read_language,
     read_network,
     renew,
+    run_tensor_hash,
+    stated_claims,
     tensor_hash,
     write_folder,
 )
-from nerode.proofs.memorisation import MemorisationBound, memorisation_bound
 from nerode.proofs.polished import (
     POLISH_CLAIM,
     POLISH_FILE,
@@ -48,7 +52,7 @@ from nerode.proofs.polished import (
 )
 from nerode.proofs.polished_checker import check_polished
 from nerode.proofs.proving import Unproved
-from nerode.proofs.windows import find_fragile_words, find_window
+from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
 
 __all__ = [
     "ANY_ORDER",
@@ -81,6 +85,7 @@ __all__ = [
     "MemorisationBound",
     "Refutation",
     "Unproved",
+    "certificate_from_json",
     "certificate_to_json",
     "certify",
     "certify_boxes",
@@ -88,15 +93,19 @@ __all__ = [
     "check",
     "check_folder",
     "check_polished",
+    "claim_network_folder",
     "claim_to_json",
     "find_fragile_words",
     "find_window",
+    "graph_claims",
     "is_polished",
     "memorisation_bound",
     "read_language",
     "read_network",
     "read_proof",
     "renew",
+    "run_tensor_hash",
+    "stated_claims",
     "tensor_hash",
     "write_folder",
 ]

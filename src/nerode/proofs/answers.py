@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from nerode.core import charge
 from nerode.kernel import RECOGNISE, VALID_PREFIXES, Failure, Refutation
 from nerode.languages import Alphabet, Language, Legal
 
@@ -55,6 +56,7 @@ def breadth_first(
     """Yields what is reached from a start, breadth first, nodes with equal keys once and at most so many."""
     order, known = [start], {key(start)}
     for node in order:
+        charge()
         yield node
         for new in successors(node):
             name = key(new)

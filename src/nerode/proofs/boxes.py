@@ -25,8 +25,7 @@ from nerode.kernel import PREDICT, RECOGNISE, SCOPES, UNDER_NOISE, VALID_PREFIXE
 from nerode.languages import Language, Legal
 from nerode.network import Network, PointDecoder
 from nerode.proofs.answers import agrees, letters_read
-from nerode.proofs.box_partition import Partition, explore, group_choices
-from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Integers
+from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Integers, Partition, explore, group_choices
 from nerode.proofs.proving import Outcome, Prover, Unproved
 
 BOXES = "boxes"

@@ -18,15 +18,20 @@ from typing import Any
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate
 from nerode.languages import CounterLanguage, Dyck, Language
-from nerode.languages.ngrams import NgramLanguage
+from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.network import Interpreter, LogitDecoder, Network
 from nerode.proofs.boxes import certify_boxes, with_noise
 from nerode.proofs.invariants import (
     cap_cover,
     counter_cover,
+    digit_cover,
+    fading_cover,
     find_caps,
     find_integrators,
+    find_scale,
     interval_cover,
+    rectified_cover,
+    scale_cover,
     slot_cover,
 )
 from nerode.proofs.proving import Outcome, Prover, Unproved
@@ -64,10 +69,16 @@ def certify(
             some length.
         budget: limits for the search.
     """
-    if dtype is not None:
+    budget = budget or Budget()
+    with budget.running():
+        if dtype is None:
+            return _certify_network(network, language, budget)
         from nerode.proofs.floats.certify import certify_floats
 
         return certify_floats(network, language, dtype=dtype, budget=budget).outcome()
+
+
+def _certify_network(network: Network, language: Language, budget: Budget) -> Outcome:
     if isinstance(network.decoder, LogitDecoder):
         if not isinstance(language, NgramLanguage):
             return Unproved(reason="the network has distributions, but the language is not an n-gram model")
@@ -77,7 +88,7 @@ def certify(
     if language.regular and _has_tallies(network):
         return certify_saturating(network, language, budget=budget)
     if not all(layer.recurrence.linear for layer in network.layers):
-        return _certify_relu(network, language, budget or Budget())
+        return _certify_relu(network, language, budget)
     return certify_exact(network, language, budget=budget)
 
 
@@ -89,7 +100,7 @@ def _certify_relu(network: Network, language: Language, budget: Budget) -> Outco
             reason=f"about {steps:,} steps of a network of {network.num_parameters:,} numbers are too many"
         )
     found = certify_exact(network, language, budget=budget)
-    if isinstance(found, Certificate) and network.state_size <= MOST_UNITS:
+    if isinstance(found, Certificate) and language.regular and network.state_size <= MOST_UNITS:
         return with_noise(found, network, language, budget=budget)
     return found
 
@@ -141,14 +152,19 @@ def certify_saturating(network: Network, language: Language, *, budget: Budget |
 
 def _certify(prover: Prover, network: Network, language: Language, task: str) -> Outcome:
     budget = prover.budget
+    closed: Outcome | None = None
     try:
         # Counters have no end; for them the kernel looks for a failing word by itself.
         if language.regular:
-            return prover.outcome(prover.prove("joint-closure", {"task": task}, most=FEW_CELLS))
+            closed = prover.outcome(prover.prove("joint-closure", {"task": task}, most=FEW_CELLS))
     except BudgetExceeded:
         if budget.elements <= FEW_CELLS:
             raise
+    if closed is not None and not isinstance(closed, Unproved):
+        return closed
     method, cover = choose_cover(network, language, task, budget)
+    if closed is not None and method == "joint-closure":
+        return closed
     return prover.outcome(prover.prove(method, {"task": task, **cover}))
 
 
@@ -156,6 +172,22 @@ def choose_cover(
     network: Network, language: Language, task: str, budget: Budget
 ) -> tuple[str, dict[str, Json]]:
     """Returns the method of proof that fits a network, and what its cells know."""
+    if isinstance(language, CounterLanguage) and not network.layers[0].recurrence.linear:
+        rectified = rectified_cover(network, language)
+        if rectified is not None:
+            return "counter-invariant", rectified
+    if language.regular and (fading := fading_cover(network)) is not None:
+        return "fading-closure", fading
+    scale = find_scale(network)
+    if scale is not None and isinstance(language, Dyck):
+        digits = digit_cover(network, language, scale)
+        if digits is not None:
+            return "digit-invariant", digits
+    scaled = None if scale is None else scale_cover(network, language, scale, budget)
+    if scale is not None and scaled is not None:
+        others = [*(integrator.place for integrator in scale.integrators), *scale.tallies]
+        intervals = interval_cover(network, language, task, others)
+        return "counter-invariant", {**scaled, **({"intervals": intervals} if intervals else {})}
     integrators = find_integrators(network)
     bounded = language.regular and task == VALID_PREFIXES
     many = isinstance(language, Dyck) and (language.num_states() or MANY_STACKS + 1) > MANY_STACKS
@@ -182,7 +214,7 @@ def certify_ngrams(
 
     Args:
         network: a network with a distribution.
-        language: the language of an exact model.
+        language: the language of an exact model, or of a back-off model with decimal logarithms.
         eps: the bound to claim; None claims the distance that was found, rounded up to three digits, or
             that there is none.
         budget: limits.
@@ -197,6 +229,8 @@ def certify_ngrams(
     if eps is not None and eps <= 0:
         raise InputError(f"eps = {eps} is not above 0; leave it out to claim the distance that is found")
     prover = Prover(network, language, budget)
+    if isinstance(language.model, BackoffModel):
+        return prover.outcome(prover.prove("n-gram-suffixes", {"task": PREDICT}, eps=eps))
     words = language.model.order - 1
     proof = prover.prove(NGRAMS, {"task": PREDICT, "words": words}, eps=eps)
     if proof.failure is not None:

@@ -8,34 +8,58 @@ from pathlib import Path
 from typing import Any
 
 from nerode import kernel
-from nerode.core import Budget, FormatError, InputError, read_bytes, read_json, write_atomically
+from nerode.core import (
+    Budget,
+    BudgetExceeded,
+    FormatError,
+    InputError,
+    claim_folder,
+    read_bytes,
+    read_json,
+    whole_folder,
+    write_atomically,
+)
 from nerode.kernel import (
+    ANY_ORDER,
     CERTIFICATE_FILE,
     DTYPES,
+    EXACT,
     LANGUAGE_FILE,
+    LANGUAGE_TASKS,
     MAX_BYTES,
     NETWORK_FILE,
     Certificate,
     CheckResult,
+    Claim,
     Failure,
     OverBudget,
     Unreadable,
+    certificate_from_json,
     certificate_to_json,
 )
 from nerode.languages import Language, describe_language, language_from_description
-from nerode.network import Network, network_from_json, network_to_json
+from nerode.network import NETWORK_FORMAT, Network, network_from_json, network_to_json
 from nerode.proofs.boxes import STATE_BOXES, certify_state_boxes
 from nerode.proofs.certification import certify
 from nerode.proofs.proving import Outcome, exceeded, kernel_budget
-from nerode.records import RESULT
+from nerode.records import RESULT, ModelClaim, unexamined
 
 Json = Any
 
 RUN_WEIGHTS = Path("model") / "model.safetensors"
 """The weights of a run, in its folder."""
 
+MODEL_FOLDER = "model"
+"""The weights of a real architecture, in the folder of its network."""
+
+OWN_WEIGHTS = Path("model") / "weights.safetensors"
+"""The weights of a run of a model of the user's own."""
+
 MAX_WEIGHTS = 1 << 31
 """Bytes of weights; larger files are not read."""
+
+_FOLDERS = "`nerode compile … -o DIR` writes such a folder"
+"""What to do about a folder that has no network."""
 
 OLD_VERSION = 1
 """Certificates of this version are proved again by `renew`."""
@@ -51,19 +75,40 @@ def write_folder(
 ) -> None:
     """Writes a network, its language and, if there is one, its certificate into a folder.
 
-    Certificates, those of float formats too, are removed first and the new one is written last, so that a
-    folder never holds one for other files.
+    Certificates, those of float formats too, and the model of an older network are removed first and the new
+    certificate is written last, so that a folder never holds one for other files.
     """
-    target = folder / CERTIFICATE_FILE
     try:
-        for old in (target, *(float_path(folder, dtype) for dtype in DTYPES)):
+        _remove_model(folder / MODEL_FOLDER)
+        for old in (folder / CERTIFICATE_FILE, *(float_path(folder, dtype) for dtype in DTYPES)):
             old.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write into {folder}: {error.strerror}; choose another folder") from None
-    write_atomically(folder / LANGUAGE_FILE, _text(describe_language(language, budget)))
-    write_atomically(folder / NETWORK_FILE, _text(network_to_json(network)))
-    if certificate is not None:
-        write_atomically(target, _text(certificate_to_json(certificate)))
+    with whole_folder(folder) as place:
+        write_atomically(place / LANGUAGE_FILE, _text(describe_language(language, budget)))
+        write_atomically(place / NETWORK_FILE, _text(network_to_json(network)))
+        if certificate is not None:
+            write_atomically(place / CERTIFICATE_FILE, _text(certificate_to_json(certificate)))
+
+
+def _remove_model(place: Path) -> None:
+    """Removes the weights of an older network with their certificates; other files there stay."""
+    if not (place / NETWORK_FILE).is_file():
+        return
+    names = (NETWORK_FILE, RUN_WEIGHTS.name, *(float_path(place, dtype).name for dtype in DTYPES))
+    for name in names:
+        (place / name).unlink(missing_ok=True)
+    if not any(place.iterdir()):
+        place.rmdir()
+
+
+def claim_network_folder(folder: Path, *, force: bool = False) -> None:
+    """Refuses a folder for a network that holds other things, before any work is done.
+
+    Raises:
+        InputError: as `claim_folder`.
+    """
+    claim_folder(folder, holds=(NETWORK_FILE,), form=NETWORK_FORMAT, of="a compiled network", force=force)
 
 
 def float_path(folder: Path, dtype: str) -> Path:
@@ -118,6 +163,16 @@ def tensor_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
+def run_tensor_hash(run: Path) -> str:
+    """Returns the hash of the tensors of a run; a model of the user's own keeps them in another file.
+
+    Raises:
+        FormatError: if there is no such file.
+    """
+    own = run / OWN_WEIGHTS
+    return tensor_hash(own if own.exists() else run / RUN_WEIGHTS)
+
+
 def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckResult:
     """Returns whether the kernel accepts the certificate in a folder.
 
@@ -140,9 +195,10 @@ def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckRe
                 path=folder / CERTIFICATE_FILE,
                 hint=f"`nerode verify {folder} --renew` proves it again and writes version {kernel.VERSION}",
             ) from None
-        raise FormatError(error.what, path=error.path or folder) from None
+        hint = _FOLDERS if "No such file" in error.what else ""
+        raise FormatError(error.what, path=error.path or folder, hint=hint) from None
     except OverBudget as stop:
-        raise exceeded(stop) from None
+        raise exceeded(stop, budget) from None
 
 
 def _other_weights(folder: Path) -> Failure | None:
@@ -160,6 +216,40 @@ def _other_weights(folder: Path) -> Failure | None:
     )
 
 
+def stated_claims(folder: Path) -> tuple[Claim, ...]:
+    """Returns what the certificate in a folder states, unchecked; none if there is none that can be read."""
+    try:
+        return certificate_from_json(_read(folder / CERTIFICATE_FILE)).claims
+    except (FormatError, Unreadable):
+        return ()
+
+
+def graph_claims(folder: Path, *, dtype: str, budget: Budget | None = None) -> tuple[ModelClaim, ...]:
+    """Returns what is known of the network in a folder when any program runs it in floats, step by step.
+
+    The certificate is checked again. A proof for any order of evaluation holds for every program whose
+    products and sums are those of the format; one about the roundings of a module does not.
+    """
+    if not (folder / CERTIFICATE_FILE).exists():
+        return (unexamined("The network has no certificate.", dtype=dtype),)
+    try:
+        result = check_folder(folder, budget=budget)
+    except (InputError, BudgetExceeded) as error:
+        return (unexamined(f"The certificate of the network was not checked again: {error}", dtype=dtype),)
+    if result.failure is not None:
+        reason = f"The certificate of the network is refused: {result.failure.what}."
+        return (unexamined(reason, dtype=dtype),)
+    claims = [c for c in result.claims if c.scope == EXACT or (c.scope, c.dtype) == (ANY_ORDER, dtype)]
+    found = tuple(
+        ModelClaim(scope=c.scope, says=c.covers, dtype=c.dtype, length=c.length)
+        for c in claims
+        if c.task in LANGUAGE_TASKS
+    )
+    if any(claim.dtype == dtype for claim in found):
+        return found
+    return (*found, unexamined(f"Nothing is proved for every program that computes in {dtype}.", dtype=dtype))
+
+
 def check(network: Json, language: Json, certificate: Json, *, budget: Budget | None = None) -> CheckResult:
     """Returns whether the kernel accepts a certificate; all three are JSON values.
 
@@ -172,7 +262,7 @@ def check(network: Json, language: Json, certificate: Json, *, budget: Budget | 
     except Unreadable as error:
         raise FormatError(error.what, path=error.path or "certificate") from None
     except OverBudget as stop:
-        raise exceeded(stop) from None
+        raise exceeded(stop, budget) from None
 
 
 def renew(folder: Path, *, budget: Budget | None = None) -> Outcome:
@@ -223,7 +313,7 @@ def _is_old(path: Path) -> bool:
 
 def _read(path: Path) -> Json:
     limit = MAX_BYTES.get(path.name, 1 << 26)
-    return read_json(path, max_bytes=limit, hint="`nerode compile … -o DIR` writes such a folder")
+    return read_json(path, max_bytes=limit, hint=_FOLDERS)
 
 
 def _text(data: object) -> str:

@@ -12,7 +12,7 @@ the kernel, cell by cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -36,6 +36,12 @@ SLACK = Fraction(1, 128)
 """Room of a cluster on both sides, for the values of longer sequences."""
 
 _SAMPLE = 5_000
+_FEW_SAMPLES = 500
+"""Configurations that are looked at; fewer beside a scale, whose numbers become long."""
+
+_MOST_STEPS = 64
+"""Pairs of gate and write of a register; a coordinate that meets more of them is none."""
+
 _ROUNDING = 16
 _LENGTH = 6
 _VALUES = 4_000
@@ -92,6 +98,174 @@ def _gated_steps(layer: Layer, stream: dict[str, Exact], letter: int) -> dict[in
         if alone and isinstance(gate, int | Fraction) and isinstance(write, int | Fraction):
             found[i] = (Fraction(gate), Fraction(write))
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonScale:
+    """A number that every letter multiplies by the same factor, and what is counted in proportion to it.
+
+    Attributes:
+        factor: between 0 and 1, or -1.
+        integrators: coordinates that are the scale times what letters add up to; the scale itself among them.
+        tallies: coordinates with the same gate to which letters add different amounts at different times.
+    """
+
+    factor: Fraction
+    integrators: tuple[Integrator, ...]
+    tallies: tuple[Place, ...]
+
+
+def find_scale(network: Network) -> CommonScale | None:
+    """Returns the scale of a network whose counters shrink or change their sign together, None without one.
+
+    The scale is the first coordinate that starts at 1, is never written, and whose gate is a number between 0
+    and 1, or -1. What other coordinates with this gate count is read off words of up to two letters.
+    """
+    gates = {(n, i): g for n, layer in enumerate(network.layers) for i, g in _fixed_gates(layer).items()}
+    for (n, i), gate in gates.items():
+        write = network.layers[n].recurrence.maps()[-1]
+        starts = network.layers[n].start[i] == 1
+        if (0 < gate < 1 or gate == -1) and starts and not write.rows[i] and write.bias[i] == 0:
+            return _scale_of(network, gate, [place for place, other in gates.items() if other == gate])
+    return None
+
+
+def fading_cover(network: Network) -> dict[str, Json] | None:
+    """Returns scales and registers that fade beside them, None if there are none.
+
+    A scale starts at 1, is never written, and has a gate between 0 and 1; a register has the gate of the last
+    scale up to its layer. In a layer of factors that all shrink its last coordinate alike, this one is the
+    scale and the others are multiples of it.
+    """
+    scales: list[tuple[Place, Fraction]] = []
+    registers: dict[str, Json] = {}
+    multiples: dict[str, Json] = {}
+    for n, layer in enumerate(network.layers):
+        if (factor := _common_factor(layer)) is not None:
+            scales.append(((n, layer.width - 1), factor))
+            multiples |= {_name(network, (n, i)): len(scales) for i in range(layer.width - 1)}
+            continue
+        gates = _fixed_gates(layer)
+        for i, gate in gates.items():
+            write = layer.recurrence.maps()[-1]
+            if 0 < gate < 1 and layer.start[i] == 1 and not write.rows[i] and write.bias[i] == 0:
+                scales.append(((n, i), gate))
+        for i, gate in gates.items():
+            if scales and gate == scales[-1][1] and (n, i) != scales[-1][0]:
+                registers[_name(network, (n, i))] = [len(scales), "2/3", "4/3"]
+    if not registers and not multiples:
+        return None
+    cover = {"scales": [[_name(network, p), _written(g)] for p, g in scales], "registers": registers}
+    return {**cover, "multiples": multiples} if multiples else cover
+
+
+def _common_factor(layer: Layer) -> Fraction | None:
+    """The number that every letter multiplies the last coordinate with, None if there is none below 1."""
+    recurrence, last = layer.recurrence, layer.width - 1
+    if recurrence.most_factors is None or recurrence.num_letters is None or layer.start[last] != 1:
+        return None
+    found = set()
+    for letter in range(recurrence.num_letters):
+        moved = recurrence.transition((), letter)
+        if moved is None or moved[1][last] != 0 or [j for j, _ in moved[0][last]] != [last]:
+            return None
+        found.add(moved[0][last][0][1])
+    factor = found.pop()
+    return Fraction(factor) if not found and isinstance(factor, Fraction) and 0 < factor < 1 else None
+
+
+def _fixed_gates(layer: Layer) -> dict[int, Fraction]:
+    """The gates that are rational numbers and the same for all letters."""
+    gated = None if layer.complex_state else layer.recurrence.as_gated()
+    if gated is None:
+        return {}
+    pairs = enumerate(zip(gated.gate.bias, gated.gate.rows, strict=True))
+    return {i: Fraction(g) for i, (g, row) in pairs if not row and isinstance(g, int | Fraction)}
+
+
+def _scale_of(network: Network, factor: Fraction, places: Sequence[Place]) -> CommonScale:
+    interpreter = Interpreter(network)
+    start, letters = interpreter.start(), range(len(network.alphabet))
+    single = [interpreter.step(start, a)[0] for a in letters]
+    integrators, tallies = [], []
+    for n, i in places:
+        first = start[n][i]
+        steps = [Fraction(states[n][i] / factor - first) for states in single]
+        adds_up = all(
+            interpreter.step(single[a], b)[0][n][i] == factor**2 * (first + steps[a] + steps[b])
+            for a in letters
+            for b in letters
+        )
+        if adds_up:
+            integrators.append(Integrator(place=(n, i), start=Fraction(first), steps=tuple(steps)))
+        elif first == 0:
+            tallies.append((n, i))
+    return CommonScale(factor=factor, integrators=tuple(integrators), tallies=tuple(tallies))
+
+
+def scale_cover(
+    network: Network, language: Language, scale: CommonScale, budget: Budget
+) -> dict[str, Json] | None:
+    """Returns the cover of counters that shrink or change their sign together, None if they are not whole."""
+    cover = counter_cover(network, language, scale.integrators, budget)
+    if cover is None:
+        return None
+    tallies = [_name(network, place) for place in scale.tallies]
+    return {**cover, "scale": _written(scale.factor), "tallies": tallies}
+
+
+def rectified_cover(network: Network, language: CounterLanguage) -> dict[str, Json] | None:
+    """Returns the coordinates that are the ReLU of a counter plus a small number, None if there are none.
+
+    They are found by comparing the values on short words.
+    """
+    machine, interpreter = language.machine, Interpreter(network)
+    nodes = [(interpreter.start(), machine.start)]
+    for states, counts in nodes:
+        if len(nodes) < _FEW_SAMPLES:
+            letters = range(len(network.alphabet))
+            nodes += [(interpreter.step(states, a)[0], machine.add(counts, a)) for a in letters]
+    affine: dict[str, Json] = {}
+    guesses = [(c, s, b) for c in range(machine.num_counters) for s in (1, -1) for b in range(-2, 3)]
+    for n, i in ((n, i) for n, layer in enumerate(network.layers) for i in range(layer.width)):
+        for c, slope, constant in guesses:
+            if all(states[n][i] == max(slope * counts[c] + constant, 0) for states, counts in nodes):
+                weights = [slope * int(k == c) for k in range(machine.num_counters)]
+                affine[_name(network, (n, i))] = [constant, weights]
+                break
+    if not affine:
+        return None
+    columns = zip(machine.start, zip(*machine.increments, strict=True), strict=True)
+    counters = [{"start": s, "increments": list(steps), "points": [-2, 2]} for s, steps in columns]
+    return {"counters": counters, "affine": affine, "rectified": list(affine)}
+
+
+def digit_cover(network: Network, language: Dyck, scale: CommonScale) -> dict[str, Json] | None:
+    """Returns the coordinate whose digits are the open brackets, None if the network has none.
+
+    It is the first one that the opening brackets set to multiples of the scale; the base is read off two
+    opening brackets.
+    """
+    if language.depth is not None:
+        return None
+    interpreter, factor = Interpreter(network), scale.factor
+    start, kinds = interpreter.start(), range(len(language.pairs))
+    opened = [interpreter.step(start, 2 * k)[0] for k in kinds]
+    known = {*(integrator.place for integrator in scale.integrators), *scale.tallies}
+    for place in ((n, i) for n, layer in enumerate(network.layers) for i in range(layer.width)):
+        n, i = place
+        digits = [Fraction(states[n][i] / factor) for states in opened]
+        twice = interpreter.step(opened[0], 0)[0][n][i] / factor**2
+        if place not in known and start[n][i] == 0 and min(digits) > 0 and twice > digits[0]:
+            base = digits[0] / (Fraction(twice) - digits[0])
+            affine = {_name(network, integrator.place): [1, []] for integrator in scale.integrators}
+            return {
+                "affine": affine,
+                "scale": _written(factor),
+                "tallies": [_name(network, other) for other in scale.tallies if other != place],
+                "stack": [_name(network, place), [_written(d) for d in digits], _written(base)],
+            }
+    return None
 
 
 def counter_cover(
@@ -218,13 +392,26 @@ def slot_cover(network: Network, language: Dyck) -> dict[str, Json] | None:
     return {**merged, "slots": [[_name(network, place) for place in slot] for slot in slots], "codes": codes}
 
 
-def interval_cover(network: Network, language: Language, task: str) -> dict[str, Json]:
-    """Returns the clusters of every coordinate that fades, by name; none if there is no such coordinate."""
-    if not any(_may_fade(layer) for layer in network.layers):
+def interval_cover(
+    network: Network, language: Language, task: str, others: Collection[Place] = ()
+) -> dict[str, Json]:
+    """Returns the clusters of every coordinate that fades, by name; none if there is no such coordinate.
+
+    Args:
+        network: the network.
+        language: what it should do.
+        task: says which words matter.
+        others: coordinates that are known otherwise.
+    """
+    rest = [{i for n, i in others if n == number} for number in range(network.depth)]
+    if not any(_may_fade(*pair) for pair in zip(network.layers, rest, strict=True)):
         return {}
     found = {}
-    for place, steps in sorted(_sampled_steps(network, language, task).items()):
+    most = _FEW_SAMPLES if others else _SAMPLE
+    for place, steps in sorted(_sampled_steps(network, language, task, most).items()):
         start = network.layers[place[0]].start[place[1]]
+        if place in others or len(steps) > _MOST_STEPS:
+            continue
         if any(gate.denominator != 1 for gate, _ in steps) and isinstance(start, int | Fraction):
             intervals = clusters(sorted(_values(Fraction(start), steps)))
             found[_name(network, place)] = [[write_exact(a), write_exact(b)] for a, b in intervals]
@@ -242,17 +429,20 @@ def clusters(values: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
     return [(low - SLACK, high + SLACK) for low, high in found]
 
 
-def _may_fade(layer: Layer) -> bool:
-    """Whether a gate is not a whole number."""
+def _may_fade(layer: Layer, others: Collection[int] = ()) -> bool:
+    """Whether a gate is not a whole number; `others` are not looked at."""
     gated, fixed = layer.recurrence.as_gated(), layer.recurrence.as_fixed()
     if gated is not None:
-        numbers: Iterable[Exact] = [*gated.gate.bias, *(c for row in gated.gate.rows for _, c in row)]
+        looked_at = [i for i in range(layer.width) if i not in others]
+        numbers: Iterable[Exact] = [
+            v for i in looked_at for v in (gated.gate.bias[i], *(c for _, c in gated.gate.rows[i]))
+        ]
     else:
         numbers = () if fixed is None else [c for row in fixed.matrix for _, c in row]
     return any(isinstance(v, Fraction) for v in numbers)
 
 
-def _sampled_steps(network: Network, language: Language, task: str) -> dict[Place, set[GatedStep]]:
+def _sampled_steps(network: Network, language: Language, task: str, most: int) -> dict[Place, set[GatedStep]]:
     """The effect of letters on each coordinate, on configurations that differ by more than low digits."""
     interpreter = Interpreter(network)
     steps: dict[Place, set[GatedStep]] = {}
@@ -271,7 +461,7 @@ def _sampled_steps(network: Network, language: Language, task: str) -> dict[Plac
         return tuple(tuple(round(v * _ROUNDING) for v in state) for state in node[0]), node[1]
 
     start = (interpreter.start(), language.initial())
-    for _ in breadth_first(start, successors, key=rounded, most=_SAMPLE):
+    for _ in breadth_first(start, successors, key=rounded, most=most):
         pass
     return steps
 

@@ -30,14 +30,6 @@ from nerode.core import Budget, Exact, exact_sum
 from nerode.kernel import EXACT, TRACK, UP_TO_LENGTH, Claim
 from nerode.languages.groups import FiniteMonoid
 from nerode.proofs.polished import (
-    Refused,
-    StatedBlock,
-    StatedProof,
-    Weights,
-    read_proof,
-    read_weights,
-)
-from nerode.proofs.polished_bounds import (
     LARGEST,
     ROOM,
     SCALE,
@@ -45,11 +37,17 @@ from nerode.proofs.polished_bounds import (
     Conjugated,
     Drift,
     Numbers,
+    Refused,
+    StatedBlock,
+    StatedProof,
+    Weights,
     conjugate,
     drift_of,
     embed,
     enclose,
     norm_above,
+    read_proof,
+    read_weights,
     to_scale,
 )
 

@@ -92,7 +92,7 @@ class Prover:
         try:
             return kernel.prove(self.network, self.language, method, cover, eps=eps, budget=limits)
         except OverBudget as stop:
-            raise exceeded(stop) from None
+            raise exceeded(stop, self.budget) from None
         except Unreadable as error:
             failure = Failure(what=str(error), entry=f"evidence.{method}")
             return ProvedEvidence(method=method, evidence=cover, claims=(), failure=failure)
@@ -128,11 +128,13 @@ class Prover:
 def kernel_budget(budget: Budget | None, most: int | None = None) -> WorkBudget:
     """Returns what is left of a budget, as the kernel counts it."""
     budget = budget or Budget()
-    seconds = max(1e-3, min(budget.seconds - budget.elapsed(), 1e9))
+    seconds = max(1e-3, min(budget.left(), 1e9))
     return WorkBudget(seconds=seconds, cells=max(1, min(most or budget.elements, budget.elements)))
 
 
-def exceeded(stop: OverBudget) -> BudgetExceeded:
-    """Returns the end of the kernel's budget as the error of the package."""
-    field = "elements" if stop.resource == "cells" else "seconds"
-    return BudgetExceeded(field, stop.limit, known_so_far={"cells": stop.cells})
+def exceeded(stop: OverBudget, budget: Budget | None = None) -> BudgetExceeded:
+    """Returns the end of the kernel's budget, which was made of `budget`, as the error of the package."""
+    known = {"cells": stop.cells}
+    if stop.resource == "cells":
+        return BudgetExceeded("elements", stop.limit, known_so_far=known)
+    return BudgetExceeded("seconds", (budget or Budget()).stated, known_so_far=known)

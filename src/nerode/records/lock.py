@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from nerode.core import InputError, from_mapping, to_mapping
-from nerode.records.store import Disk
+from nerode.core import Disk, FormatError, InputError, from_mapping, read_json, to_mapping
 
 LOCK = ".lock"
 GUARD = ".lock-guard"
@@ -74,16 +73,16 @@ def _refuse_if_taken(path: Path) -> None:
 def read_owner(path: Path) -> Owner | None:
     """Returns the owner of a lock file; None if there is none, or it names nobody."""
     try:
-        return from_mapping(Owner, json.loads(path.read_text(encoding="utf-8"))["owner"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return from_mapping(Owner, read_json(path)["owner"])
+    except (ValueError, KeyError, TypeError):
         # A lock file appears whole, so one that names nobody was not written by a driver.
         return None
 
 
 def _mark(path: Path) -> str | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = read_json(path)
+    except FormatError:
         return None
     return found.get("mark") if isinstance(found, dict) else None
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nerode.core import FormatError, InputError, Shown, from_mapping, to_mapping
+from nerode.records.model_claims import REFUTED, TESTED, ModelClaim, claims_to_json, unexamined
 from nerode.records.spec import CompleteSpec, Measure, TrainSpec
 
 RUN_FORMAT = "nerode-run"
 RUN_VERSION = 1
+
+_NOT_FIELDS = ("format", "version", "claims")
 
 NotFinite = Literal["loss", "gradient", "weights"]
 """The quantity that was no longer finite."""
@@ -149,6 +152,8 @@ class RunRecord(Shown):
         environment: versions and machine.
         cpu_seconds: time of the processor for training, over all resumptions.
         evaluation_cpu_seconds: for testing.
+        theory: the class of theory that a model of the user's own is declared to be of; empty for none.
+        transitions: what was measured of the transitions of such a model; empty if they cannot be.
     """
 
     key: str
@@ -171,18 +176,58 @@ class RunRecord(Shown):
     environment: dict[str, Any]
     cpu_seconds: float
     evaluation_cpu_seconds: float
+    theory: str = ""
+    transitions: dict[str, Any] = field(default_factory=dict)
 
     def at(self, length: int) -> LengthScore | None:
         """Returns the score at a length, None if it was not tested."""
         return next((score for score in self.evaluations if score.length == length), None)
 
+    @property
+    def claims(self) -> tuple[ModelClaim, ...]:
+        """The claims that follow from the tests: how far the model was correct, and where it was wrong."""
+        dtype = self.spec.run.dtype
+        if self.divergence is not None:
+            return (
+                unexamined("The run diverged: a number was not finite, and there is no model.", dtype=dtype),
+            )
+        wrong = min((s for s in self.evaluations if s.sequence < 1), key=_length_of, default=None)
+        longest = extrapolates_to(self.evaluations, measure="sequence", threshold=1.0) or 0
+        tested = ModelClaim(
+            scope=TESTED,
+            says=(
+                "Every answer on random sequences of the tested lengths up to this one was correct. "
+                "This is a test, not a proof."
+            ),
+            dtype=dtype,
+            length=longest,
+        )
+        if wrong is None:
+            return (tested,)
+        refuted = ModelClaim(
+            scope=REFUTED,
+            says=(
+                f"Of {wrong.sequences:,} random sequences of {wrong.length:,} positions a share of "
+                f"{wrong.sequence:.3f} was answered correctly throughout."
+            ),
+            dtype=dtype,
+            length=wrong.length,
+        )
+        return (refuted,) if longest == 0 else (tested, refuted)
+
     def to_json(self) -> dict[str, Any]:
         """Returns plain values."""
+        plain = to_mapping(self)
+        for name in ("theory", "transitions"):
+            if not plain[name]:
+                del plain[name]
         return {
             "format": RUN_FORMAT,
             "version": RUN_VERSION,
-            **to_mapping(self),
+            **plain,
+            "spec": self.spec.to_mapping(),
             "complete": self.complete.to_mapping(),
+            "claims": claims_to_json(self.claims),
         }
 
     @classmethod
@@ -199,12 +244,17 @@ class RunRecord(Shown):
                 f"has version {data.get('version')!r}; this nerode reads {RUN_VERSION}", path=path
             )
         try:
-            record = from_mapping(cls, {k: v for k, v in data.items() if k not in ("format", "version")})
+            # Claims follow from the scores; what the file says of them is not believed.
+            record = from_mapping(cls, {k: v for k, v in data.items() if k not in _NOT_FIELDS})
         except InputError as error:
             raise FormatError(f"is damaged: {error}", path=path) from None
         if problem := _damage(record):
             raise FormatError(f"is damaged: {problem}", path=path)
         return record
+
+
+def _length_of(score: LengthScore) -> int:
+    return score.length
 
 
 def _damage(record: RunRecord) -> str:

@@ -1,4 +1,4 @@
-"""Specs of training runs as plain data: task, model, optimiser, run.
+"""Specs of training runs as plain data: task, model, optimiser, run; and the tables that they are read from.
 
 `nerode.training` builds tasks and models from them. A run is a pure function of its spec; its key is the hash
 of the spec with all defaults written out.
@@ -9,17 +9,37 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
-from nerode.core import InputError, from_mapping, to_mapping
+from nerode.core import FormatError, InputError, decode_text, from_mapping, read_bytes, to_mapping
 
 Measure = Literal["token", "sequence", "final", "scaled"]
 """Correct positions; sequences correct throughout; correct last positions; correct positions above chance."""
 
 Norm = Literal["none", "layer", "rms"]
-FeedForward = Literal["none", "relu", "gelu", "swiglu", "geglu"]
+FeedForward = Literal["none", "relu", "gelu", "swiglu", "geglu", "geglu-tanh"]
+
+MAX_LENGTH = 1_000_000
+"""Longest sequence that is trained on or tested."""
+
+_MOST_OF_MODEL = {"width": 65_536, "depth": 1000, "head_width": 1_000_000}
+_MOST_OF_RUN = {
+    "steps": 10**9,
+    "epochs": 10**6,
+    "sample": 10**8,
+    "batch": 10**6,
+    "seed": 2**63 - 1,
+    "evaluate_every": 10**9,
+    "validation": 10**7,
+    "test_sequences": 10**7,
+    "threads": 256,
+}
+"""Sizes beyond which no machine goes: a slip of the keyboard is refused before it takes all memory."""
 
 _LEFT_OUT_OF_KEY_WHEN_UNSET = ("decay_only", "hold")
 """Fields of the optimiser that were added later; omitting them where unset keeps old run keys valid."""
@@ -79,6 +99,7 @@ class ModelSpec:
         configuration: name of a model of a paper, instead of all of the above but width (0 for the paper's)
             and depth (0 for the paper's).
         module: "module:function" that builds the user's own model; importing it runs its code.
+        theory: the class of theory that the user's own model is declared to be of ("diagonal-signed").
     """
 
     layers: str = "mamba"
@@ -94,12 +115,22 @@ class ModelSpec:
     head_bias: bool = True
     configuration: str = ""
     module: str = ""
+    theory: str = ""
 
     def __post_init__(self) -> None:
+        if self.theory and not self.module:
+            raise InputError(
+                f"model.theory is {self.theory!r}; only a model of your own (model.module) is declared, the "
+                "layers of the zoo have their rows"
+            )
         if self.width < 0:
             raise InputError(f"model.width is {self.width}; it has to be 0 (one-hot letters) or more")
         if self.depth < (0 if self.configuration else 1):
             raise InputError(f"model.depth is {self.depth}; it has to be 1 or more")
+        if self.head_width < 0:
+            raise InputError(f"model.head_width is {self.head_width}; it has to be 0 or more")
+        for name in ("width", "depth", "head_width"):
+            _require_at_most(_MOST_OF_MODEL[name], f"model.{name}", getattr(self, name))
         if self.module and self.configuration:
             raise InputError("model.module and model.configuration exclude each other; give one of them")
 
@@ -238,6 +269,8 @@ class RunSpec:
             _require(getattr(self, name) >= 1, f"run.{name}", getattr(self, name), "1 or more")
         for name in ("epochs", "sample", "seed"):
             _require(getattr(self, name) >= 0, f"run.{name}", getattr(self, name), "0 or more")
+        for name, most in _MOST_OF_RUN.items():
+            _require_at_most(most, f"run.{name}", getattr(self, name))
         if (self.epochs > 0) != (self.sample > 0):
             raise InputError(
                 f"run.epochs is {self.epochs} and run.sample is {self.sample}; a fixed sample needs both, "
@@ -249,6 +282,7 @@ class RunSpec:
             )
         for length in self.test_lengths:
             _require(length >= 1, "run.test_lengths", length, "lengths of 1 or more")
+            _require_at_most(MAX_LENGTH, "run.test_lengths", length)
         _require(0 < self.test_threshold <= 1, "run.test_threshold", self.test_threshold, "in (0, 1]")
 
 
@@ -263,7 +297,11 @@ class TrainSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Returns the spec as plain values for JSON."""
-        return to_mapping(self)
+        plain = to_mapping(self)
+        # Younger than old records, which are written again as they were.
+        if not self.model.theory:
+            del plain["model"]["theory"]
+        return plain
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> TrainSpec:
@@ -311,6 +349,155 @@ class CompleteSpec:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def untrusted_code(module: object, source: str) -> InputError:
+    """Returns the error for data that names a module while the user has not said that its code may run.
+
+    Args:
+        module: the name.
+        source: the data, in words.
+    """
+    return InputError(
+        f"{source} names the module {module!r} for its model, and loading it runs that module's code; if you "
+        "trust it, say so with --trust-code (trust_code=True in Python)"
+    )
+
+
+def refuse_code(tables: Mapping[str, Any], source: str, *, trust_code: bool) -> None:
+    """Raises InputError if the tables of a spec name a module and its code is not trusted."""
+    model = tables.get("model")
+    if isinstance(model, Mapping) and model.get("module") and not trust_code:
+        raise untrusted_code(model["module"], source)
+
+
 def _require(good: bool, name: str, value: object, allowed: str) -> None:
     if not good:
         raise InputError(f"{name} is {value}; it has to be {allowed}")
+
+
+def _require_at_most(most: int, name: str, value: int) -> None:
+    _require(value <= most, name, value, f"at most {most:,}")
+
+
+_MAX_BYTES = 1 << 20
+"""Largest file of settings that is read."""
+
+_MAX_DEPTH = 20
+"""Tables and lists that may be nested in each other."""
+
+_MAX_DOTS = 100
+"""Dots of a key; Python reads a key in a time that grows with the square of their number."""
+
+_NAME = r"""(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)"""
+_DOTTED = re.compile(rf"{_NAME}(?:[ \t]*+\.[ \t]*+{_NAME})*+")
+
+_MAX_DIGITS = 300
+"""Digits of a whole number."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Returns the tables of a TOML file.
+
+    Raises:
+        FormatError: if it cannot be read or is not TOML.
+    """
+    text = decode_text(read_bytes(path, max_bytes=_MAX_BYTES), path=path)
+    try:
+        found = _loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(f"is not TOML: {error}", path=path) from None
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
+    return found
+
+
+def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
+    """Returns nested tables for texts like "optimiser.rate=1e-3".
+
+    What stands behind the sign is read as a TOML value (numbers, lists, true, tables), and as plain text if
+    it is none.
+
+    Raises:
+        InputError: for a text without a name or a sign, or for names that contradict each other.
+    """
+    tables: dict[str, Any] = {}
+    for text in assignments:
+        name, sign, value = text.partition("=")
+        parts = [part.strip() for part in name.split(".")]
+        if not sign or not all(parts):
+            raise InputError(f"{text!r} does not set anything; write it like optimiser.rate=1e-3")
+        place = tables
+        for part in parts[:-1]:
+            place = place.setdefault(part, {})
+            if not isinstance(place, dict):
+                raise InputError(f"{text!r} sets a part of {part}, which another setting made a plain value")
+        found = _value(value.strip())
+        if isinstance(place.get(parts[-1], found), dict) != isinstance(found, dict):
+            raise InputError(
+                f"{text!r} makes {parts[-1]} a plain value, and another setting sets a part of it"
+            )
+        place[parts[-1]] = found
+    return tables
+
+
+def merge_tables(base: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns tables joined, later ones over earlier ones, table by table.
+
+    Raises:
+        InputError: if a name is a table in one place and a plain value in another.
+    """
+    joined = dict(base)
+    for other in others:
+        for name, value in other.items():
+            before = joined.get(name)
+            are_tables = [isinstance(item, Mapping) for item in (before, value) if item is not None]
+            if len(set(are_tables)) > 1:
+                plain = value if isinstance(before, Mapping) else before
+                raise InputError(f"{name} is {plain!r}; it has to be a table of settings")
+            both = len(are_tables) == 2 and all(are_tables)
+            joined[name] = merge_tables(before, value) if both else value  # type: ignore[arg-type]
+    return joined
+
+
+def _value(text: str) -> Any:
+    try:
+        return _loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _loads(text: str) -> dict[str, Any]:
+    """The tables of a TOML text that JSON could hold as well: no dates, no numbers without end.
+
+    Raises:
+        InputError: for what is nested too deeply or has no place in a setting.
+        tomllib.TOMLDecodeError: if it is no TOML.
+    """
+    deep = InputError(f"its tables or lists are nested too deeply; at most {_MAX_DEPTH} levels are read")
+    keys = (found[0] for found in _DOTTED.finditer(text))
+    if any(key.count(".") > _MAX_DOTS and len(re.findall(_NAME, key)) > _MAX_DOTS for key in keys):
+        raise deep
+    try:
+        found = tomllib.loads(text)
+    except RecursionError:
+        raise deep from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:
+        raise InputError(f"a number is too long ({error}); write a shorter one") from None
+    level: list[Any] = [found]
+    for _ in range(_MAX_DEPTH):
+        level = [child for container in level for child in _children(container)]
+    if level:
+        raise deep
+    return found
+
+
+def _children(container: Any) -> list[Any]:
+    """The tables and lists inside one; raises InputError for a value that no setting has."""
+    values = container.values() if isinstance(container, dict) else container
+    for value in values:
+        if not isinstance(value, dict | list | str | int | float):
+            raise InputError(f"{value} is a date or a time, which no setting is; write it in quotes")
+        if isinstance(value, int) and abs(value) >= 10**_MAX_DIGITS:
+            raise InputError(f"a whole number has more than {_MAX_DIGITS} digits; write a smaller one")
+    return [value for value in values if isinstance(value, dict | list)]

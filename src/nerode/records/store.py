@@ -1,17 +1,20 @@
-"""The run store: one folder per run, there whole or not at all. `train`, `sweep` and `reproduce` share it.
+"""The run store: one folder per run, there whole or not at all; outlines of its runs, and pruning.
 
-<first 16 digits of the key>/
-spec.json          the spec as it was written
-environment.json   versions and machine
-metrics.jsonl      one measurement per line
-result.json        the outcome of the run, with its whole key
-…                  what the run itself wrote (model/)
-.work/<the same digits>/
-scratch/           survives when the run is stopped: its checkpoint
-failure.json       the message of the last failure
-attempt-…/         a folder in the making
-.damaged/              folders that could not be read, set aside
-.index.jsonl           outlines for quick lists; the folders are the truth
+    <first 16 digits of the key>/
+        spec.json          the spec as it was written
+        environment.json   versions and machine
+        metrics.jsonl      one measurement per line
+        result.json        the outcome of the run, with its whole key
+        …                  what the run itself wrote (model/)
+    .work/<the same digits>/
+        scratch/           survives when the run is stopped: its checkpoint
+        failure.json       the message of the last failure
+        attempt-…/         a folder in the making
+    .damaged/              folders that could not be read, set aside
+    .index.jsonl           outlines for quick lists; the folders are the truth
+
+`train`, `sweep` and `reproduce` share the store. Outlines are kept in one
+file, and read again from every folder that changed.
 """
 
 from __future__ import annotations
@@ -20,26 +23,29 @@ import errno
 import json
 import os
 import re
-import shutil
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nerode.core import (
+    Disk,
     FormatError,
     InputError,
+    claim_folder,
     decode_text,
     from_mapping,
     parse_json,
     read_bytes,
     read_json,
+    read_text,
     to_mapping,
 )
-from nerode.records.run_record import RunRecord
+from nerode.records.lock import locked
+from nerode.records.run_record import RUN_FORMAT, RunRecord
 
 SPEC = "spec.json"
 ENVIRONMENT = "environment.json"
@@ -51,51 +57,6 @@ DAMAGED = ".damaged"
 
 _NAME = re.compile(r"[0-9a-f]{16}\Z")
 _KEY = re.compile(r"[0-9a-f]{64}\Z")
-
-
-class Disk:
-    """The file system of a store; tests put one in its place that fails. Every method raises OSError."""
-
-    def make_folder(self, path: Path) -> None:
-        """Makes a folder and those above it."""
-        path.mkdir(parents=True, exist_ok=True)
-
-    def write(self, path: Path, content: bytes) -> None:
-        """Writes a file and waits until it is on the disk. A reader may see a part of it."""
-        with path.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-
-    def sync(self, path: Path) -> None:
-        """Waits until a file, or the list of names in a folder, is on the disk."""
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-    def rename(self, source: Path, target: Path) -> None:
-        """Gives a file or folder another name in one step; a file of that name is replaced."""
-        os.rename(source, target)
-
-    def remove(self, path: Path) -> None:
-        """Removes a file, or a folder with all that is in it; nothing if there is none."""
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-
-    def replace(self, path: Path, content: bytes) -> None:
-        """Writes a file so that a reader sees the old content or the new, never a part."""
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-        try:
-            self.write(temporary, content)
-            self.rename(temporary, path)
-            self.sync(path.parent)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,9 +198,13 @@ class RunStore:
                 self.set_aside(folder)
                 self.disk.rename(out, folder)
         self.disk.sync(self.root)
-        # The run is safe; what is left of the attempt is only in the way.
+        self.clear_work(attempt.key)
+
+    def clear_work(self, key: str) -> None:
+        """Removes the work on a run that is done; a process that was killed may have left it."""
+        # The run is safe; what is left of an attempt is only in the way.
         with suppress(OSError):
-            self.disk.remove(self.work(attempt.key))
+            self.disk.remove(self.work(key))
 
     def abandon(self, attempt: RunAttempt) -> None:
         """Removes what an attempt wrote, but for its scratch."""
@@ -254,8 +219,10 @@ class RunStore:
                 folder.rmdir()
 
     def clear_attempts(self) -> None:
-        """Removes what attempts that were killed have left. Only for who holds the lock."""
-        for path in (self.root / WORK).glob("*/attempt-*"):
+        """Removes what killed attempts and finished runs have left. Only for who holds the lock."""
+        done = set(self.names())
+        left = [path for path in (self.root / WORK).glob("*") if path.name in done]
+        for path in (*left, *(self.root / WORK).glob("*/attempt-*")):
             with suppress(OSError):
                 self.disk.remove(path)
 
@@ -286,6 +253,16 @@ class RunStore:
             for name in sorted(files):
                 self.disk.sync(Path(folder, name))
             self.disk.sync(Path(folder))
+
+
+def claim_store(root: Path, *, force: bool = False) -> None:
+    """Refuses a folder for runs that holds other things, before any work is done; runs may lie deeper in it.
+
+    Raises:
+        InputError: as `claim_folder`.
+    """
+    holds = (WORK, DAMAGED, *(f"{deeper}{RESULT}" for deeper in ("*/", "*/*/", "*/*/*/")))
+    claim_folder(root, holds=holds, form=RUN_FORMAT, of="runs of nerode", force=force)
 
 
 def run_name(key: str) -> str:
@@ -330,12 +307,13 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     return [parse_json(line, path=path, line=number) for number, line in lines if line]
 
 
-def read_run(folder: Path) -> RunRecord:
+def read_run(folder: Path | str) -> RunRecord:
     """Returns the record of a finished training run.
 
     Raises:
         FormatError: if a file is missing or damaged, or if it is a run of another kind.
     """
+    folder = Path(folder)
     result = _read_object(folder / RESULT)
     return RunRecord.from_json({**result, "history": read_metrics(folder)}, path=str(folder / RESULT))
 
@@ -360,3 +338,135 @@ def _text(value: Any) -> str:
 
 def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
+
+
+INDEX = ".index.jsonl"
+_MAX_BYTES = 1 << 30
+"""Largest index that is read; without one the list is only slower."""
+
+_LONG = ("history", "spec", "complete", "environment", "key")
+"""Keys that an outline leaves out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutline:
+    """A finished run in short.
+
+    Attributes:
+        name: of its folder.
+        key: of the run; empty if the folder is damaged.
+        spec: what it was asked for.
+        result: what it found, without the long parts.
+        damage: why it cannot be read; empty if it can.
+    """
+
+    name: str
+    key: str
+    spec: dict[str, Any]
+    result: dict[str, Any]
+    damage: str = ""
+
+
+def list_runs(store: RunStore) -> list[RunOutline]:
+    """Returns the outlines of all finished runs, by name. The index is brought up to date if it can be.
+
+    Raises:
+        InputError: if there is no store.
+    """
+    known = _read_index(store.root / INDEX)
+    rows: dict[str, tuple[str, RunOutline]] = {}
+    fresh = 0
+    for name in store.names():
+        signature = _signature(os.path.join(store.root, name))
+        row = known.get(name)
+        if row is None or row[0] != signature:
+            row = (signature, _outline(store.root / name))
+            fresh += 1
+        rows[name] = row
+    if fresh or len(rows) != len(known):
+        # Without the index the list is only slower: a store that cannot be written can still be read.
+        with suppress(OSError):
+            store.disk.replace(store.root / INDEX, _index_content(rows))
+    return [outline for _, outline in rows.values()]
+
+
+def _signature(folder: str) -> str:
+    """A text that changes when one of the files does."""
+    parts = []
+    for name in (RESULT, SPEC):
+        try:
+            found = os.stat(f"{folder}/{name}")
+            parts.append(f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}")
+        except OSError:
+            parts.append("none")
+    return " ".join(parts)
+
+
+def _outline(folder: Path) -> RunOutline:
+    try:
+        result = read_result(folder)
+        short = {name: value for name, value in result.items() if name not in _LONG}
+        # As it was understood, where the result says so: with all its defaults.
+        spec = result.get("spec") or read_spec(folder)
+        return RunOutline(name=folder.name, key=result["key"], spec=spec, result=short)
+    except FormatError as error:
+        return RunOutline(name=folder.name, key="", spec={}, result={}, damage=str(error))
+
+
+def _index_content(rows: dict[str, tuple[str, RunOutline]]) -> bytes:
+    lines = []
+    for signature, outline in rows.values():
+        # What is damaged is looked at again each time.
+        if not outline.damage:
+            row = [outline.name, signature, outline.key, outline.spec, outline.result]
+            lines.append(json.dumps(row))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _read_index(path: Path) -> dict[str, tuple[str, RunOutline]]:
+    """The rows of the index; those that are not what they should be are left out, to be read again."""
+    try:
+        lines = read_text(path, max_bytes=_MAX_BYTES).splitlines()
+    except FormatError:
+        return {}
+    rows = {}
+    for line in lines:
+        try:
+            name, signature, key, spec, result = json.loads(line)
+            rows[name] = (signature, RunOutline(name=name, key=key, spec=spec, result=result))
+        except (ValueError, TypeError, RecursionError):
+            continue
+    return rows
+
+
+def removable(store: RunStore, *, keep: Collection[str] | None = None) -> list[Path]:
+    """Returns the folders that are no finished run: left by runs that were stopped or failed, or damaged.
+
+    Args:
+        store: the store.
+        keep: keys of the runs to keep; all others are removable as well. None keeps all that are finished.
+    """
+    found = [store.root / WORK / name for name in store.unfinished()]
+    found += sorted((store.root / DAMAGED).glob("*"))
+    names = None if keep is None else {run_name(key) for key in keep}
+    for run in list_runs(store):
+        if run.damage or (names is not None and run.name not in names):
+            found.append(store.root / run.name)
+    return found
+
+
+def prune(store: RunStore, folders: Collection[Path]) -> None:
+    """Removes folders.
+
+    Raises:
+        InputError: if a driver is at work in the store.
+    """
+    with locked(store.root):
+        for folder in folders:
+            # Out of the way in one step, so that nobody ever reads half of a run.
+            grave = store.root / WORK / f"removed-{folder.name}"
+            store.disk.make_folder(grave.parent)
+            store.disk.remove(grave)
+            store.disk.rename(folder, grave)
+            store.disk.remove(grave)
+        list_runs(store)

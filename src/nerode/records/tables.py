@@ -95,6 +95,7 @@ class LineResult:
         spec: tables of the runs.
         claims: what was proved of a compiled network, as its certificate has it.
         note: what differs from the paper.
+        ends: how each run ended that is settled: its mark, and the word that it gets wrong.
     """
 
     row: str
@@ -114,12 +115,16 @@ class LineResult:
     spec: dict[str, Any] | None = None
     claims: tuple[dict[str, Any], ...] = ()
     note: str = ""
+    ends: tuple[str, ...] = ()
     language: str = ""
     architecture: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Returns plain values."""
-        return {**to_mapping(self), "cells": [cell.to_json() for cell in self.cells]}
+        """Returns plain values; ends are younger than the kept tables and left out where there are none."""
+        plain = {**to_mapping(self), "cells": [cell.to_json() for cell in self.cells]}
+        if not self.ends:
+            del plain["ends"]
+        return plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,16 +7,16 @@ from nerode.core import lazy_door
 if TYPE_CHECKING:
     from nerode.report.automaton.diagram import Diagram
     from nerode.report.automaton.svg import automaton_figure
+    from nerode.report.drawing import DRAWING_FORMATS, draw
     from nerode.report.figures.paper import Record, save_figure
     from nerode.report.notation import group_name, plural, sentence, visible
-    from nerode.report.pages.analysis import analysis_page
-    from nerode.report.pages.atlas import atlas_page
+    from nerode.report.pages.atlas import atlas_page, count_open
     from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
     from nerode.report.pages.claims import claims_page
     from nerode.report.pages.highlights import read_highlights
     from nerode.report.pages.language import explain_page, view_language
     from nerode.report.pages.render import Bibliography, environment
-    from nerode.report.pages.report import report_page
+    from nerode.report.pages.report import analysis_page, report_page
     from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
     from nerode.report.tables.run_report import RunReport, make_report, report_json
     from nerode.report.tables.runs import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         extraction_lines,
         language_line,
         polished_lines,
+        settlement_lines,
         standing_table,
     )
     from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_table
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
+    "DRAWING_FORMATS",
     "AtlasEntry",
     "Bibliography",
     "Diagram",
@@ -54,6 +56,8 @@ __all__ = [
     "check_view",
     "claim_line",
     "claims_page",
+    "count_open",
+    "draw",
     "entry_from_json",
     "entry_of",
     "environment",
@@ -80,6 +84,7 @@ __all__ = [
     "save_figure",
     "sense_title",
     "sentence",
+    "settlement_lines",
     "standing_table",
     "table_markdown",
     "to_csv",

@@ -51,13 +51,13 @@ def svg_of(value: object) -> str | None:
         dfa = value.dfa(Budget(seconds=_SECONDS))
     if dfa is None:
         return None
-    markup = str(automaton_figure(dfa).markup)
+    markup = str(automaton_figure(dfa, styled=True).markup)
     begin, end = markup.find("<svg"), markup.rfind("</svg>")
     return markup[begin : end + 6] if begin >= 0 else None
 
 
 def _dfa(dfa: Dfa) -> Markup:
-    return automaton_figure(dfa).markup
+    return automaton_figure(dfa, styled=True).markup
 
 
 def _language(language: Language) -> Markup:
@@ -77,14 +77,12 @@ def _language(language: Language) -> Markup:
 
 
 def _table(table: VerdictTable) -> Markup:
-    marks = {"yes": "✓", "no": "✗", "open": "?"}
     rows = []
     for family in families(list(table), Bibliography(), sense=Sense.FINITE_PRECISION, dtype=table.dtype):
         for row in family.rows:
             answers = {a.sense: a for a in (row.answer, *row.others)}
             cells = Markup("").join(
-                Markup('<td class="{}">{}</td>').format(a.status, marks.get(a.status, "?"))
-                for a in answers.values()
+                Markup('<td class="{}">{}</td>').format(a.status, a.mark) for a in answers.values()
             )
             names = ", ".join(a.name for a in row.architectures)
             rows.append(Markup("<tr><td>{}</td>{}<td>{}</td></tr>").format(names, cells, row.answer.reason))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nerode.core import InputError, Reference, Registry, UnknownName
+from nerode.core import MARK, InputError, Reference, Registry, UnknownName
 from nerode.reproduce.published.deletang import DELETANG
 from nerode.reproduce.published.grazzi import GRAZZI
 from nerode.reproduce.published.memory_copying import FIGURE_1, TABLE_3
@@ -40,9 +40,9 @@ def find_tables(asked: str) -> list[tuple[Paper, PaperTable]]:
     Raises:
         UnknownName: if there is no such paper or table.
     """
-    name, _, table = asked.partition(":")
+    name, colon, table = asked.partition(":")
     paper = PAPERS[name]
-    found = [(paper, row) for row in paper.tables if not table or row.name == table]
+    found = [(paper, row) for row in paper.tables if not colon or row.name == table]
     if not found:
         raise UnknownName(f"table of {name}", table, [row.name for row in paper.tables])
     return found
@@ -67,6 +67,7 @@ def sweep_text(paper: Paper, table: PaperTable, *, seeds: int | None = None) -> 
         raise InputError(f"{paper.name}:{table.name} is not trained; there is nothing to run at full scale")
     count = seeds or table.seeds
     head = [
+        f"# {MARK}",
         f"# {paper.reference}, {table.where}: {table.title}",
         f"# As published: {table.protocol}.",
         f"# Otherwise here: {table.corrected}.",

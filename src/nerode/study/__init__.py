@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nerode.core import lazy_door
 
 if TYPE_CHECKING:
-    from nerode.study.atlas import StudyCache, for_all_languages, study_named
+    from nerode.study.atlas import Study, StudyCache, for_all_languages, study_language, study_named
     from nerode.study.check import (
         LanguageProfile,
         LanguageVerdicts,
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
         check_object,
         profile_language,
     )
-    from nerode.study.eggboxes import Box, EggCell, ElementPlaces
-    from nerode.study.language import Study, study_language
+    from nerode.study.eggboxes import PARTS, Box, EggCell, ElementPlaces, LanguagePart, language_part
     from nerode.study.networks import (
         TARGETS,
         NetworkStudy,
@@ -27,17 +26,24 @@ if TYPE_CHECKING:
         study_networks,
         summarise,
     )
-    from nerode.study.run_lists import LIST_HEADINGS, RESULT_KEYS, list_row, name_run, run_item
     from nerode.study.runs import (
+        LIST_HEADINGS,
         MEASURES,
+        RESULT_KEYS,
         LeftOut,
         ModelGroup,
         RunFile,
         TaskGroup,
         group_runs,
         labelled_groups,
+        list_row,
+        name_run,
         read_run_files,
+        run_item,
+        settled_cell,
+        settled_run,
         task_title,
+        told_end,
     )
     from nerode.study.searches import (
         MemorisationStudy,
@@ -46,13 +52,16 @@ if TYPE_CHECKING:
         add_claims,
         study_memorisation,
     )
-    from nerode.study.theory import TheoryOfRuns, architectures_of, summarise_verdict, works_of
     from nerode.study.trained import (
         Disagreement,
+        TheoryOfRuns,
         TrainingOutcome,
+        architectures_of,
         find_disagreements,
         read_experiments,
         read_runs,
+        summarise_verdict,
+        works_of,
     )
     from nerode.study.words import (
         LengthCount,
@@ -68,12 +77,14 @@ __getattr__, __dir__ = lazy_door(__name__, __file__)
 __all__ = [
     "LIST_HEADINGS",
     "MEASURES",
+    "PARTS",
     "RESULT_KEYS",
     "TARGETS",
     "Box",
     "Disagreement",
     "EggCell",
     "ElementPlaces",
+    "LanguagePart",
     "LanguageProfile",
     "LanguageVerdicts",
     "LeftOut",
@@ -101,6 +112,7 @@ __all__ = [
     "for_all_languages",
     "group_runs",
     "labelled_groups",
+    "language_part",
     "list_row",
     "name_run",
     "profile_language",
@@ -110,6 +122,8 @@ __all__ = [
     "read_run_files",
     "read_runs",
     "run_item",
+    "settled_cell",
+    "settled_run",
     "shorten",
     "study_language",
     "study_memorisation",
@@ -119,5 +133,6 @@ __all__ = [
     "summarise",
     "summarise_verdict",
     "task_title",
+    "told_end",
     "works_of",
 ]

@@ -1,19 +1,113 @@
-"""The studies of many named languages, in processes of their own, with what was made of each kept on disk."""
+"""The study of one language within a budget, and of many named ones in processes of their own, kept on disk.
+
+`study_language` is the whole way; its first two steps are in `check`, for those who need no more. Pages and
+terminals draw a study; they do not compute.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nerode.core import Budget, Emit, InputError, LostJob, WorkerPool, write_atomically
+from nerode.algebra import Profile
+from nerode.core import (
+    Budget,
+    BudgetExceeded,
+    Emit,
+    FormatError,
+    InputError,
+    LostJob,
+    WorkerPool,
+    read_json,
+    write_atomically,
+)
+from nerode.languages import Dfa, Language
 from nerode.languages.bestiary import find_language
-from nerode.study.language import Study, study_language
+from nerode.study.check import profile_language
+from nerode.study.eggboxes import MAX_ELEMENTS, Box, draw_eggboxes
+from nerode.study.networks import NetworkStudy, study_networks
+from nerode.verdict import VerdictTable, VerdictTask, decide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """A language with its algebra, its verdicts and its networks.
+
+    Attributes:
+        language: the language.
+        profile: what the algebra found.
+        table: verdicts for one task; any number of architectures and senses.
+        automaton: the minimal automaton; None if there is none or it was too large to build.
+        eggboxes: the D-classes of the syntactic monoid; none if it was not enumerated.
+        networks: compiled networks with their certificates; none if they were not asked for.
+    """
+
+    language: Language
+    profile: Profile
+    table: VerdictTable
+    automaton: Dfa | None = None
+    eggboxes: tuple[Box, ...] = ()
+    networks: tuple[NetworkStudy, ...] = ()
+
+
+def study_language(
+    language: Language,
+    *,
+    architectures: Iterable[str] | None = None,
+    task: VerdictTask | str = VerdictTask.PREDICT,
+    dtype: str = "float32",
+    networks: bool = False,
+    budget: Budget | None = None,
+    seconds_each: float = math.inf,
+) -> Study:
+    """Returns what is known about a language within the budget.
+
+    Args:
+        language: the language.
+        architectures: names; all named architectures when None.
+        task: what the verdicts are about.
+        dtype: the float format of the IEEE sense.
+        networks: whether to compile and certify networks too.
+        budget: limits; half of the seconds are for the networks.
+        seconds_each: the most that a network or a proof may take.
+    """
+    budget = budget or Budget()
+    first = budget.part() if networks else budget
+    with first.running():
+        known = profile_language(language, budget=first)
+        table = decide(
+            language, architectures=architectures, task=task, dtype=dtype, profile=known.profile, budget=first
+        )
+        eggboxes = _eggboxes(known.automaton, known.profile, first)
+    made: list[NetworkStudy] = []
+    if networks:
+        with budget.running():
+            made = study_networks(language, profile=known.profile, budget=budget, seconds_each=seconds_each)
+    return Study(
+        language=language,
+        profile=known.profile,
+        table=table,
+        automaton=known.automaton,
+        eggboxes=eggboxes,
+        networks=tuple(made),
+    )
+
+
+def _eggboxes(automaton: Dfa | None, found: Profile, budget: Budget) -> tuple[Box, ...]:
+    if automaton is None or found.monoid_size is None or found.monoid_size > MAX_ELEMENTS:
+        return ()
+    try:
+        return tuple(draw_eggboxes(automaton, budget))
+    except BudgetExceeded:
+        return ()
+
 
 T = TypeVar("T")
 
@@ -28,9 +122,8 @@ _LATER = ("models", "conformance", "tasks", "training", "sweeps", "analysis", "r
 def study_named(name: str, *, networks: bool = True, budget: Budget | None = None) -> Study:
     """Returns the study of a named language as one of many, with little time for each proof."""
     budget = budget or Budget()
-    limits = replace(budget, seconds=min(budget.seconds, _SECONDS_PER_PROOF)) if networks else budget
-    language = find_language(name, budget.start())
-    return study_language(language, networks=networks, budget=limits.start())
+    language = find_language(name, budget)
+    return study_language(language, networks=networks, budget=budget, seconds_each=_SECONDS_PER_PROOF)
 
 
 def for_all_languages(
@@ -103,8 +196,8 @@ class StudyCache:
         if self.folder is None:
             return None
         try:
-            data = json.loads(self._path(self.folder, name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            data = read_json(self._path(self.folder, name))
+        except FormatError:
             return None
         if not isinstance(data, dict) or data.pop("key", None) != self._key(name):
             return None

@@ -1,6 +1,7 @@
 """Algebra and verdicts of one language, within a budget: what `nerode check` prints.
 
-Neither the compiler nor the proofs are loaded for this; `study_language` has the whole way.
+The compiler is loaded only where few architectures are asked for, for the sizes of its networks; the proofs
+are not. `study_language` has the whole way.
 """
 
 from __future__ import annotations
@@ -62,10 +63,16 @@ def check_language(
 ) -> LanguageVerdicts:
     """Returns the algebra and the verdicts, as `study_language` does, and nothing else."""
     budget = budget or Budget()
-    found = algebra_profile(language, budget)
-    table = decide(
-        language, architectures=architectures, task=task, dtype=dtype, profile=found, budget=budget
-    )
+    with budget.running():
+        found = algebra_profile(language, budget)
+        table = decide(
+            language, architectures=architectures, task=task, dtype=dtype, profile=found, budget=budget
+        )
+        if architectures is not None:
+            from nerode.study.sizes import is_cheap, with_compiled_sizes
+
+            if is_cheap(found, table):
+                table = with_compiled_sizes(language, found, table)
     return LanguageVerdicts(language=language, profile=found, table=table)
 
 

@@ -1,12 +1,15 @@
-"""Egg-boxes: the D-classes of a syntactic monoid with words, in J-order, and the place of a word in them."""
+"""Egg-boxes (the D-classes of a syntactic monoid, in J-order), and the other parts of a language to draw."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nerode.algebra import EggBox, EggBoxCell, Green, eggbox, green, j_levels, transition_monoid
-from nerode.core import Budget, BudgetExceeded
-from nerode.languages import Alphabet, Dfa
+from nerode.algebra.cascades import Cascade, decompose_general
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import Alphabet, Dfa, Language
+from nerode.network import Network
 from nerode.study.words import shorten
 
 MAX_ROWS = 7
@@ -98,13 +101,14 @@ class Box:
         return f"{rows} of {self.num_rows} rows and {columns} of {self.num_columns} columns"
 
 
-def draw_eggboxes(dfa: Dfa) -> list[Box]:
+def draw_eggboxes(dfa: Dfa, budget: Budget | None = None) -> list[Box]:
     """Returns the egg-boxes of the transition monoid of an automaton.
 
     Raises:
-        BudgetExceeded: if the monoid has more than `MAX_ELEMENTS` elements.
+        BudgetExceeded: if the monoid has more than `MAX_ELEMENTS` elements, or the time is up.
     """
-    return eggboxes_of(green(transition_monoid(dfa, Budget(elements=MAX_ELEMENTS))), dfa.alphabet)
+    limits = replace(budget or Budget(), elements=MAX_ELEMENTS)
+    return eggboxes_of(green(transition_monoid(dfa, limits), limits), dfa.alphabet)
 
 
 def eggboxes_of(relations: Green, alphabet: Alphabet) -> list[Box]:
@@ -190,3 +194,38 @@ class ElementPlaces:
             row=d_class.rows.tolist().index(int(relations.r_class[x])),
             column=d_class.columns.tolist().index(int(relations.l_class[x])),
         )
+
+
+PARTS = ("automaton", "egg-box", "cascade", "network")
+"""What can be drawn of a language."""
+
+LanguagePart = Dfa | tuple[Box, ...] | Cascade | Network
+
+
+def language_part(
+    language: Language, what: str, *, to: str = "diagonal", budget: Budget | None = None
+) -> LanguagePart:
+    """Returns a part of a language that can be drawn.
+
+    Args:
+        language: the language.
+        what: one of `PARTS`.
+        to: the class or architecture that a network is compiled for.
+        budget: limits of the computation.
+
+    Raises:
+        InputError: if there is no such part, or the language is not regular and has no automaton.
+        BudgetExceeded: if the monoid or the cascade is too large.
+        NotCompilable: with the reasons, if there is no such network.
+    """
+    limits = budget or Budget()
+    if what not in PARTS:
+        raise InputError(f"{what!r} cannot be drawn; choose one of {', '.join(PARTS)}")
+    if what == "network":
+        return compile_language(language, to, Options(budget=limits))
+    if not language.regular:
+        raise InputError(f"{language.name} is not regular and has no {what}; draw its network")
+    dfa = language.dfa(limits)
+    if what == "automaton":
+        return dfa
+    return tuple(draw_eggboxes(dfa, limits)) if what == "egg-box" else decompose_general(dfa, limits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -27,7 +28,8 @@ from nerode.proofs import (
     Unproved,
     certify,
 )
-from nerode.verdict import ARCHITECTURES, State, VerdictTask, collect_facts
+from nerode.records import first_prefixes
+from nerode.verdict import ARCHITECTURES, State, VerdictTask, averaging_heads, collect_facts, nearest_heads
 
 TARGETS = (
     "diagonal",
@@ -49,13 +51,15 @@ TARGETS = (
 def all_targets() -> dict[str, tuple[str, ...]]:
     """Returns the targets above and one architecture of each other class, with those that share its class.
 
-    Two architectures of one class get the same network, so that it is compiled and certified once. There
-    are no constructions for attention.
+    Two architectures of one class get the same network, so that it is compiled and certified once. Of
+    attention there are the classes that constructions are made for.
     """
     found = {target: ARCHITECTURES[target].properties for target in TARGETS}
     for row in ARCHITECTURES.values():
-        if row.properties not in found.values() and row.properties.state is not State.CACHE:
-            found[row.name] = row.properties
+        properties = row.properties
+        attends = averaging_heads(properties) or nearest_heads(properties)
+        if properties not in found.values() and (attends or properties.state is not State.CACHE):
+            found[row.name] = properties
     # The class of GRU and Elman cells is the same, their constructions are not.
     return {
         target: tuple(
@@ -133,11 +137,11 @@ def study_network(language: Language, target: str, *, budget: Budget | None = No
     Args:
         language: the language.
         target: a class or an architecture.
-        budget: limits, for the compiler and for the proof anew.
+        budget: limits; half of the seconds are for the proof.
     """
     budget = budget or Budget()
     try:
-        network = compile_language(language, target, Options(budget=budget.start()))
+        network = compile_language(language, target, Options(budget=budget.part()))
     except NotCompilable as refusal:
         return NetworkStudy(target=target, network=None, result=None, refusals=refusal.reasons)
     except BudgetExceeded as stop:
@@ -151,6 +155,7 @@ def study_networks(
     targets: Mapping[str, tuple[str, ...]] | None = None,
     profile: Profile | None = None,
     budget: Budget | None = None,
+    seconds_each: float = math.inf,
 ) -> list[NetworkStudy]:
     """Returns a network and its certificate for each target, or the reasons why there is none.
 
@@ -160,21 +165,28 @@ def study_networks(
         language: the language.
         targets: classes or architectures, each with others of its class; all when None.
         profile: the algebra's findings, computed when None.
-        budget: limits, for each network and each certificate anew.
+        budget: limits; each network and each proof may take half of the seconds that are left.
+        seconds_each: the most that it may take.
     """
     budget = budget or Budget()
     facts = collect_facts(language, task=VerdictTask.RECOGNISE, profile=profile, budget=budget)
     found: list[NetworkStudy] = []
     for target, also in (all_targets() if targets is None else targets).items():
         try:
-            network = compile_language(language, target, Options(budget=budget.start()), facts=facts)
+            budget.check_time()
+            options = Options(budget=budget.part(seconds=seconds_each))
+            network = compile_language(language, target, options, facts=facts)
         except NotCompilable as refusal:
             reasons = refusal.reasons
             found.append(NetworkStudy(target=target, also=also, network=None, result=None, refusals=reasons))
             continue
+        except BudgetExceeded as stop:
+            reasons = (str(stop),)
+            found.append(NetworkStudy(target=target, also=also, network=None, result=None, refusals=reasons))
+            continue
         twin = next((i for i, s in enumerate(found) if s.network and _same(s.network, network)), None)
         if twin is None:
-            result = prove_network(network, language, budget)
+            result = prove_network(network, language, budget.part(seconds=seconds_each))
             found.append(NetworkStudy(target=target, also=also, network=network, result=result))
         else:
             found[twin] = replace(found[twin], also=(*found[twin].also, target, *also))
@@ -186,7 +198,7 @@ def prove_network(
 ) -> Certificate | Refutation | Unproved:
     """Returns what can be proved of a network within a budget; a budget that is used up proves nothing."""
     try:
-        return certify(network, language, budget=budget.start())
+        return certify(network, language, budget=budget)
     except BudgetExceeded as stop:
         return Unproved(reason=str(stop))
 
@@ -203,6 +215,7 @@ def summarise(claims: Iterable[Claim]) -> list[str]:
     exact = [c for c in claims if c.scope == EXACT and c.task not in (WINDOW, FRAGILE)]
     if exact:
         where = {VALID_PREFIXES: " on valid prefixes", RECOGNISE: ", membership only"}.get(exact[0].task, "")
+        where = first_prefixes(exact[0].covers) + where
         eps = "" if exact[0].eps is None else f", L1 below {float(exact[0].eps):.2g}"
         lines.append(f"all lengths, exact{where}{eps}")
     formats = list(dict.fromkeys(c.dtype for c in claims if c.scope in (ANY_ORDER, STEP_BY_STEP) and c.dtype))

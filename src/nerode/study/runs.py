@@ -1,4 +1,4 @@
-"""Finished runs from their folders, by task and model, with all seeds of a model together."""
+"""Finished runs from their folders: by task and model, with all seeds together; in lists; as JSON objects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core import FormatError, InputError, to_mapping
-from nerode.records import RESULT, Measure, RunRecord, RunStore, read_run
+from nerode.core import FormatError, InputError, read_json, to_mapping
+from nerode.proofs import run_tensor_hash
+from nerode.records import RESULT, Measure, RunRecord, RunStore, Settlement, read_run, read_settlement
 from nerode.study.words import shorten
 
 MEASURES: Mapping[Measure, str] = {
@@ -19,6 +20,9 @@ MEASURES: Mapping[Measure, str] = {
     "final": "share of sequences with a correct last answer",
     "scaled": "share of correct positions, a uniform guess at 0",
 }
+
+_LONGEST_WORD = 24
+"""Letters of a failing word that is shown whole."""
 
 ANALYSIS_FORMAT = "nerode-analysis-1"
 _ANALYSES = ("analysis/analysis.json", "analysis.json")
@@ -107,8 +111,8 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
 def _read_analysis(folder: Path) -> dict[str, Any] | None:
     for name in _ANALYSES:
         try:
-            data = json.loads((folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            data = read_json(folder / name)
+        except FormatError:
             continue
         if isinstance(data, dict) and data.get("format") == ANALYSIS_FORMAT:
             return data
@@ -210,6 +214,11 @@ class ModelGroup:
         return [run.seed for run in self.runs]
 
     @property
+    def ends(self) -> tuple[str, ...]:
+        """The ends of the runs that are settled: a mark, and the word that a run gets wrong."""
+        return tuple(found for run in self.runs if (found := told_end(run.folder)))
+
+    @property
     def diverged(self) -> list[int]:
         """The seeds of the runs that diverged."""
         return [run.seed for run in self.runs if run.record.divergence]
@@ -235,6 +244,12 @@ class ModelGroup:
         if not values:
             return None
         return SeedSummary(median=median(values), low=min(values), high=max(values), seeds=len(values))
+
+    def reaching(self, length: int, measure: Measure, threshold: float) -> int:
+        """Returns how many runs reach a threshold at a length, whatever they do at others."""
+        return sum(
+            any(x == length and y >= threshold for x, y in self.points(run, measure)) for run in self.runs
+        )
 
     def mastering(self, length: int, measure: Measure, threshold: float) -> int:
         """Returns how many runs master a length and all shorter ones that were tested."""
@@ -312,3 +327,102 @@ def _task_group(runs: Sequence[RunFile], measure: Measure | None) -> TaskGroup:
         measure=measure or first.measure,
         threshold=first.threshold,
     )
+
+
+RESULT_KEYS = (
+    "key",
+    "parameters",
+    "steps",
+    "samples",
+    "stopped",
+    "divergence",
+    "measure",
+    "threshold",
+    "first_failing_length",
+    "extrapolates_to",
+    "axes",
+    "examination",
+    "cpu_seconds",
+)
+"""What the JSON object of a run takes over from its result."""
+
+
+LIST_HEADINGS = ("run", "task", "model", "seed", "steps", "", "reaches", "settled")
+
+
+def run_item(result: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Returns a run as the command line prints it: by task, architecture, seed and length.
+
+    The folder is None for a run that has none.
+    """
+    return {
+        **name_run(result.get("spec") or {}, result),
+        **{name: result.get(name) for name in RESULT_KEYS},
+        "status": "done",
+        "lengths": {str(score["length"]): score for score in result.get("evaluations") or ()},
+        "folder": None if folder is None else str(folder),
+        "settled": None if (settled := settled_run(folder)) is None else settled.to_json(),
+    }
+
+
+def settled_run(folder: Path | None) -> Settlement | None:
+    """Returns the end that is kept of a run; None if there is none, or none about its weights.
+
+    Lists do not replay it: `nerode verify RUN` and `nerode compare` do.
+    """
+    try:
+        known = None if folder is None else read_settlement(folder)
+        return known if folder is None or known is None or known.weights == run_tensor_hash(folder) else None
+    except FormatError:
+        return None
+
+
+def settled_cell(settled: Settlement | None) -> str:
+    """Returns the end of a run in a cell: its mark, with the length of a failing word or the one reached."""
+    if settled is None:
+        return ""
+    number = {"proved": "", "refuted": settled.first_wrong_length, "unsettled": settled.length}
+    return f"{settled.mark} {number[settled.status]}".strip()
+
+
+def told_end(folder: Path | None) -> str:
+    """Returns the end of a run in words: its mark, and the word that it gets wrong; empty if not settled."""
+    settled = settled_run(folder)
+    if settled is None:
+        return ""
+    if settled.word is None:
+        return settled_cell(settled)
+    word = " ".join(settled.word) if len(settled.word) <= _LONGEST_WORD else "…"
+    return f"{settled_cell(settled)}: {word}"
+
+
+def name_run(spec: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns task, architecture and seed of a run; None where it does not have them."""
+    return {
+        "task": _inside(spec, "task", "name"),
+        "architecture": result.get("title"),
+        "seed": _inside(spec, "run", "seed"),
+    }
+
+
+def list_row(
+    name: str, spec: Mapping[str, Any], result: Mapping[str, Any], settled: Settlement | None = None
+) -> tuple[str, ...]:
+    """Returns a finished run as cells: folder, task, model, seed, steps, stop, reach, and its end."""
+    named = name_run(spec, result)
+    reaches = result.get("extrapolates_to")
+    return (
+        name,
+        *("" if value is None else str(value) for value in named.values()),
+        f"{result['steps']:,}" if isinstance(result.get("steps"), int) else "",
+        {"divergence": "diverged", "threshold": "done, learnt"}.get(str(result.get("stopped")), "done"),
+        "–" if reaches is None else str(reaches),
+        settled_cell(settled),
+    )
+
+
+def _inside(table: Mapping[str, Any], *names: str) -> Any:
+    place: Any = table
+    for name in names:
+        place = place.get(name) if isinstance(place, Mapping) else None
+    return place

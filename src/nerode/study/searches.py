@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -53,7 +53,7 @@ class Search:
 
 
 def add_claims(
-    folder: Path, questions: Iterable[Question], *, eps: Fraction | None = None, budget: Budget | None = None
+    folder: Path, questions: Sequence[Question], *, eps: Fraction | None = None, budget: Budget | None = None
 ) -> list[Search]:
     """Returns what searches found about the network of a folder, whose certificate then has the claims.
 
@@ -63,13 +63,14 @@ def add_claims(
             the network is correct; a word along which a linear layer keeps every error.
         eps: for windows the change that older letters may make; for fragile words a size of noise, whose
             expected time until it is fatal is claimed, too.
-        budget: limits for each search anew.
+        budget: limits; the searches share the seconds.
     """
     budget = budget or Budget()
     network, language = read_network(folder), read_language(folder)
     searches = []
-    for question in questions:
-        outcome = _search(question, network, language, eps, budget)
+    for number, question in enumerate(questions):
+        share = budget.part(1 / (len(questions) - number))
+        outcome = _search(question, network, language, eps, share)
         if isinstance(outcome, Certificate):
             _extend(folder / CERTIFICATE_FILE, outcome)
             searches.append(Search(question=question))
@@ -85,12 +86,12 @@ def _search(
     try:
         match question:
             case "window":
-                return find_window(network, language, eps=eps, budget=budget.start())
+                return find_window(network, language, eps=eps, budget=budget)
             case "fragile":
                 sizes = () if eps is None else (eps,)
-                return find_fragile_words(network, language, sizes=sizes, budget=budget.start())
+                return find_fragile_words(network, language, sizes=sizes, budget=budget)
             case "noise":
-                return _find_noise(network, language, budget.start())
+                return _find_noise(network, language, budget)
     except BudgetExceeded as stop:
         return Unproved(reason=str(stop))
 

@@ -1,8 +1,16 @@
 """Sweeps: many runs, from a file of combinations to finished runs in a store."""
 
-from nerode.sweeps.clusters import RayExecutor, SlurmExecutor
 from nerode.sweeps.export import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
-from nerode.sweeps.running import Executor, LocalExecutor, RunJob, RunOutcome, SweepReport, run_sweep
+from nerode.sweeps.running import (
+    Executor,
+    LocalExecutor,
+    RayExecutor,
+    RunJob,
+    RunOutcome,
+    SlurmExecutor,
+    SweepReport,
+    run_sweep,
+)
 from nerode.sweeps.sweep_file import read_sweep
 
 __all__ = [

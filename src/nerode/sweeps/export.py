@@ -6,14 +6,13 @@ Rows of CSV and JSON lines have the same columns throughout. The viewers are opt
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nerode.core import InputError
+from nerode.core import load_extra
 from nerode.records import RunOutline, RunStore, read_metrics
 
 
@@ -67,8 +66,8 @@ Tracker = Callable[[RunStore, RunOutline, Path], None]
 
 def export_tensorboard(store: RunStore, run: RunOutline, out: Path) -> None:
     """Writes the measurements of a run as TensorBoard events into a folder of `out`."""
-    _require("tensorboard", package="tensorboard", extra="tensorboard")
-    module = _require("torch.utils.tensorboard", package="torch", extra="torch")
+    load_extra("tensorboard")
+    module = load_extra("torch.utils.tensorboard")
     writer = module.SummaryWriter(str(out / run.name))
     try:
         for step, values in _measurements(store, run):
@@ -80,7 +79,7 @@ def export_tensorboard(store: RunStore, run: RunOutline, out: Path) -> None:
 
 def export_wandb(store: RunStore, run: RunOutline, out: Path) -> None:
     """Writes a run as an offline run of Weights & Biases into `out`; `wandb sync` sends it on."""
-    wandb = _require("wandb", package="wandb", extra="wandb")
+    wandb = load_extra("wandb")
     out.mkdir(parents=True, exist_ok=True)
     tracked = wandb.init(
         mode="offline", dir=str(out), project="nerode", id=run.name, name=run.name, config=run.spec
@@ -107,12 +106,3 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for name, value in flatten(row):
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield name, value
-
-
-def _require(module: str, *, package: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise InputError(
-            f"{package} is not installed; install it with: pip install 'nerode[{extra}]'"
-        ) from None

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError, UnknownName
-from nerode.records import merge_tables, read_toml
+from nerode.records import merge_tables, read_toml, refuse_code
 from nerode.sweeps.running import RunJob, RunKind
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
@@ -80,19 +80,22 @@ class Sweep:
                     spec = merge_tables(spec, _nested(name, value))
                 yield spec
 
-    def jobs(self, runner: RunKind, complete: Complete = dict) -> list[RunJob]:
+    def jobs(self, runner: RunKind, complete: Complete = dict, *, trust_code: bool = False) -> list[RunJob]:
         """Returns the runs, each once, in the order of their first appearance.
 
         Args:
             runner: the kind of run.
             complete: adds to a combination what the file leaves open.
+            trust_code: whether modules that the sweep names for its models may be imported.
 
         Raises:
-            InputError: for a combination that is no spec, with its settings.
+            InputError: for a combination that is no spec, with its settings; for one that names a module
+                whose code is not trusted.
         """
         found: dict[str, RunJob] = {}
         for number, combination in enumerate(self.specs(), start=1):
             try:
+                refuse_code(combination, "the sweep", trust_code=trust_code)
                 spec = complete(combination)
                 key = runner.key(spec)
             except InputError as error:

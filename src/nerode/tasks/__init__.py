@@ -3,8 +3,7 @@
 from nerode.tasks.export import ExportSpec, cached_export, export_sequences
 from nerode.tasks.formal.dfa_states import DfaStates, DfaStatesSettings
 from nerode.tasks.formal.ngram_text import NgramText
-from nerode.tasks.formal.prediction import Prediction
-from nerode.tasks.formal.recognition import Recognition
+from nerode.tasks.formal.recognition import Prediction, Recognition
 from nerode.tasks.synthetic.flip_flop import ALPHABET, IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 from nerode.tasks.synthetic.regular import CycleNavigation, EvenPairs, Parity
 from nerode.tasks.synthetic.state_tracking import StateTracking

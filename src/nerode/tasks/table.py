@@ -7,19 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nerode.core import Registry, UnknownName, from_mapping, to_mapping
+from nerode.core import InputError, Registry, UnknownName, add_plugins, from_mapping, read_bytes, to_mapping
 from nerode.languages import looks_like_a_file
-from nerode.records import TaskConfig
-from nerode.tasks.formal import bounded_dyck, dfa_states, ngram_text, prediction, recognition
-from nerode.tasks.synthetic import (
-    counting,
-    flip_flop,
-    modular_arithmetic,
-    patterns,
-    recall,
-    regular,
-    state_tracking,
-)
+from nerode.records import MAX_LENGTH, TaskConfig
+from nerode.tasks.formal import bounded_dyck, dfa_states, ngram_text, recognition
+from nerode.tasks.synthetic import counting, flip_flop, modular_arithmetic, patterns, regular, state_tracking
 from nerode.tasks.task import Task, TaskKind
 
 KINDS: tuple[TaskKind, ...] = (
@@ -33,11 +25,11 @@ KINDS: tuple[TaskKind, ...] = (
     regular.CYCLE_NAVIGATION,
     modular_arithmetic.PLAIN,
     modular_arithmetic.BRACKETS,
-    prediction.NEXT_TOKEN,
+    recognition.NEXT_TOKEN,
     ngram_text.KIND,
     regular.PARITY,
-    prediction.PREDICTION,
-    recall.KIND,
+    recognition.PREDICTION,
+    patterns.RECALL,
     recognition.KIND,
     state_tracking.KIND,
 )
@@ -56,6 +48,8 @@ def _collect() -> tuple[Registry[TaskKind], Presets]:
         for name, settings in kind.presets.items():
             from_mapping(kind.settings, settings, where=name)
             presets[name] = (kind.name, settings)
+    for kind in add_plugins("tasks", kinds, TaskKind):
+        presets |= {name: (kind.name, settings) for name, settings in kind.presets.items()}
     return kinds, presets
 
 
@@ -81,7 +75,12 @@ def all_tasks() -> tuple[Registry[TaskKind], Presets]:
 def resolve_task(config: TaskConfig) -> tuple[TaskKind, Any]:
     """Returns the kind of a task and its complete settings, or raises InputError."""
     kind, fixed = find_task(config.name)
-    return kind, from_mapping(kind.settings, {**fixed, **config.settings}, where=config.name)
+    settings: Any = from_mapping(kind.settings, {**fixed, **config.settings}, where=config.name)
+    for name, value in to_mapping(settings).items():
+        for number in value if isinstance(value, list) else [value]:
+            if isinstance(number, int) and number > MAX_LENGTH:
+                raise InputError(f"{config.name}.{name} is {number}; it has to be at most {MAX_LENGTH:,}")
+    return kind, settings
 
 
 def build_task(config: TaskConfig) -> Task:
@@ -105,4 +104,4 @@ def task_file_hashes(config: TaskConfig) -> dict[str, str]:
     if not isinstance(language, str) or not looks_like_a_file(language):
         return {}
     path = Path(language)
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()} if path.is_file() else {}
+    return {path.name: hashlib.sha256(read_bytes(path)).hexdigest()} if path.is_file() else {}

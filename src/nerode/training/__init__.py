@@ -3,9 +3,16 @@
 from nerode.training.environment import describe_environment
 from nerode.training.evaluation import draw_tests, evaluate, require_tests, run
 from nerode.training.loop import ProgressEvent, train
-from nerode.training.model_building import spec_model, spec_model_config
+from nerode.training.model_building import (
+    Build,
+    declared_theory,
+    measure_own,
+    own_builder,
+    spec_model,
+    spec_model_config,
+)
 from nerode.training.optimiser import make_optimiser
-from nerode.training.runs import MODEL, TRAINING, WEIGHTS, run_all, run_in, write_model
+from nerode.training.runs import MODEL, TRAINING, WEIGHTS, claim_model_folder, run_all, run_in, write_model
 from nerode.training.specs import (
     make_spec,
     make_specs,
@@ -20,13 +27,18 @@ __all__ = [
     "MODEL",
     "TRAINING",
     "WEIGHTS",
+    "Build",
     "ProgressEvent",
+    "claim_model_folder",
+    "declared_theory",
     "describe_environment",
     "draw_tests",
     "evaluate",
     "make_optimiser",
     "make_spec",
     "make_specs",
+    "measure_own",
+    "own_builder",
     "require_tests",
     "run",
     "run_all",

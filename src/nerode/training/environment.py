@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-import subprocess
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,18 +28,46 @@ def describe_environment() -> dict[str, Any]:
     }
 
 
-def _commit() -> str | None:
-    """The commit of the source tree, None if nerode does not run from one."""
+def _commit() -> str:
+    """The commit of the source tree, or in words why it is not known."""
     source = Path(__file__).parents[1]
     if source.parent.name != "src":
-        return None
+        return "unknown: nerode does not run from a source tree"
+    return checked_out_commit(source.parents[1])
+
+
+def checked_out_commit(root: Path) -> str:
+    """Returns the commit that a folder has checked out, or "unknown: " and why.
+
+    The files of git are read and not `git` called: that may be missing, refuses a folder of another owner,
+    and may take longer than a run waits when the machine is busy.
+    """
     try:
-        found = subprocess.run(
-            ["git", "-C", str(source), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return found.stdout.strip() or None
+        folder = root / ".git"
+        if folder.is_file():
+            folder = root / folder.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+        head = (folder / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref:"):
+            return _hash_or_reason(head)
+        name, common = head.removeprefix("ref:").strip(), folder
+        if (folder / "commondir").is_file():
+            common = folder / (folder / "commondir").read_text(encoding="utf-8").strip()
+        for place in (folder / name, common / name):
+            if place.is_file():
+                return _hash_or_reason(place.read_text(encoding="utf-8").strip())
+        for line in (common / "packed-refs").read_text(encoding="utf-8").splitlines():
+            found, _, packed = line.partition(" ")
+            if packed == name:
+                return _hash_or_reason(found)
+    except FileNotFoundError as error:
+        return f"unknown: there is no {error.filename}"
+    except (OSError, ValueError) as error:
+        return f"unknown: {error}"
+    return f"unknown: {name} has no commit"
+
+
+def _hash_or_reason(text: str) -> str:
+    return text if re.fullmatch(r"[0-9a-f]{40,64}", text) else f"unknown: {text[:40]!r} is no commit"
 
 
 def _processor() -> str:

@@ -1,25 +1,31 @@
-"""The training loop: one for all architectures and tasks.
+"""The training loop: one for all architectures and tasks; and a run in the middle, in one file.
 
 A run is a pure function of its spec. Data, initial weights and dropout have random streams of their own, and
 those of a step depend on its number alone. What is chosen on the way (longer sequences, an early end) is
 chosen by validation on the lengths of training; longer ones are looked at once, when all is done.
+
+Random numbers need no place here: those of each step are drawn from the seed, the purpose and the number of
+the step. So a run that goes on from a checkpoint gives the same bits as one that was never stopped.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor, nn
 
-from nerode.core import stream
-from nerode.models import TORCH_DTYPES
+from nerode.core import FormatError, InputError, from_mapping, stream, to_mapping, write_atomically
+from nerode.models import TORCH_DTYPES, Model
 from nerode.records import (
     AxisScore,
     Divergence,
@@ -32,13 +38,122 @@ from nerode.records import (
     join_scores,
 )
 from nerode.tasks import Batch, build_task
-from nerode.training.checkpoint import Progress, read_checkpoint, write_checkpoint
-from nerode.training.data import curriculum_batches, training_data, validation_batches
 from nerode.training.environment import describe_environment
-from nerode.training.evaluation import evaluate, evaluate_axes, examine, require_tests, run, score
-from nerode.training.model_building import Build, spec_model
+from nerode.training.evaluation import (
+    curriculum_batches,
+    evaluate,
+    evaluate_axes,
+    examine,
+    require_tests,
+    run,
+    score,
+    training_data,
+    validation_batches,
+)
+from nerode.training.model_building import (
+    Build,
+    declared_theory,
+    measure_own,
+    own_builder,
+    own_code,
+    spec_model,
+)
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
 from nerode.training.specs import complete_spec, tested_lengths
+
+_HEADER = "nerode-checkpoint"
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """Progress of a run so far.
+
+    Attributes:
+        step: updates made.
+        samples: training sequences seen.
+        longest: longest length of training so far.
+        streak: validations in a row that reached the threshold of the stop rule.
+        loss_sum: sum of the training losses since the last validation.
+        history: all validations.
+        cpu_seconds: time of the processor so far.
+        stopped: whether the stop rule has ended it.
+        divergence: where it diverged.
+    """
+
+    step: int = 0
+    samples: int = 0
+    longest: int = 0
+    streak: int = 0
+    loss_sum: float = 0.0
+    history: tuple[HistoryRow, ...] = ()
+    cpu_seconds: float = 0.0
+    stopped: bool = False
+    divergence: Divergence | None = field(default=None)
+
+
+def write_checkpoint(
+    path: Path, *, key: str, progress: Progress, model: nn.Module, optimiser: torch.optim.Optimizer
+) -> None:
+    """Writes a checkpoint whole or not at all."""
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    for number, slots in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{number}.{n}": v for n, v in slots.items() if isinstance(v, Tensor)}
+    header = {"key": key, "progress": to_mapping(progress)}
+    # Cloned, because weights may share memory, which the format does not know.
+    content = save(
+        {name: value.detach().clone().contiguous() for name, value in tensors.items()},
+        metadata={_HEADER: json.dumps(header, allow_nan=False)},
+    )
+    write_atomically(path, content)
+
+
+def read_checkpoint(path: Path, *, key: str, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
+    """Fills model and optimiser, and returns how far the run is.
+
+    Raises:
+        FormatError: if it is no checkpoint, or that of another run.
+    """
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            header = _header(file.metadata() or {}, path)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+    except (SafetensorError, OSError) as error:
+        raise FormatError(f"is not a checkpoint: {error}", path=path) from None
+    if header["key"] != key:
+        raise FormatError(
+            f"is the checkpoint of the run {header['key'][:16]}; this is {key[:16]}",
+            path=path,
+            hint="Delete it to begin again.",
+        )
+    try:
+        model.load_state_dict(_under("model.", tensors))
+        _fill(optimiser, _under("optimiser.", tensors))
+        return from_mapping(Progress, header["progress"])
+    except (RuntimeError, ValueError, InputError) as error:
+        raise FormatError(f"does not fit the run: {error}", path=path) from None
+
+
+def _header(metadata: dict[str, str], path: Path) -> dict[str, Any]:
+    try:
+        header = json.loads(metadata.get(_HEADER, ""))
+    except ValueError:
+        header = None
+    if not isinstance(header, dict) or not isinstance(header.get("key"), str) or "progress" not in header:
+        raise FormatError("is not a checkpoint: its header does not say of which run", path=path)
+    return header
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _fill(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        number, _, slot = name.partition(".")
+        state.setdefault(int(number), {})[slot] = value
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
+
 
 _SECONDS_BETWEEN_EVENTS = 0.5
 
@@ -95,12 +210,16 @@ def train(
         if checkpoint is not None and checkpoint.exists():
             trainer.resume(checkpoint)
         written = time.perf_counter()
-        while not trainer.done:
-            trainer.step()
-            if checkpoint is not None and time.perf_counter() - written >= checkpoint_every:
-                trainer.save(checkpoint)
-                written = time.perf_counter()
-        return trainer.finish(), trainer.model
+        with own_code("the model") if spec.model.module else nullcontext():
+            while not trainer.done:
+                trainer.step()
+                if checkpoint is not None and time.perf_counter() - written >= checkpoint_every:
+                    trainer.save(checkpoint)
+                    written = time.perf_counter()
+            record = trainer.finish()
+            if isinstance(trainer.model, Model):
+                trainer.model.claims = record.claims
+            return record, trainer.model
 
 
 class Trainer:
@@ -122,6 +241,8 @@ class Trainer:
         asked = bool(spec.run.test_lengths)
         self.test_lengths = require_tests(self.task, tested_lengths(spec), all_of_them=asked)
         self.data = training_data(self.task, spec.run)
+        # A spec that is to be trained is the user's order; readers of files ask for --trust-code before.
+        build = build or own_builder(spec.model)
         self.model = spec_model(spec.model, self.task, seed=spec.run.seed, build=build).to(
             TORCH_DTYPES[spec.run.dtype]
         )
@@ -237,12 +358,15 @@ class Trainer:
         scores: tuple[LengthScore, ...] = ()
         axes: tuple[AxisScore, ...] = ()
         examination: dict[str, Any] = {}
+        transitions: dict[str, Any] = {}
         if progress.divergence is None:
             self.report("testing", progress.history[-1].loss)
             count = spec.run.test_sequences
             scores = evaluate(self.model, self.task, self.test_lengths, sequences=count)
             axes = evaluate_axes(self.model, self.task, sequences=count)
             examination = examine(self.model, self.task)
+            if not isinstance(self.model, Model):
+                transitions = measure_own(self.model, self.task)
         measure, threshold = spec.run.measure, spec.run.test_threshold
         diverged = progress.divergence is not None
         return RunRecord(
@@ -266,6 +390,8 @@ class Trainer:
             environment=describe_environment(),
             cpu_seconds=progress.cpu_seconds,
             evaluation_cpu_seconds=time.process_time() - begun,
+            theory=declared_theory(spec.model, self.model),
+            transitions=transitions,
         )
 
     def report(self, event: str, loss: float) -> None:

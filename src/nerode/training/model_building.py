@@ -7,17 +7,29 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any
 
 import torch
 from torch import nn
 
-from nerode.core import InputError, stream, to_mapping
-from nerode.models import LayerConfig, ModelConfig, build_model, configuration, model_config
-from nerode.records import ModelSpec
+from nerode.core import InputError, NerodeError, stream, to_mapping
+from nerode.models import (
+    LayerConfig,
+    Model,
+    ModelConfig,
+    build_model,
+    configuration,
+    measure_transitions,
+    model_config,
+)
+from nerode.records import ModelSpec, untrusted_code
 from nerode.tasks import Task
 
 Build = Callable[[Task], nn.Module]
@@ -27,15 +39,20 @@ Build = Callable[[Task], nn.Module]
 def spec_model(spec: ModelSpec, task: Task, *, seed: int, build: Build | None = None) -> nn.Module:
     """Returns the model of a spec with weights drawn by the seed.
 
+    A module of the user's own is never imported here: `own_builder` does that, where code may run.
+
     Args:
         spec: the model.
         task: the task it is for.
         seed: of the run.
         build: makes the model instead of what the spec says.
+
+    Raises:
+        InputError: if the spec names a module and there is no `build`.
     """
     draw = int(stream(seed, "init").integers(2**63))
     if build is None and spec.module:
-        build = import_builder(spec.module)
+        raise untrusted_code(spec.module, "the spec")
     if build is not None:
         return build_seeded(build, task, draw)
     return build_model(spec_model_config(spec, task), seed=draw)
@@ -83,9 +100,31 @@ def _layers(spec: ModelSpec, named: tuple[LayerConfig, ...]) -> tuple[LayerConfi
     )
 
 
+_LEFT_OUT_OF_KEY_AT_DEFAULT = {
+    "beginning": False,
+    "embedding_norm": "none",
+    "gate_cap": 15.0,
+    "norm_epsilon": 1e-5,
+    "open_start": False,
+    "period": 2,
+    "slopes": None,
+}
+"""Settings of models and layers that were added later; without their defaults old run keys stay valid."""
+
+
 def complete_model(spec: ModelSpec, task: Task) -> dict[str, Any]:
-    """Returns the complete configuration of a model as plain values."""
-    return {"module": spec.module} if spec.module else to_mapping(spec_model_config(spec, task))
+    """Returns the complete configuration of a model as plain values.
+
+    Settings that are younger than old keys are left out where they are not set.
+    """
+    if spec.module:
+        return {"module": spec.module, **({"theory": spec.theory} if spec.theory else {})}
+    plain = to_mapping(spec_model_config(spec, task))
+    for table in (plain, *(layer["settings"] for layer in plain["layers"])):
+        for name, default in _LEFT_OUT_OF_KEY_AT_DEFAULT.items():
+            if name in table and table[name] == default:
+                del table[name]
+    return plain
 
 
 def model_file_hashes(spec: ModelSpec) -> dict[str, str]:
@@ -99,40 +138,145 @@ def model_file_hashes(spec: ModelSpec) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
-def import_builder(name: str) -> Callable[[Task], nn.Module]:
+def own_builder(spec: ModelSpec, *, recorded: Mapping[str, str] | None = None) -> Build | None:
+    """Returns the user's own function that builds the model, None for a model of the zoo.
+
+    This imports and runs the user's code: call it only for a module that the user has named or trusts.
+
+    Args:
+        spec: the model.
+        recorded: SHA-256 by name of the files that a run was made with; None for a new run.
+
+    Raises:
+        InputError: if there is no such module or function, or its file is not the one that was recorded.
+    """
+    if not spec.module:
+        return None
+    if recorded is not None:
+        _require_same_source(spec.module, recorded)
+    return import_builder(spec.module)
+
+
+def _require_same_source(name: str, recorded: Mapping[str, str]) -> None:
+    """Raises InputError unless the file of a module is the one that a run was made with."""
+    path = builder_file(name)
+    if path is None or not path.is_file():
+        raise InputError(f"there is no file of the module of {name!r} in {os.getcwd()} or on the Python path")
+    wanted = recorded.get(path.name)
+    if wanted is None:
+        raise InputError(
+            f"the record of the run has no hash of {path.name}, so that nobody can say whether {path} is the "
+            "module that it was trained with; train it again"
+        )
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != wanted:
+        raise InputError(
+            f"{path} is not the module that the run was trained with: its SHA-256 is {found[:16]}…, the "
+            f"record says {wanted[:16]}…; restore that file, or train again"
+        )
+
+
+def import_builder(name: str) -> Build:
     """Returns the function that "module:function" names, from the current folder or the Python path.
 
-    This imports and runs the user's code: name only modules that you trust.
+    This imports and runs the user's code. The source is what runs, never a compiled file beside it.
 
     Raises:
         InputError: if there is no such module or function.
     """
     module_name, function_name = _parts(name)
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise
-        raise InputError(
-            f"there is no module {module_name!r} in {os.getcwd()} or on the Python path"
-        ) from None
+    with own_code(f"the module {module_name!r}"):
+        try:
+            module = _import_source(module_name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+                raise
+            raise InputError(
+                f"there is no module {module_name!r} in {os.getcwd()} or on the Python path"
+            ) from None
     function: object = getattr(module, function_name, None)
     if not callable(function):
         raise InputError(f"the module {module_name!r} has no function {function_name!r}")
     return function
 
 
-def builder_file(name: str) -> Path | None:
-    """Returns the file of the module that "module:function" names; None if it has none.
+@contextmanager
+def own_code(what: str) -> Iterator[None]:
+    """Turns whatever the user's own code raises into an InputError that says where.
 
-    Nothing of it is run, but for the packages that the module is in.
+    Args:
+        what: the code, in words.
     """
-    module_name, _ = _parts(name)
     try:
-        found = importlib.util.find_spec(module_name)
-    except (ImportError, ValueError):
-        return None
+        yield
+    except NerodeError:
+        raise
+    except (Exception, SystemExit) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        raise InputError(
+            f"{what} raised {type(error).__name__}: {error} ({where}); it has to build a module that maps "
+            "(x, state) to scores and state"
+        ) from error
+
+
+class _FromSource(SourceFileLoader):
+    """The loader of a source file that neither reads nor writes a compiled one."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Returns the code of the source."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def _import_source(name: str) -> ModuleType:
+    """The module of this name, from its source: a compiled file could hold other code than was hashed."""
+    path = None if name in sys.modules else builder_file(name)
+    if path is None or path.suffix != ".py":
+        return importlib.import_module(name)
+    if parent := name.rpartition(".")[0]:
+        importlib.import_module(parent)
+    loader = _FromSource(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def builder_file(name: str) -> Path | None:
+    """Returns the file of the module that "module:function" or "module" names; None if it has none.
+
+    Nothing of it is run, not even the packages that the module is in.
+    """
+    module_name = _parts(name)[0] if ":" in name else name
+    places: Sequence[str] | None = None
+    found: ModuleSpec | None = None
+    parts = module_name.split(".")
+    for count in range(1, len(parts) + 1):
+        found = _find_module(".".join(parts[:count]), places)
+        if found is None:
+            return None
+        places = found.submodule_search_locations
+        if places is None and count < len(parts):
+            return None
     return Path(found.origin) if found is not None and found.origin and found.has_location else None
+
+
+def _find_module(name: str, places: Sequence[str] | None) -> ModuleSpec | None:
+    """The spec of a module among the places of its package, found without an import of that package."""
+    for finder in sys.meta_path:
+        try:
+            found = finder.find_spec(name, places)
+        except (ImportError, ValueError, AttributeError):
+            continue
+        if found is not None:
+            return found
+    return None
 
 
 def _parts(name: str) -> tuple[str, str]:
@@ -153,7 +297,8 @@ def build_seeded(build: Callable[[Task], nn.Module], task: Task, seed: int) -> n
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = build(task)
+        with own_code("the builder of the model"):
+            model = build(task)
         if not isinstance(model, nn.Module):
             raise InputError(f"the builder gave {type(model).__name__}; it has to give a torch.nn.Module")
         _try(model, task)
@@ -166,7 +311,7 @@ def _try(model: nn.Module, task: Task) -> None:
         x = torch.zeros(1, 2, dtype=torch.int64)
     else:
         x = torch.zeros(1, 2, task.features or 1)
-    with torch.no_grad():
+    with torch.no_grad(), own_code("the model"):
         result = model(x, None)
     wanted = (1, 2, task.outputs)
     if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[0], torch.Tensor):
@@ -176,3 +321,40 @@ def _try(model: nn.Module, task: Task) -> None:
             f"the model gives scores of shape {tuple(result[0].shape)} for one sequence of two positions; "
             f"the task asks for {wanted}"
         )
+
+
+def declared_theory(spec: ModelSpec, model: nn.Module) -> str:
+    """Returns the class of theory that an own model is declared to be of; empty if none is.
+
+    Raises:
+        InputError: if the two say different things.
+    """
+    if isinstance(model, Model):
+        return ""
+    own = getattr(model, "theory", "")
+    own = own if isinstance(own, str) else ""
+    if spec.theory and own and spec.theory != own:
+        raise InputError(
+            f"model.theory is {spec.theory!r}, and {type(model).__name__}.theory is {own!r}; leave one out"
+        )
+    return spec.theory or own
+
+
+def measure_own(model: nn.Module, task: Task) -> dict[str, Any]:
+    """Returns what is measured of the transitions of an own model along a few words of its task."""
+    length = min(task.training_lengths[1], _MEASURED_LENGTH)
+    while length < task.training_lengths[1] and not task.trains_on(length):
+        length += 1
+    batch = task.sample(length, _MEASURED_WORDS, stream(0, "own model", "transitions"))
+    dtype = next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float32)
+    inputs = batch.inputs.to(dtype) if batch.inputs.is_floating_point() else batch.inputs
+    was_training = model.training
+    model.eval()
+    try:
+        with own_code("the model"):
+            return dict(measure_transitions(model, inputs))
+    finally:
+        model.train(was_training)
+
+
+_MEASURED_LENGTH, _MEASURED_WORDS = 24, 4

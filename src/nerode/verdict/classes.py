@@ -31,8 +31,11 @@ class Gates(StrEnum):
     """The set in which the eigenvalues of one factor of the transition may lie."""
 
     NONNEGATIVE = "[0,1]"
+    ABOVE_MINUS_HALF = "real, above -1/2"
     SIGNED = "[-1,1]"
+    AT_MOST_ONE = "real, at most 1"
     COMPLEX = "closed unit disk"
+    UNIT = "unit circle"
     FREE = "unrestricted"
     NONE = "none"
 
@@ -57,6 +60,40 @@ class State(StrEnum):
     CACHE = "a cache that grows with the input"
 
 
+class WayOfCounting(StrEnum):
+    """The way in which a state of the layer counts at finite precision."""
+
+    FREE = "a write of ±1 beside a gate of 1"
+    SLOW_DECAY = "a decay of 0 beside a free step size"
+    REFLECTIONS = "reflections with β = 2 that add"
+    NORMALISER = "a normaliser that is the zero test"
+    CELL = "a cell behind saturating gates"
+    MEMORY = "an additive memory"
+    BOUNDED = "a bounded state does not count"
+    NONE = "no way is known"
+
+
+class AttentionWeights(StrEnum):
+    """The weights that attention makes of its scores."""
+
+    NONE = "none"
+    SOFTMAX = "softmax"
+    AVERAGE_HARD = "the mean over the greatest scores"
+    HARD_RIGHT = "the latest of the greatest scores"
+    HARD_LEFT = "the earliest of the greatest scores"
+
+
+class Positions(StrEnum):
+    """The form in which positions enter attention."""
+
+    NONE = "none"
+    PERIODIC = "periodic vectors"
+    PENALTY = "a distance penalty"
+    PERIODIC_AND_PENALTY = "periodic vectors and a distance penalty"
+    ROTARY = "rotations"
+    UNBOUNDED = "unbounded vectors"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchitectureClass:
     """The properties of an architecture that decide what it can express.
@@ -66,13 +103,18 @@ class ArchitectureClass:
         transition: the shape of the transition matrix of one step.
         gates: where its eigenvalues may lie.
         input_dependent: whether the transition depends on the current input.
-        free_write: whether what is written is independent of the gate; in Mamba, Griffin, HGRN2 and the
-            delta-rule layers the write vanishes when the gate is 1.
+        free_write: whether a token can write beside a gate of 1 that the same token sets; in Mamba, Griffin,
+            HGRN2 and the delta-rule layers one number sets both, and the write vanishes as this gate opens.
+            That does not keep a layer from counting, see `counting`.
+        counting: how the layer counts at finite precision.
         unit_gate: whether a gate of exactly 1 is available.
         state: what bounds the state.
         max_factors: for Householder products, factors per token; None stands for as many as needed.
         gate_scalar: for Householder products, whether a scalar gate can clear the whole state.
-        positions: for attention, whether positions are encoded.
+        attention: for attention, how scores become weights.
+        positions: for attention, how positions enter.
+        strict_mask: for attention, whether a position does not see itself.
+        free_slopes: for distance penalties, whether every head has a slope of its own choice.
         parts: for hybrids, the names of the architectures whose layers alternate.
     """
 
@@ -81,17 +123,22 @@ class ArchitectureClass:
     gates: Gates = Gates.NONE
     input_dependent: bool = True
     free_write: bool = True
+    counting: WayOfCounting = WayOfCounting.FREE
     unit_gate: UnitGate = UnitGate.EXACT
     state: State = State.LINEAR
     max_factors: int | None = None
     gate_scalar: bool = False
-    positions: bool = False
+    attention: AttentionWeights = AttentionWeights.NONE
+    positions: Positions = Positions.NONE
+    strict_mask: bool = False
+    free_slopes: bool = False
     parts: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """The class in one line."""
         if self.recurrence is MemoryKind.ATTENTION:
-            return "attention, " + ("with position encodings" if self.positions else "no position encodings")
+            positions = "no" if self.positions is Positions.NONE else self.positions.value + " as"
+            return f"attention ({self.attention.value}), {positions} position encodings"
         if self.recurrence is MemoryKind.HYBRID:
             return "layers of " + " and ".join(self.parts)
         if self.recurrence is MemoryKind.NONLINEAR:
@@ -122,6 +169,13 @@ many_factors = ClassCondition("several Householder factors a token", lambda c: c
 scalar_gate = ClassCondition("a gate that clears the state", lambda c: c.gate_scalar)
 nonlinear = ClassCondition("a nonlinear recurrence", lambda c: c.recurrence is MemoryKind.NONLINEAR)
 attention = ClassCondition("attention", lambda c: c.recurrence is MemoryKind.ATTENTION)
+hard_right = ClassCondition(
+    "hard attention, ties to the right", lambda c: c.attention is AttentionWeights.HARD_RIGHT
+)
+hard_left = ClassCondition(
+    "hard attention, ties to the left", lambda c: c.attention is AttentionWeights.HARD_LEFT
+)
+periodic_positions = ClassCondition("periodic positions", lambda c: c.positions is Positions.PERIODIC)
 hybrid = ClassCondition("a hybrid", lambda c: c.recurrence is MemoryKind.HYBRID)
 diagonal = ClassCondition("diagonal transitions", lambda c: c.transition is Transition.DIAGONAL)
 dense = ClassCondition("dense transitions", lambda c: c.transition is Transition.DENSE)
@@ -135,8 +189,25 @@ input_dependent = ClassCondition("input-dependent transitions", lambda c: c.inpu
 time_invariant = ClassCondition("time-invariant transitions", lambda c: not c.input_dependent)
 nonnegative = ClassCondition("gates in [0,1]", lambda c: c.gates is Gates.NONNEGATIVE)
 real_gates = ClassCondition("real gates", lambda c: c.gates in (Gates.NONNEGATIVE, Gates.SIGNED))
-has_minus_one = ClassCondition("a gate of -1", lambda c: c.gates in (Gates.SIGNED, Gates.COMPLEX, Gates.FREE))
-complex_gates = ClassCondition("complex gates", lambda c: c.gates in (Gates.COMPLEX, Gates.FREE))
+_REACH_MINUS_ONE = (Gates.SIGNED, Gates.AT_MOST_ONE, Gates.COMPLEX, Gates.UNIT, Gates.FREE)
+has_minus_one = ClassCondition("a gate of -1", lambda c: c.gates in _REACH_MINUS_ONE)
+has_negative = ClassCondition(
+    "negative gates", lambda c: c.gates in (*_REACH_MINUS_ONE, Gates.ABOVE_MINUS_HALF)
+)
+above_minus_half = ClassCondition("real gates above -1/2", lambda c: c.gates is Gates.ABOVE_MINUS_HALF)
+signed = ClassCondition("gates in [-1,1]", lambda c: c.gates is Gates.SIGNED)
+complex_gates = ClassCondition("complex gates", lambda c: c.gates in (Gates.COMPLEX, Gates.UNIT, Gates.FREE))
+unit_gates = ClassCondition("gates on the unit circle", lambda c: c.gates is Gates.UNIT)
+can_fade = ClassCondition("a gate strictly inside the unit disk", lambda c: c.gates is not Gates.UNIT)
+nonexpansive = ClassCondition(
+    "steps that bring no two states apart",
+    lambda c: (
+        c.gates not in (Gates.FREE, Gates.AT_MOST_ONE)
+        and (c.recurrence is MemoryKind.LINEAR or c.counting is WayOfCounting.CELL)
+        # A quotient of states that both fade is not read with a margin.
+        and (c.state is not State.NORMALISED or c.counting is WayOfCounting.NORMALISER)
+    ),
+)
 free_write = ClassCondition("a write that is free of the gate", lambda c: c.free_write)
 can_hold = ClassCondition("a gate of 1", lambda c: c.unit_gate is not UnitGate.NEVER)
 gates_open = ClassCondition(
@@ -145,6 +216,37 @@ gates_open = ClassCondition(
 exact_gates = ClassCondition("gates of exactly 1 and -1", lambda c: c.unit_gate is UnitGate.EXACT)
 plain_state = ClassCondition("no normaliser on the state", lambda c: c.state is not State.NORMALISED)
 counting_state = ClassCondition("a state that can count", lambda c: c.state in (State.RELU, State.CELL))
+
+
+def counts_by(*ways: WayOfCounting) -> ClassCondition:
+    """Returns the condition of counting in one of these ways."""
+    return ClassCondition(" or ".join(way.value for way in ways), lambda c: c.counting in ways)
+
+
+can_count = ClassCondition(
+    "a state that counts", lambda c: c.counting not in (WayOfCounting.BOUNDED, WayOfCounting.NONE)
+)
+never_holds = ClassCondition("gates bounded away from 1", lambda c: c.unit_gate is UnitGate.NEVER)
 relu_state = ClassCondition("ReLU units", lambda c: c.state is State.RELU)
 squashed = ClassCondition("a bounded state", lambda c: c.state is State.SQUASHED)
-with_positions = ClassCondition("position encodings", lambda c: c.positions)
+with_positions = ClassCondition("position encodings", lambda c: c.positions is not Positions.NONE)
+softmax = ClassCondition("softmax attention", lambda c: c.attention is AttentionWeights.SOFTMAX)
+averaging_heads = ClassCondition(
+    "softmax heads whose scores need not fall with the distance",
+    lambda c: c.attention is AttentionWeights.SOFTMAX and (c.positions is Positions.NONE or c.free_slopes),
+)
+sloped_heads = ClassCondition(
+    "softmax heads with slopes of their own choice",
+    lambda c: c.attention is AttentionWeights.SOFTMAX and c.free_slopes,
+)
+nearest_heads = ClassCondition(
+    "heads that find the latest match",
+    lambda c: (
+        c.attention is AttentionWeights.HARD_RIGHT
+        or (c.attention is AttentionWeights.SOFTMAX and c.free_slopes)
+    ),
+)
+periodic_vectors = ClassCondition(
+    "periodic position vectors",
+    lambda c: c.positions in (Positions.PERIODIC, Positions.PERIODIC_AND_PENALTY),
+)

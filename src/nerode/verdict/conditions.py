@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from nerode.core import BudgetExceeded
+
 T = TypeVar("T")
 
 
@@ -17,15 +19,18 @@ class Condition(Generic[T]):
     test: Callable[[T], bool | None]
 
     def __call__(self, subject: T) -> bool | None:
-        """Returns what the test says about the subject."""
-        return self.test(subject)
+        """Returns what the test says about the subject; None if that did not fit the budget."""
+        try:
+            return self.test(subject)
+        except BudgetExceeded:
+            return None
 
     def __and__(self, other: Condition[T]) -> Condition[T]:
         def both(subject: T) -> bool | None:
-            left = self.test(subject)
+            left = self(subject)
             if left is False:
                 return False
-            right = other.test(subject)
+            right = other(subject)
             if right is False:
                 return False
             return None if left is None or right is None else True
@@ -34,10 +39,10 @@ class Condition(Generic[T]):
 
     def __or__(self, other: Condition[T]) -> Condition[T]:
         def either(subject: T) -> bool | None:
-            left = self.test(subject)
+            left = self(subject)
             if left is True:
                 return True
-            right = other.test(subject)
+            right = other(subject)
             if right is True:
                 return True
             return None if left is None or right is None else False
@@ -46,7 +51,7 @@ class Condition(Generic[T]):
 
     def __invert__(self) -> Condition[T]:
         def negated(subject: T) -> bool | None:
-            value = self.test(subject)
+            value = self(subject)
             return None if value is None else not value
 
         return Condition(f"not {self.text}", negated)

@@ -1,17 +1,140 @@
-"""From a language to a verdict for every architecture, in every sense."""
+"""From a language to a verdict for every architecture, in every sense; and the open questions by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from nerode.algebra import Profile, profile as algebra_profile
 from nerode.core import DTYPES, Budget, InputError
 from nerode.languages import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture
-from nerode.verdict.classes import MemoryKind
+from nerode.verdict.classes import (
+    ArchitectureClass,
+    ClassCondition,
+    MemoryKind,
+    Positions,
+    State,
+    above_minus_half,
+    attention,
+    complex_gates,
+    dense,
+    diagonal,
+    hybrid,
+    linear,
+    never_holds,
+    nonlinear,
+    nonnegative,
+    plain_state,
+    sloped_heads,
+    time_invariant,
+    unit_gates,
+)
 from nerode.verdict.facts import Facts
 from nerode.verdict.records import Provenance, Sense, Status, Verdict, VerdictTable, VerdictTask
 from nerode.verdict.theorems import THEOREMS, Theorem
+
+_UNDECIDED = "the algebra of this language was not computed within the budget"
+
+_QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
+    (
+        attention,
+        Sense.IEEE,
+        "which languages has softmax attention in floats, where averages over long words round away",
+    ),
+    (
+        attention,
+        Sense.EXACT,
+        "how far does softmax over the reals go beyond comparing counts (C-RASP)",
+    ),
+    (attention, None, "which regular languages compare counts of earlier positions (C-RASP) and no more"),
+    (
+        hybrid,
+        Sense.IEEE,
+        "can rounding do what the layers over the reals cannot, if their kinds alternate",
+    ),
+    (hybrid, None, "what do layers of two kinds do together that neither does alone"),
+    (
+        unit_gates,
+        Sense.ROBUST,
+        "can steps that are isometries keep even a window of the input under noise",
+    ),
+    (
+        unit_gates,
+        None,
+        "can a stack whose every step is an isometry overwrite, if unbounded counters may help",
+    ),
+    (
+        never_holds,
+        Sense.IEEE,
+        "can a fixed decay with fixed turns keep a value in the last bits of a float",
+    ),
+    (
+        never_holds,
+        Sense.EXACT,
+        "can fixed turns by irrational angles count modulo m, read by tame maps",
+    ),
+    (
+        time_invariant & dense,
+        Sense.IEEE,
+        "a rounded sum is not linear: in which order of summation does rounding count for fixed gates",
+    ),
+    (
+        time_invariant & complex_gates,
+        Sense.IEEE,
+        "can rounded turns do what turns do not: count modulo m at letters of choice",
+    ),
+    (
+        time_invariant,
+        Sense.FINITE_PRECISION,
+        "can fixed gates keep the last write, or a count, with a margin",
+    ),
+    (time_invariant, Sense.EXACT, "can a mean with fixed decay keep a stack over the reals"),
+    (
+        above_minus_half,
+        Sense.FINITE_PRECISION,
+        "can loops of several letters count, though no single step has an eigenvalue near -1",
+    ),
+    (
+        linear & nonnegative,
+        Sense.EXACT,
+        "can one contraction per token turn a state over the reals, as several can",
+    ),
+    (
+        linear & ~diagonal,
+        Sense.IEEE,
+        "can rounding turn a state that contractions alone do not turn",
+    ),
+    (
+        linear & ~diagonal,
+        Sense.FINITE_PRECISION,
+        "can keys of free length keep a stack, as dense matrices do",
+    ),
+    (
+        linear & diagonal,
+        Sense.EXACT,
+        "can commuting gates track a group that is not solvable, over the reals with tame maps",
+    ),
+    (linear & diagonal, Sense.IEEE, "can rounding make commuting gates track a group that is not solvable"),
+    (
+        nonlinear & ~plain_state,
+        Sense.FINITE_PRECISION,
+        "can a weighted mean count, if its weights are exponentials",
+    ),
+    (nonlinear, Sense.FINITE_PRECISION, "can units without gates choose between push and pop by the letter"),
+)
+"""Questions in the order in which they are asked: the first whose class and sense fit is the one."""
+
+
+def open_question(facts: Facts, properties: ArchitectureClass, sense: Sense) -> str:
+    """Returns what is not known, as a question or as a limit that was reached."""
+    if facts.regular and facts.automaton is None:
+        return _UNDECIDED
+    for condition, asked, question in _QUESTIONS:
+        if condition(properties) and asked in (sense, None):
+            return question + "?"
+    return "no theorem of the table speaks of this architecture in this sense"
+
 
 _TRUST = {p: i for i, p in enumerate(Provenance)}
 
@@ -76,10 +199,35 @@ def collect_facts(
 
 def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdict:
     """Returns the verdict of one architecture in one sense."""
+    if sense is Sense.ROBUST and architecture.properties.state is State.CACHE:
+        return Verdict(
+            architecture=architecture.name,
+            sense=sense,
+            task=facts.task,
+            status=Status.OPEN,
+            reason="robustness is defined for states of fixed size, not for a cache that grows",
+            undefined=True,
+        )
     found = _by_theorems(facts, architecture, sense)
     if found.status is Status.OPEN and architecture.properties.recurrence is MemoryKind.HYBRID:
         return _by_parts(facts, architecture, sense, found)
-    return found
+    return _with_horizon(found, facts, architecture) if sense is Sense.IEEE else found
+
+
+HORIZONS = {"float64": 1 << 53, "float32": 1 << 24, "bfloat16": 1 << 24}
+"""Letters up to which a decoder with slopes finds the latest match: scores are in float32 or wider."""
+
+
+def _with_horizon(found: Verdict, facts: Facts, architecture: Architecture) -> Verdict:
+    """The length that a cascade of heads reaches in floats, where the answer at every length is not yes."""
+    if found.status is Status.YES or not sloped_heads(architecture.properties) or not facts.profile.star_free:
+        return found
+    # In 16 bits the labels before the letter need positions.
+    periodic = architecture.properties.positions is Positions.PERIODIC_AND_PENALTY
+    reached = {name: n for name, n in HORIZONS.items() if name != "bfloat16" or periodic}
+    reach = reached.get(facts.dtype)
+    reason = found.reason if reach is None else f"{found.reason}; up to {reach:,} letters: yes"
+    return replace(found, horizon=reached, reason=reason)
 
 
 def _by_theorems(facts: Facts, architecture: Architecture, sense: Sense) -> Verdict:
@@ -103,11 +251,13 @@ def _by_theorems(facts: Facts, architecture: Architecture, sense: Sense) -> Verd
             tried.append(f"{row.name}: the language {why} {row.language.text}")
     if not applying:
         return _open(facts, architecture, sense, tried, close)
-    answers = {row.conclusion for row in applying}
+    # What holds without a condition stands; what hangs on one may speak of other weights.
+    firm = [row for row in applying if not row.conditional_on] or applying
+    answers = {row.conclusion for row in firm}
     if len(answers) > 1:
-        names = ", ".join(f"{row.name} says {row.conclusion}" for row in applying)
+        names = ", ".join(f"{row.name} says {row.conclusion}" for row in firm)
         raise ContradictionError(f"{facts.language.name} on {architecture.name}, {sense}: {names}")
-    best = min(applying, key=lambda row: _rank(row, facts, architecture))
+    best = min(firm, key=lambda row: _rank(row, facts, architecture))
     return Verdict(
         architecture=architecture.name,
         sense=sense,
@@ -120,7 +270,9 @@ def _by_theorems(facts: Facts, architecture: Architecture, sense: Sense) -> Verd
         size=best.size(facts, architecture),
         witness=best.witness(facts),
         theorem=best.name,
-        also=tuple(row.name for row in applying if row is not best),
+        also=tuple(row.name for row in applying if row is not best and row.conclusion is best.conclusion),
+        conditional_on=best.conditional_on,
+        model=best.model,
     )
 
 
@@ -154,6 +306,8 @@ def _by_parts(facts: Facts, architecture: Architecture, sense: Sense, found: Ver
                 size=part.size,
                 theorem=part.theorem,
                 also=part.also,
+                conditional_on=part.conditional_on,
+                model=part.model,
             )
     return found
 
@@ -161,22 +315,13 @@ def _by_parts(facts: Facts, architecture: Architecture, sense: Sense, found: Ver
 def _open(
     facts: Facts, architecture: Architecture, sense: Sense, tried: Sequence[str], close: Sequence[str]
 ) -> Verdict:
-    properties = architecture.properties
-    if close:
-        reason = (
-            "its gates reach 1 and -1 only in the limit, which the known constructions need over the reals"
-        )
-    elif not tried:
-        reason = "no theorem of the table speaks of this architecture in this sense"
-    elif not facts.regular and not properties.free_write:
-        reason = "the write vanishes when the gate is 1, so the counter construction does not apply"
-    else:
-        reason = "no theorem of the table applies"
+    question = open_question(facts, architecture.properties, sense)
     return Verdict(
         architecture=architecture.name,
         sense=sense,
         task=facts.task,
         status=Status.OPEN,
-        reason=reason,
+        reason=question,
+        question=question,
         tried=(*close, *tried),
     )

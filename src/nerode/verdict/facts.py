@@ -9,14 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from nerode.algebra import COMPUTED, GroupInside, GroupStructure, Profile
+from nerode.algebra import COMPUTED, AccessTree, GroupInside, GroupStructure, Profile
+from nerode.algebra.classes import ComponentTable, fixed_pair, split_letter
 from nerode.core import DTYPES, Budget, BudgetExceeded
-from nerode.languages import CounterLanguage, Dfa, Language
+from nerode.languages import CounterLanguage, Dfa, Language, Word
 from nerode.verdict.conditions import Condition
 from nerode.verdict.records import VerdictTask
 
-COUNTER_FAMILIES = frozenset({"dyck-1", "shuffle-dyck", "boolean-expression", "counting-blocks"})
-"""Families with a deterministic counter machine that needs no more than zero tests and the last letter."""
+_MOST_MAPS = 20_000
+"""Actions of words that a search for a clock lists at most."""
+
+_MOST_PAIRED_STATES = 40
+"""States of an automaton up to which pairs of them are searched."""
+
+_MOST_LOCAL_STATES = 700
+"""States of an automaton up to which it is tested whether a window decides."""
+
+_LONGEST_CLOCK = 12
+"""Largest modulus of a clock that is searched for."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,12 @@ class Facts:
         Prediction only has to be right on prefixes of valid words, so strictly local languages qualify;
         recognition must also remember an error for ever, so only definite languages do.
         """
-        return self.profile.holds("strictly-local" if self.task is VerdictTask.PREDICT else "definite")
+        name = "strictly-local" if self.task is VerdictTask.PREDICT else "definite"
+        holds = self.profile.holds(name)
+        if holds is None and self.language.family == "bounded-dyck":
+            # After "(" the words ()()…() and ()()…()) end alike and leave the depths 1 and 0.
+            return False if self.language.parameters["depth"] > 1 else None
+        return holds
 
     @functools.cached_property
     def neutral_letter(self) -> bool | None:
@@ -106,6 +121,232 @@ class Facts:
             return None
         table = self.automaton.transitions
         return bool((table == table[:, :1]).all())
+
+    @functools.cached_property
+    def _components(self) -> ComponentTable | None:
+        """The components of the automaton; to predict, of its live part."""
+        if self.automaton is None:
+            return None
+        return ComponentTable.of_automaton(self.automaton, live=self.task is VerdictTask.PREDICT)
+
+    @functools.cached_property
+    def letter_split(self) -> tuple[int, int, int] | None:
+        """Two states of one component and a letter that takes them apart; None if there are none."""
+        return None if self._components is None else split_letter(self._components)
+
+    @functools.cached_property
+    def fixed_pair(self) -> tuple[tuple[int, int], Word] | int | None:
+        """Two states of one component that a word fixes, or the window that decides; None if not known."""
+        if self.automaton is None or self.automaton.num_states > _MOST_LOCAL_STATES:
+            return None
+        return None if self._components is None else fixed_pair(self._components)
+
+    @property
+    def _deep_brackets(self) -> bool:
+        """Whether the word () fixes two depths of a bounded Dyck language: the empty one and a deeper one."""
+        return self.language.family == "bounded-dyck" and self.language.parameters["depth"] > 1
+
+    @property
+    def letter_constant(self) -> bool | None:
+        """Whether the component of a state and a letter determine the next (live) state."""
+        if self._components is None:
+            return None if self.regular and not self._deep_brackets else False
+        return self.letter_split is None
+
+    @property
+    def locally_r_trivial(self) -> bool | None:
+        """Whether no word fixes two (live) states of one component."""
+        if self.fixed_pair is None:
+            return None if self.regular and not self._deep_brackets else False
+        return isinstance(self.fixed_pair, int)
+
+    @functools.cached_property
+    def clocked_pair(self) -> tuple[tuple[int, int], Word] | int | None:
+        """Two states that a word fixes whatever m positions are known modulo; an int if there are none."""
+        if self._components is None or len(self._components.rows) > _MOST_PAIRED_STATES:
+            return None
+        return fixed_pair(self._components, clocked=True)
+
+    @property
+    def clocked_local(self) -> bool | None:
+        """Whether the language is locally R-trivial once the position modulo some m is known."""
+        if self.locally_r_trivial or not self.regular:
+            return self.locally_r_trivial
+        if self.clocked_pair is None:
+            # The word () fixes the empty and a deeper stack, which words of even length join.
+            return False if self._deep_brackets and self.language.parameters["depth"] > 2 else None
+        return isinstance(self.clocked_pair, int)
+
+    @property
+    def letter_split_text(self) -> str:
+        """The letter that takes two states of a component apart, in words."""
+        if self.letter_split is None:
+            return "a letter takes two states of one component apart"
+        letter = self.language.alphabet.symbols[self.letter_split[2]]
+        return f"{letter!r} takes two states of one component apart"
+
+    def letter_split_witness(self) -> Mapping[str, Any] | None:
+        """Returns two states of one component, by words that lead there, and the letter."""
+        if self.letter_split is None or self.automaton is None:
+            return None
+        p, q, letter = self.letter_split
+        return {**self._ways(p, q), "letter": self.language.alphabet.symbols[letter]}
+
+    @property
+    def fixed_pair_text(self) -> str:
+        """The word that keeps two states of a component apart, in words."""
+        return self._pair_text(self.fixed_pair)
+
+    def fixed_pair_witness(self) -> Mapping[str, Any] | None:
+        """Returns two states of one component, by words that lead there, and the word that fixes both."""
+        return self._pair_witness(self.fixed_pair)
+
+    @property
+    def clocked_pair_text(self) -> str:
+        """The same for a pair that no clock takes apart."""
+        return self._pair_text(self.clocked_pair)
+
+    def clocked_pair_witness(self) -> Mapping[str, Any] | None:
+        """Returns the same for a pair that no clock takes apart."""
+        return self._pair_witness(self.clocked_pair)
+
+    def _pair_text(self, found: tuple[tuple[int, int], Word] | int | None) -> str:
+        if found is None or isinstance(found, int):
+            return "a word keeps two states of one component apart"
+        return f"{self.language.alphabet.decode(found[1])!r} keeps two states of one component apart"
+
+    def _pair_witness(self, found: tuple[tuple[int, int], Word] | int | None) -> Mapping[str, Any] | None:
+        if found is None or isinstance(found, int) or self.automaton is None:
+            return None
+        (p, q), word = found
+        return {**self._ways(p, q), "fixed_by": self.language.alphabet.decode(word)}
+
+    def _ways(self, p: int, q: int) -> dict[str, str]:
+        """Shortest words that lead to two states."""
+        assert self.automaton is not None
+        tree = AccessTree(self.automaton.transitions.tolist(), self.automaton.start)
+        decode = self.language.alphabet.decode
+        return {"first": decode(tree.word(p)), "second": decode(tree.word(q))}
+
+    @property
+    def letter_decides(self) -> bool | None:
+        """Whether the current letter alone settles the task, so that no memory is needed."""
+        name, reach = ("strictly-local", 2) if self.task is VerdictTask.PREDICT else ("definite", 1)
+        if not self.regular:
+            return False
+        if (holds := self.profile.holds(name)) is not True:
+            return holds
+        k = self.profile.classes[name].parameter
+        return None if k is None else k <= reach
+
+    @functools.cached_property
+    def position_decides(self) -> bool | None:
+        """Whether the length of a prefix settles the task; to predict, on prefixes of valid words alone."""
+        if self.automaton is None:
+            return None
+        if self.task is VerdictTask.RECOGNISE:
+            return self.letters_act_alike
+        live = self.automaton.live
+        for q in np.flatnonzero(live):
+            following = {int(p) for p in self.automaton.transitions[q] if live[p]}
+            if len(following) > 1:
+                return False
+        return True
+
+    @functools.cached_property
+    def position_period(self) -> int | None:
+        """The period in which the answers come back, where the position decides; None elsewhere."""
+        if not self.position_decides or self.automaton is None:
+            return None
+        live, seen, state = self.automaton.live, dict[int, int](), int(self.automaton.start)
+        while state not in seen:
+            seen[state] = len(seen)
+            following = [int(p) for p in self.automaton.transitions[state] if live[p]]
+            if self.task is VerdictTask.RECOGNISE:
+                following = [int(p) for p in self.automaton.transitions[state]]
+            if not following:
+                return 1
+            state = following[0]
+        return len(seen) - seen[state]
+
+    @functools.cached_property
+    def one_letter_counter(self) -> bool | None:
+        """Whether some letter alone counts: its powers move (live) states around in a cycle."""
+        if self.automaton is None:
+            return None
+        states = range(self.automaton.num_states)
+        kept = [q for q in states if self.task is VerdictTask.RECOGNISE or self.automaton.live[q]]
+        for letter in range(self.automaton.num_letters):
+            column = self.automaton.transitions[:, letter]
+            cyclic = set(kept)
+            while (image := {int(column[q]) for q in cyclic} & cyclic) != cyclic:
+                cyclic = image
+            if any(int(column[q]) != q for q in cyclic):
+                return True
+        return False
+
+    @functools.cached_property
+    def overwrites(self) -> bool | None:
+        """Whether some word brings a state to another one for good, seen after every long suffix.
+
+        That is: two (live) states p ≠ q that some words of every length keep apart, and a word x with
+        p·x = q and q·x = q. No power of x leads back from q to p.
+        """
+        if self.is_group_language:
+            return False
+        if self.automaton is None or self.automaton.num_states > _MOST_PAIRED_STATES:
+            return None
+        table = self.automaton.transitions
+        live = self.automaton.live
+        kept = [q for q in range(len(table)) if self.task is VerdictTask.RECOGNISE or live[q]]
+        inside = set(kept)
+
+        def moves(pair: tuple[int, int]) -> list[tuple[int, int]]:
+            return [
+                (int(table[pair[0], a]), int(table[pair[1], a]))
+                for a in range(table.shape[1])
+                if int(table[pair[0], a]) in inside and int(table[pair[1], a]) in inside
+            ]
+
+        apart = {(p, q) for p in kept for q in kept if p != q}
+        while (stay := {pair for pair in apart if any(m in apart for m in moves(pair))}) != apart:
+            apart = stay
+        for pair in apart:
+            target, seen, waiting = (pair[1], pair[1]), {pair}, [pair]
+            while waiting:
+                for following in moves(waiting.pop()):
+                    if following == target:
+                        return True
+                    if following not in seen:
+                        seen.add(following)
+                        waiting.append(following)
+        return False
+
+    @functools.cached_property
+    def clock(self) -> int | None:
+        """The least m ≤ 12 such that the language is star-free once the position modulo m is known.
+
+        None if there is none, or if it was not found within the limits. A counter whose loop has a length
+        divisible by m refutes m; the actions of words of length m generate all such loops.
+        """
+        if self.profile.star_free:
+            return 1
+        if self.automaton is None or not self.quasi_aperiodic:
+            return None
+        letters = {tuple(map(int, column)) for column in self.automaton.transitions.T}
+        words = letters
+        for m in range(2, _LONGEST_CLOCK + 1):
+            words = {tuple(g[q] for q in f) for f in words for g in letters}
+            if _generates_no_group(words):
+                return m
+        return None
+
+    @functools.cached_property
+    def group_primes(self) -> frozenset[int] | None:
+        """The odd primes that divide the order of a group inside; None if the groups are not all known."""
+        if not self.groups_known:
+            return None
+        return frozenset(p for g in self.profile.groups for p in _odd_primes(g.structure.order))
 
     @functools.cached_property
     def is_group_language(self) -> bool | None:
@@ -172,7 +413,44 @@ class Facts:
         }
 
 
+def _generates_no_group(generators: set[tuple[int, ...]]) -> bool:
+    """Whether every map that is a product of these has powers that settle; False beyond the limit."""
+    found, waiting = set(generators), list(generators)
+    while waiting:
+        f = waiting.pop()
+        powers = f
+        for _ in range(len(f)):
+            powers = tuple(f[q] for q in powers)
+        if tuple(f[q] for q in powers) != powers or len(found) > _MOST_MAPS:
+            return False
+        for g in generators:
+            if (h := tuple(g[q] for q in f)) not in found:
+                found.add(h)
+                waiting.append(h)
+    return True
+
+
+def _odd_primes(number: int) -> list[int]:
+    while number % 2 == 0:
+        number //= 2
+    found, divisor = [], 3
+    while number > 1:
+        if number % divisor == 0:
+            found.append(divisor)
+            while number % divisor == 0:
+                number //= divisor
+        divisor += 2
+    return found
+
+
 LanguageCondition = Condition[Facts]
+
+
+letter_constant = LanguageCondition("of letter-constant components", lambda f: f.letter_constant)
+locally_r_trivial = LanguageCondition("locally R-trivial", lambda f: f.locally_r_trivial)
+clocked_local = LanguageCondition(
+    "locally R-trivial once the position modulo m is known", lambda f: f.clocked_local
+)
 
 
 def in_class(name: str) -> LanguageCondition:
@@ -219,4 +497,18 @@ group_language = LanguageCondition(
 length_only = LanguageCondition(
     "one in which only the length of a word matters", lambda f: f.letters_act_alike if f.regular else False
 )
-counter_language = of_family(COUNTER_FAMILIES, "a counter language of the list of Sarrof et al.")
+letter_decides = LanguageCondition("settled by the current letter", lambda f: f.letter_decides)
+position_decides = LanguageCondition(
+    "settled by the position alone", lambda f: f.position_decides if f.regular else False
+)
+one_letter_counter = LanguageCondition(
+    "one in which the powers of one letter count", lambda f: f.one_letter_counter if f.regular else False
+)
+overwrites = LanguageCondition(
+    "one in which a word overwrites a state for good", lambda f: f.overwrites if f.regular else False
+)
+r_trivial = in_class("r-trivial")
+counter_machine = LanguageCondition(
+    "given by a counter machine", lambda f: isinstance(f.language, CounterLanguage)
+)
+bracket_stack = of_family({"dyck"}, "a Dyck language with several kinds of brackets")

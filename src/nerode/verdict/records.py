@@ -11,14 +11,17 @@ from nerode.core import InputError, Reference, Shown, UnknownName
 
 
 class Sense(StrEnum):
-    """In which arithmetic "at every length" is meant. The senses are different notions; none implies another.
+    """In which arithmetic "at every length" is meant; docs/theory/senses.md has the definitions.
 
-    EXACT: real numbers or unbounded integers without rounding; the readout is continuous on a finite
-        union of open convex sets (a geometrically constrained system).
-    FINITE_PRECISION: a constant number of fractional bits, unbounded integer bits, no rounding inside
-        the recurrence (the sense of Sarrof et al.; Grazzi et al. use a finite set of values instead).
-    IEEE: bit for bit in a float format, step by step, rounding to nearest.
-    ROBUST: right under every disturbance below some eps > 0 at every step (Metric Automata Theory).
+    EXACT: real numbers without rounding. Gates are values that the layer has, not limits. Maps between
+        layers and the readout are tame: definable with polynomials, exp and bounded sines.
+    FINITE_PRECISION: real states, not rounded; a gate that a sigmoid reaches only in the limit counts as
+        reached. What a layer hands on, to the next layer or back into its own gates, is a ReLU network with
+        norms (epsilon above 0) of its state, read with a margin: finitely many values.
+    IEEE: bit for bit in a float format, step by step, rounding to nearest, ties to even, with gradual
+        underflow and without fused operations.
+    ROBUST: correct under every disturbance below some eps > 0 at every step (Metric Automata Theory); not
+        defined for a cache that grows with the input.
     """
 
     EXACT = "exact"
@@ -92,6 +95,13 @@ class Verdict(Shown):
     """The answer for one architecture in one sense.
 
     Attributes:
+        conditional_on: what the answer hangs on beyond the sense, a conjecture or an assumption about the
+            weights; empty if nothing.
+        model: the model in which the source of the row states its result.
+        question: for "open", what is not known.
+        horizon: number of letters up to which a construction is correct, by float format, where the answer
+            at every length is not "yes"; None if none is known.
+        undefined: whether the sense has no meaning for this architecture; the status is then "open".
         theorem: name of the row that settles it, empty when it is open.
         also: names of further rows that give the same answer.
         tried: for "open", the rows that speak of this architecture and why they do not apply.
@@ -110,6 +120,20 @@ class Verdict(Shown):
     theorem: str = ""
     also: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
+    conditional_on: str = ""
+    model: str = ""
+    question: str = ""
+    undefined: bool = False
+    horizon: Mapping[str, int] | None = field(default=None, hash=False)
+
+    @property
+    def mark(self) -> str:
+        """The answer in tables: ✓, ✗, ? or –, with ° if conditional and · if derived here or recalled."""
+        if self.undefined:
+            return "–"
+        sign = {Status.YES: "✓", Status.NO: "✗", Status.OPEN: "?"}[self.status]
+        unread = self.provenance in (Provenance.DERIVED, Provenance.RECALLED)
+        return sign + ("°" if self.conditional_on else "") + ("·" if unread else "")
 
     def to_json(self) -> dict[str, Any]:
         """The verdict under the keys of the command line's contract."""
@@ -128,6 +152,12 @@ class Verdict(Shown):
             "theorem": self.theorem or None,
             "also": list(self.also),
             "tried": list(self.tried),
+            "conditional_on": self.conditional_on or None,
+            "model": self.model or None,
+            "question": self.question or None,
+            "undefined": self.undefined,
+            "horizon": None if self.horizon is None else dict(self.horizon),
+            "mark": self.mark,
         }
 
 
@@ -155,6 +185,10 @@ class VerdictTable(Shown):
             if verdict.architecture == name and verdict.sense == sense:
                 return verdict
         raise UnknownName("architecture in this table", name, {v.architecture for v in self.verdicts})
+
+    def open_cells(self) -> list[Verdict]:
+        """The verdicts that are open; a sense without meaning is not."""
+        return [v for v in self.verdicts if v.status is Status.OPEN and not v.undefined]
 
     def architectures(self) -> list[str]:
         """The architectures of the table, in order."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nerode.algebra.counters import find_counter
+from nerode.algebra.groups_inside import find_counter
 from nerode.languages import Alphabet, Dfa, minimise
 
 LETTERS = "abcdefgh"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.algebra.cascades.by_components import component_cascade
+from nerode.algebra.cascades.decomposition import component_cascade
 from nerode.algebra.cascades.holonomy import holonomy_cascade, quotient_cascade, tower_cascade
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.verification import verify_cascade

@@ -7,11 +7,10 @@ import random
 import pytest
 
 from nerode.algebra.cascades.decomposition import NotCounterFree, decompose
-from nerode.algebra.cascades.sections import Levels
-from nerode.algebra.cascades.skeleton import Skeleton
+from nerode.algebra.cascades.skeleton import Levels, Skeleton
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import whole_action
-from nerode.algebra.counters import is_counter
+from nerode.algebra.groups_inside import is_counter
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language

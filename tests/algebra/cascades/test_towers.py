@@ -8,8 +8,7 @@ import random
 import pytest
 
 from nerode.algebra.cascades.holonomy import is_finer, principal_congruences, tower_cascade
-from nerode.algebra.cascades.sections import Levels
-from nerode.algebra.cascades.skeleton import Skeleton, Tower
+from nerode.algebra.cascades.skeleton import Levels, Skeleton, Tower
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import whole_action
 from nerode.languages.bestiary import find_language

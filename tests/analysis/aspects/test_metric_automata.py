@@ -7,12 +7,13 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.analysis.aspects.loops import linear_bound, promised_radius
 from nerode.analysis.aspects.metric_automata import (
     MetricSettings,
     count_components,
+    linear_bound,
     metric,
     pairwise,
+    promised_radius,
     smallest_between,
 )
 from nerode.analysis.extraction.oracle import Machine

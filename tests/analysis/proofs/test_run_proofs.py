@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +18,22 @@ from nerode.compiler import compile_language
 from nerode.core import Budget, FormatError, InputError
 from nerode.languages.bestiary import find_language
 from nerode.models import read_model
-from nerode.proofs import RUN_WEIGHTS, certify, read_network, tensor_hash, write_folder
+from nerode.network import network_hash
+from nerode.proofs import (
+    RUN_WEIGHTS,
+    certificate_from_json,
+    certify,
+    read_network,
+    tensor_hash,
+    write_folder,
+)
 from nerode.records import run_name
 from tests.cli.runner import run
 
 SMALL = (
     *("--set", "task.settings.longest=12", "--steps", "150", "--set", "run.batch=32", "--lengths", "12,40"),
     *("--set", "optimiser.rate=1e-2", "--set", "model.settings.hidden=8", "--set", "run.test_sequences=16"),
-    *("--jobs", "1"),
+    *("--jobs", "1", "--settle", "off"),
 )
 
 
@@ -79,9 +89,22 @@ def test_an_attempt_is_not_made_twice(certified):
     assert "proved for set-reset" in attempt_lines(again)[0]
 
 
+def test_the_accuracy_of_a_stage_says_of_which_words(certified):
+    """It may be far below that of the table, whose words are those of the task."""
+    attempt = certify_run(certified[2])
+    stage = replace(attempt.stages[0], accuracy=0.319)
+    for proved in (True, False):
+        said = "\n".join(attempt_lines(replace(attempt, proved=proved, stages=(stage,), reason="no box")))
+        assert "accuracy" not in said
+        assert "(0.319, " in said
+        assert "drawn from the whole alphabet" in said
+        assert "the table has the words of the task" in said
+
+
 def test_a_run_without_a_proof_says_so(tmp_path):
     done = run(
-        "train", "parity", "--arch", "elman", "--json", "--out", str(tmp_path), "--steps", "2", "--jobs", "1"
+        *("train", "parity", "--arch", "elman", "--json", "--out", str(tmp_path), "--steps", "2"),
+        *("--jobs", "1", "--settle", "off"),
     )
     folder = tmp_path / run_name(json.loads(done.out.splitlines()[0])["key"])
     checked = run("verify", str(folder))
@@ -97,7 +120,8 @@ def test_a_damaged_attempt_is_a_format_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "layers"), [("parity", "mamba"), ("parity", "elman+elman"), ("copying", "elman")]
+    ("task", "layers"),
+    [("parity", "lru"), ("parity", "mamba+lru"), ("parity", "elman+lru"), ("copying", "elman")],
 )
 def test_what_cannot_be_certified_is_refused_before_training(task, layers):
     with pytest.raises(InputError):
@@ -109,6 +133,10 @@ def test_a_gru_that_is_to_be_certified_is_capped():
     assert settings["cap"] == 0.875
     assert settings["reset_after"] is False
     assert certify_tables({"name": "s3"}, "elman")["model"]["settings"]["hidden"] == 48
+
+
+def certificate_of(place):
+    return certificate_from_json(json.loads((place / "certificate.json").read_text()))
 
 
 def copy_run(folder, place):
@@ -138,6 +166,62 @@ def test_a_proof_of_other_weights_is_refused_wherever_a_run_is_read(certified, t
     # The same network by itself is what it was.
     alone = Path(shutil.copytree(run_of_another / PROOF, tmp_path / "alone" / "network"))
     assert run("verify", str(alone)).code == 0
+
+
+def forge(folder, network, language, certificate):
+    """Writes a proof that names the tensors of the run it is put into, with all hashes made to fit."""
+    origin = replace(network.origin, weights=tensor_hash(folder / RUN_WEIGHTS))
+    named = replace(network, origin=origin)
+    write_folder(folder / PROOF, named, language, replace(certificate, network=network_hash(named)))
+
+
+def test_a_forged_hash_does_not_make_a_proof_one_of_the_run(certified, tmp_path):
+    """The right hash of the tensors is written into the proof of another network."""
+    _, _, folder = certified
+    language = find_language("set-reset")
+    network = compile_language(language, "diagonal")
+    place = copy_run(folder, tmp_path / "forged")
+    forge(place, network, language, certify(network, language))
+    refused = run("verify", str(place))
+    assert refused.code == 1
+    assert "neither the weights of the run" in refused.err
+    assert "✓" not in refused.out
+    read = read_folder(place, "set-reset", language, Budget())
+    assert [(proof.holds, proof.all_lengths) for proof in read.certified] == [(False, False)]
+    # A forged attempt is not believed either: the proof is looked for again.
+    shutil.copy(folder / PROOF / ATTEMPT, place / PROOF)
+    assert certify_run(place).proved
+    assert run("verify", str(place)).code == 0
+
+
+def test_a_proof_of_the_model_that_was_trained_on_says_so(certified, tmp_path):
+    """The weights of the run are changed, the proof is kept: it is one of proof/model alone."""
+    _, _, folder = certified
+    place = Path(shutil.copytree(folder, tmp_path / "changed"))
+    weights = {name: value.copy() for name, value in load_file(place / RUN_WEIGHTS).items()}
+    next(iter(weights.values())).flat[0] += 1
+    save_file(weights, place / RUN_WEIGHTS)
+    config = json.loads((place / "model" / "config.json").read_text())
+    config["weights"] = hashlib.sha256((place / RUN_WEIGHTS).read_bytes()).hexdigest()
+    (place / "model" / "config.json").write_text(json.dumps(config))
+    language = find_language("set-reset")
+    forge(place, read_network(folder / PROOF), language, certificate_of(folder / PROOF))
+    shutil.copytree(folder / PROOF / "model", place / PROOF / "model", dirs_exist_ok=True)
+    shown = run("verify", str(place))
+    assert shown.code == 0, shown.err
+    assert "of the run's own weights nothing is proved" in shown.out
+    assert "nothing is proved" in json.loads(run("verify", str(place), "--json").out)["about"]
+    (proof,) = read_folder(place, "set-reset", language, Budget()).certified
+    assert "of the run's own weights nothing is proved" in proof.claims[-1]
+    shutil.rmtree(place / PROOF / "model")
+    assert run("verify", str(place)).code == 1
+
+
+def test_verify_says_which_weights_a_proof_is_about(certified):
+    _, item, folder = certified
+    shown = run("verify", str(folder)).out
+    trained_on = any(stage["steps"] for stage in item["proof"]["stages"])
+    assert ("was trained on" if trained_on else f"about the weights of the run {folder.name}") in shown
 
 
 def test_a_proof_names_the_tensors_of_its_run(certified):

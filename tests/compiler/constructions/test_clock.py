@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from nerode.compiler.construction import Options
-from nerode.compiler.constructions.clock import burst_length
+from nerode.compiler.constructions.clock import burst_length, live_cycle
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable, cosine, root_of_unity
 from nerode.languages import Legal
-from nerode.languages.bestiary import lookup_language
+from nerode.languages.bestiary import find_language, lookup_language
 from nerode.languages.regex.compile import regular_language
 from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import assert_does, assert_points_apart, build, first_disagreement, named
+from tests.compiler.requests import build_named
+from tests.compiler.walks import assert_predicts
 from tests.strategies import all_words
 
 LANGUAGES = ["aa-star", "aaaa-star", "(ab|ba|aa|bb)*", "((a|b|c){6})*(a|b|c)"]
@@ -157,3 +159,12 @@ def test_a_changed_gate_of_bursts_is_seen():
     changed = replace(network, layers=(replace(layer, recurrence=wrong),))
     word = language.alphabet.encode("01111")
     assert answers(changed, word) != language.legal_along(word)
+
+
+@pytest.mark.parametrize("target", ["s4d", "ssm", "lru"])
+def test_the_position_decides_on_prefixes_of_words(target):
+    network = build_named("position-clock", "abab-star", target)
+    assert network.width == 1
+    assert_predicts(network, find_language("abab-star"), 60)
+    assert live_cycle(find_language("abab-star").dfa()) is not None
+    assert live_cycle(find_language("tomita-4").dfa()) is None

@@ -1,13 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from nerode.compiler.construction import Options
 from nerode.compiler.constructions.counters import COUNTERS
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
+from nerode.kernel import Certificate
 from nerode.languages import START, Alphabet, CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.bestiary import find_language
 from nerode.network import Fixed
+from nerode.proofs import certify
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
 from tests.compiler.requests import build_named, counter_names, request_named
 from tests.compiler.walks import assert_follows, assert_follows_long_words, assert_predicts
@@ -72,10 +77,63 @@ def test_without_the_exclusive_scan(name):
     assert_follows_long_words(network, find_language(name), 150)
 
 
-@pytest.mark.parametrize("target", ["mamba", "hgrn2", "griffin", "retnet", "mlstm"])
-def test_tied_writes_leaky_gates_and_norms_cannot_count(target):
+@pytest.mark.parametrize("name", NUM_COUNTERS)
+def test_open_gates_count_in_exact_arithmetic(name):
+    network = build_named("open-counters", name, "hgrn2")
+    gates = [g for layer in network.layers for g in layer.recurrence.gate.bias]
+    assert not any(row for layer in network.layers for row in layer.recurrence.gate.rows)
+    assert all(0 < gate < 1 for gate in gates)
+    assert_does(network, name, short=5, long=40)
+
+
+@pytest.mark.parametrize("target", ["hgrn2", "griffin", "rwkv-7", "deltanet", "s4d", "lssl", "pd-ssm"])
+def test_every_architecture_with_a_free_gate_below_one_counts(target):
+    network = compile_language(find_language("dyck-1"), target, Options(construction="open-counters"))
+    assert network.origin.construction == "open-counters"
+    assert all(isinstance(layer.recurrence, Fixed) == (target in ("s4d", "lssl")) for layer in network.layers)
+    assert_does(network, "dyck-1", short=6, long=60)
+
+
+@pytest.mark.parametrize("name", NUM_COUNTERS)
+def test_reflections_count(name):
+    network = build_named("alternating-counters", name, "deltanet-signed")
+    assert {g for layer in network.layers[:2] for g in layer.recurrence.as_gated().gate.bias} <= {0, -1}
+    assert_does(network, name, short=6, long=60)
+    assert_follows_long_words(network, find_language(name), 300)
+
+
+@pytest.mark.parametrize(
+    ("target", "construction"),
+    [
+        ("mlstm", "counters"),
+        ("lstm", "counters"),
+        ("deltaproduct-signed", "counters"),
+        ("gated-deltanet-signed", "alternating-counters"),
+        ("complex-kda", "alternating-counters"),
+        ("ttt-linear", "alternating-counters"),
+    ],
+)
+def test_each_way_of_counting_has_a_network_that_is_proved(target, construction):
+    language = find_language("anbn")
+    network = compile_language(language, target)
+    assert network.origin.construction == construction
+    certificate = certify(network, language)
+    assert isinstance(certificate, Certificate)
+    assert certificate.claims[0].length == "all"
+
+
+def test_a_reflected_counter_that_forgets_the_position_is_refuted():
+    network = build_named("alternating-counters", "dyck-1", "deltanet-signed")
+    layer = network.layers[1]
+    gate = replace(layer.recurrence.as_gated().gate, bias=(1,))
+    broken = replace(layer, recurrence=replace(layer.recurrence, gate=gate))
+    wrong = replace(network, layers=(network.layers[0], broken, *network.layers[2:]))
+    assert not isinstance(certify(wrong, find_language("dyck-1")), Certificate)
+
+
+def test_gates_that_are_fixed_by_design_are_refused():
     with pytest.raises(NotCompilable):
-        compile_language(find_language("dyck-1"), target)
+        compile_language(find_language("dyck-1"), "retnet")
 
 
 def test_other_languages_are_refused():

@@ -2,8 +2,10 @@ import pytest
 
 from nerode.compiler.constructions.flip_flop import FLIP_FLOP
 from nerode.compiler.pipeline import compile_language
+from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
+from nerode.verdict import find_architecture
 from tests.compiler.agreement import assert_does, first_disagreement
 from tests.compiler.requests import build_named, request_named
 from tests.compiler.walks import assert_follows_long_words, assert_predicts
@@ -56,6 +58,6 @@ def test_other_alphabets_are_refused():
         FLIP_FLOP.compile(request_named("set-reset", "diagonal"))
 
 
-def test_fixed_gates_do_not_carry_it():
-    with pytest.raises(NotCompilable):
-        compile_language(LANGUAGE, "s4d")
+def test_fixed_gates_carry_it_by_registers_that_fade_alone():
+    assert compile_language(LANGUAGE, "s4d").origin.construction == "fading-registers"
+    assert not CONSTRUCTIONS["flip-flop"].architecture(find_architecture("s4d").properties)

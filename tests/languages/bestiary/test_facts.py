@@ -18,8 +18,8 @@ from sympy.combinatorics.named_groups import (
 from nerode.core import InputError, stream
 from nerode.languages.bestiary import BESTIARY, find_language, suite
 from nerode.languages.bestiary.facts import FACTS, _bounded_dyck
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimisation import minimise
 from tests.languages.bestiary.transition_monoid import (
     GroupProfile,
     is_aperiodic,

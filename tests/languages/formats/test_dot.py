@@ -207,6 +207,7 @@ def test_nodes_count_against_the_budget() -> None:
 def test_the_text_is_readable() -> None:
     dfa = Dfa.build(["b", "a", ","], lambda q, s: (q + (s == "b")) % 2, start=0, accept=[1])
     assert dfa_to_dot(dfa) == (
+        "// written by nerode\n"
         "digraph automaton {\n"
         "  rankdir=LR;\n"
         '  alphabet="b,a,\\,";\n'
@@ -221,3 +222,18 @@ def test_the_text_is_readable() -> None:
         '  1 -> 1 [label="a,\\,"];\n'
         "}\n"
     )
+
+
+MOORE = """digraph learned {
+  __start0 [shape=none, label=""]; __start0 -> s0;
+  s0 [shape=circle, label="s0: even"]; s1 [shape=circle, label="s1: odd"];
+  s0 -> s1 [label=a]; s1 -> s0 [label=a];
+}"""
+
+
+def test_a_moore_machine_without_accepting_states_is_not_the_empty_language() -> None:
+    with pytest.raises(FormatError, match=r"no state accepts.*Moore machines.*doublecircle") as caught:
+        dfa_from_dot(MOORE, path=FILE)
+    assert caught.value.line == 2
+    said = MOORE.replace("{\n", '{\n  alphabet="a";\n', 1)
+    assert not dfa_from_dot(said, path=FILE).accepting.any()

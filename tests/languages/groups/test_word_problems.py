@@ -21,8 +21,7 @@ from sympy.combinatorics.named_groups import (
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName
 from nerode.languages import groups
 from nerode.languages.groups import canonical_name, direct_product, is_monoid_name, monoid_order
-from nerode.languages.groups.families import _cycles
-from nerode.languages.groups.monoid import FiniteMonoid
+from nerode.languages.groups.families import FiniteMonoid, _cycles
 from tests.languages.bestiary.transition_monoid import maximal_subgroups, monoid_elements, monoid_size
 from tests.languages.brute_force import assert_language_is
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,7 @@ def test_words_outside_the_vocabulary_become_unknown() -> None:
     model = parse_arpa(GOOD)
     assert model.encode("a zebra") == model.encode(["a", "<unk>"])
     assert model.log_probability("zebra") == model.log_probability("<unk>")
-    closed = parse_arpa(
-        GOOD.replace("ngram 1=5", "ngram 1=4").replace("-1.0\t<unk>\n", ""), require_unknown=False
-    )
+    closed = parse_arpa(GOOD.replace("ngram 1=5", "ngram 1=4").replace("-1.0\t<unk>\n", ""))
     assert closed.unknown is None
     with pytest.raises(InputError, match="zebra"):
         closed.log_probability("a zebra")
@@ -101,10 +100,15 @@ def test_against_the_naive_recursion(text: str, prefix: list[str]) -> None:
             assert model.log_next(context, number) == pytest.approx(math.log(expected), rel=1e-9, abs=1e-12)
 
 
+def entry(log10: float | str, backoff: float | str) -> tuple[Decimal, Decimal]:
+    return Decimal(str(log10)), Decimal(str(backoff))
+
+
+HALF = entry(-0.5, 0.0)
 FIELDS: dict[str, Any] = {
     "order": 2,
     "vocabulary": Alphabet(("a",)),
-    "levels": ({(0,): (-0.5, 0.0), (1,): (-0.5, 0.0)}, {(0, 1): (-0.1, 0.0)}),
+    "levels": ({(0,): HALF, (1,): HALF}, {(0, 1): entry(-0.1, 0.0)}),
     "unknown_name": None,
 }
 
@@ -117,15 +121,27 @@ FIELDS: dict[str, Any] = {
         ({"vocabulary": Alphabet(("<s>",))}, "reserved"),
         ({"vocabulary": Alphabet(("</s>",))}, "reserved"),
         ({"unknown_name": "<unk>"}, "not in the vocabulary"),
-        ({"levels": ({(0,): (-0.5, 0.0)}, {})}, "'</s>' has no 1-gram"),
-        ({"levels": ({(0,): (-0.5, 0.0), (1,): (-0.5, 0.0), (0, 0): (-1.0, 0.0)}, {})}, "level 1"),
-        ({"levels": ({(0,): (-0.5, 0.0), (1,): (-0.5, 0.0), (5,): (-1.0, 0.0)}, {})}, "outside"),
-        ({"levels": ({(0,): (0.5, 0.0), (1,): (-0.5, 0.0)}, {})}, "log-probability"),
-        ({"levels": ({(0,): (math.nan, 0.0), (1,): (-0.5, 0.0)}, {})}, "log-probability"),
-        ({"levels": ({(0,): (-0.5, math.inf), (1,): (-0.5, 0.0)}, {})}, "back-off"),
-        ({"levels": ({(0,): (-0.5, math.nan), (1,): (-0.5, 0.0)}, {})}, "back-off"),
-        ({"levels": ({(0,): (-0.5, 0.0), (1,): (-0.5, 0.0)}, {(0, 1): (-0.1, -0.1)})}, "highest order"),
-        ({"levels": ({(0,): (-0.5, 0.0), (1,): (-0.5, 0.0)}, {(BOS, 1): (-0.1, 0.0)})}, "no 1-gram"),
+        ({"levels": ({(0,): HALF}, {})}, "'</s>' has no 1-gram"),
+        (
+            {"levels": ({(0,): HALF, (1,): HALF, (0, 0): entry(-1.0, 0.0)}, {})},
+            "level 1",
+        ),
+        (
+            {"levels": ({(0,): HALF, (1,): HALF, (5,): entry(-1.0, 0.0)}, {})},
+            "outside",
+        ),
+        ({"levels": ({(0,): entry(0.5, 0.0), (1,): HALF}, {})}, "log-probability"),
+        ({"levels": ({(0,): entry("nan", 0.0), (1,): HALF}, {})}, "log-probability"),
+        ({"levels": ({(0,): entry(-0.5, "inf"), (1,): HALF}, {})}, "back-off"),
+        ({"levels": ({(0,): entry(-0.5, "nan"), (1,): HALF}, {})}, "back-off"),
+        (
+            {"levels": ({(0,): HALF, (1,): HALF}, {(0, 1): entry(-0.1, -0.1)})},
+            "highest order",
+        ),
+        (
+            {"levels": ({(0,): HALF, (1,): HALF}, {(BOS, 1): entry(-0.1, 0.0)})},
+            "no 1-gram",
+        ),
     ],
 )
 def test_each_invariant(changes: dict[str, Any], message: str) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from nerode.core import BudgetExceeded, InputError
-from nerode.languages.ngrams import NgramLanguage, ngram_language, parse_rules
+from nerode.languages.ngrams import NgramLanguage, ngram_language, parse_arpa, parse_rules
 from nerode.languages.ngrams.language import LengthSampler
+from tests.languages.ngrams.arpa_texts import GOOD
 
 RULES = """
 <s> -> a : 3/4
@@ -76,3 +77,18 @@ def test_lengths_that_no_sentence_has() -> None:
 def test_a_length_beyond_memory() -> None:
     with pytest.raises(BudgetExceeded, match="bytes"):
         language().sample(10**9, np.random.default_rng(0))
+
+
+def test_back_off_models_are_drawn_with_their_contexts() -> None:
+    """Every word may follow every other, so one state is enough to say what is legal, but not to draw."""
+    model = parse_arpa(GOOD)
+    found = NgramLanguage(name="arpa", model=model, convention="of a test")
+    assert found.graph.num_moves == len(model.vocabulary)
+    assert found.dfa().num_states == 1
+    rng, count = np.random.default_rng(5), 3000
+    drawn = Counter(found.sample(2, rng) for _ in range(count))
+    weights = {w: math.exp(model.log_probability(w)) for w in itertools.product(range(model.end), repeat=2)}
+    total = sum(weights.values())
+    for word, weight in weights.items():
+        share = weight / total
+        assert abs(drawn[word] - count * share) < 5 * math.sqrt(count * share) + 5

@@ -28,7 +28,7 @@ def normalised() -> str:
 
 
 def test_a_normalised_model() -> None:
-    model = parse_arpa(normalised(), require_unknown=False)
+    model = parse_arpa(normalised())
     report = check_normalisation(model, tolerance=1e-12)
     assert report.ok
     assert report.num_contexts == 3
@@ -37,7 +37,7 @@ def test_a_normalised_model() -> None:
 
 def test_a_model_that_is_not_normalised() -> None:
     text = normalised().replace(f"{math.log10(4 / 9)!r}", "0.0")
-    model = parse_arpa(text, require_unknown=False)
+    model = parse_arpa(text)
     report = check_normalisation(model)
     assert not report.ok
     assert report.num_off == 1

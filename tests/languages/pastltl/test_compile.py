@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.minimisation import minimise
+from nerode.languages.determinise import minimise
 from nerode.languages.pastltl import Formula, PastFormula, formula_language, formula_to_dfa, holds, parse
 from nerode.languages.regex import regex_to_dfa
 from tests.languages.pastltl.strategies import formulas

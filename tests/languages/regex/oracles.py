@@ -7,6 +7,7 @@ import re
 from automata.fa.dfa import DFA
 from automata.fa.nfa import NFA
 
+from nerode.languages.notation import fold
 from nerode.languages.regex import (
     Complement,
     Concat,
@@ -18,7 +19,6 @@ from nerode.languages.regex import (
     Repeat,
     Union,
 )
-from nerode.languages.trees import fold
 
 
 def to_automata_lib(expression: Expression, symbols: str) -> DFA:

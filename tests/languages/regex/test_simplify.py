@@ -5,9 +5,9 @@ from hypothesis import given, settings
 
 from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
+from nerode.languages.notation import subtrees
 from nerode.languages.regex import EmptySet, Epsilon, Expression, Regex, matches, parse, to_text
 from nerode.languages.regex.compile import simplify
-from nerode.languages.trees import subtrees
 from tests.languages.regex.strategies import expressions, words
 
 AB = Alphabet(("a", "b"))

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.architectures.mlstm import MLstmBlock, MLstmCell, MLstmSettings, build_mlstm, stabilisers
+from nerode.models.architectures.mlstm import MLstmBlock, MLstmCell, MLstmSettings, build_mlstm
 from nerode.models.audit import all_peers
 from nerode.models.audit.peers.xlstm import pair_mlstm
+from nerode.models.parts.precision import stabilisers
 from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features
 from tests.models.architectures.weights import shaken
 
@@ -146,7 +147,7 @@ def test_the_form_is_a_setting() -> None:
     [
         ({"epsilon": -1.0}, "epsilon is -1"),
         ({"window": 0}, "window is 0"),
-        ({"values": 8}, 'belong to the form "cell"'),
+        ({"values": 8}, 'belong to the forms "cell"'),
         ({"heads": 3}, "16 inner features cannot be shared by 3 heads"),
         ({"projection_block": 3}, "16 features cannot be cut into blocks of 3"),
         ({"form": "cell", "keys": 6}, "6 keys cannot be shared by 4 heads"),

@@ -15,8 +15,9 @@ from nerode.core import InputError
 from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings, RwkvChannelMix, RwkvChannelMixSettings
 from nerode.models.architectures.rwkv6 import MIXTURES, Rwkv6, Rwkv6Settings
 from nerode.models.audit import Pair, give_weights
-from nerode.models.audit.peers.transformers import match_rwkv
-from nerode.models.parts.token_shift import Depth
+from nerode.models.audit.peer import match_places
+from nerode.models.libraries.layers import RWKV_CHANNEL_MIX
+from nerode.models.parts.short_convolution import Depth
 from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features
 from tests.models.architectures.weights import shaken
 
@@ -34,7 +35,7 @@ def test_time_mixing_is_that_of_transformers(dtype: torch.dtype) -> None:
 def test_channel_mixing_is_that_of_transformers(dtype: torch.dtype) -> None:
     ours = shaken(RwkvChannelMix(8, RwkvChannelMixSettings(expansion=2.5))).to(dtype)
     peer = modeling_rwkv.RwkvFeedForward(CONFIG, layer_id=1).to(dtype)
-    matches = match_rwkv(ours, peer, rows=("receptance", "key"))
+    matches = match_places(ours, peer, RWKV_CHANNEL_MIX)
     give_weights(matches)
     assert_same_pair(Pair(ours=ours, theirs=peer, matches=matches, inputs=8), dtype)
 

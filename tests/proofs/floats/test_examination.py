@@ -92,7 +92,7 @@ def test_a_stored_proof_is_replayed_and_a_planted_one_refused(parity):
     path.write_text("{")
     outcome = run("verify", str(parity), "--dtype", "float64")
     assert outcome.code == 2
-    assert "is not a certificate" in outcome.err
+    assert "is not JSON" in outcome.err
     path.unlink()
 
 
@@ -139,7 +139,7 @@ def test_no_other_module_of_the_certificates_loads_torch():
     code = (
         "import importlib, pkgutil, nerode.proofs as c\n"
         "names = [m.name for m in pkgutil.iter_modules(c.__path__) if m.name != 'floats']\n"
-        "assert len(names) > 10\n"
+        "assert len(names) >= 5\n"
         "for name in names: importlib.import_module(f'nerode.proofs.{name}')"
     )
     assert not imports_torch(code)

@@ -9,7 +9,7 @@ from nerode.algebra import Profile
 from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
 from nerode.report.pages.language import explain_page
-from nerode.study.language import study_language
+from nerode.study.atlas import study_language
 from nerode.verdict import ARCHITECTURES
 from tests.report.cases import (
     EVIL,

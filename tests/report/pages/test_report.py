@@ -83,6 +83,23 @@ def test_what_was_never_learned_says_nothing_about_length(tmp_path: Path) -> Non
     assert "training found none for the shortest length tested" in finding.text
 
 
+def test_one_seed_that_does_it_is_told(tmp_path: Path) -> None:
+    write_run(tmp_path, title="a", layers=("lstm",), seed=0, accuracies=(1.0, 1.0, 1.0))
+    write_run(tmp_path, title="a", layers=("lstm",), seed=1, accuracies=(0.1, 0.1, 0.1))
+    (finding,) = findings(report_of(tmp_path).tasks[0])
+    assert "1 of 2 seeds do it at length" in finding.text
+    assert "found none" not in finding.text
+
+
+def test_one_seed_that_learns_the_shortest_length_is_told(tmp_path: Path) -> None:
+    write_run(tmp_path, title="a", layers=("lstm",), seed=0, accuracies=(1.0, 0.2, 0.2))
+    write_run(tmp_path, title="a", layers=("lstm",), seed=1, accuracies=(0.1, 0.1, 0.1))
+    write_run(tmp_path, title="a", layers=("lstm",), seed=2, accuracies=(0.1, 0.1, 0.1))
+    (finding,) = findings(report_of(tmp_path).tasks[0])
+    assert "1 of 3 seeds learned the shortest length tested" in finding.text
+    assert "found none" not in finding.text
+
+
 def test_the_json_has_every_cell_by_name(tmp_path: Path) -> None:
     report = report_of(fill_store(tmp_path), task_works={"parity": Reference("Grazzi2025")})
     data = json.loads(json.dumps(report_json(report)))

@@ -100,13 +100,15 @@ def test_architectures_with_the_same_answers_share_a_line() -> None:
 
 
 @pytest.mark.parametrize("name", ["parity", "flip-flop", "S3", "anbn", "dyck-8-10", "tomita-3"])
-def test_every_architecture_of_a_real_table_is_shown_once(name: str) -> None:
+def test_every_architecture_is_once_in_the_summary_and_once_in_the_table(name: str) -> None:
     language = find_language(name)
     found = profile(language)
     verdicts = decide(language, profile=found)
-    shown = show(check_view(language, found, verdicts))
-    column = " ".join(line[:36] for line in shown.splitlines()).split()
+    summary, below = show(check_view(language, found, verdicts)).split("\narchitecture ")
+    listed = summary.split("At every length")[1].replace(",", " ").split()
+    column = " ".join(line[:36] for line in below.splitlines()).split()
     for architecture in verdicts.architectures():
+        assert listed.count(architecture) == 1, architecture
         assert column.count(architecture) == 1, architecture
 
 
@@ -122,8 +124,12 @@ def test_details_list_each_theorem_once_with_its_assumptions() -> None:
         assert len(heads) == 1
         assert cited.provenance is not None
         assert shown[heads[0]].rstrip().endswith(cited.provenance.value)
-        below = itertools.takewhile(lambda line: line.startswith("  assumes: "), shown[heads[0] + 1 :])
-        assert [line.strip().removeprefix("assumes: ") for line in below] == list(cited.assumptions)
+        below = list(itertools.takewhile(lambda line: line.startswith("  "), shown[heads[0] + 1 :]))
+        assert below[0].strip() == f"stated for: {cited.model}"
+        conditions = [line for line in below if line.startswith("  on the condition: ")]
+        assert len(conditions) == bool(cited.conditional_on)
+        assumed = [line.strip() for line in below if line.startswith("  assumes: ")]
+        assert [line.removeprefix("assumes: ") for line in assumed] == list(cited.assumptions)
     assert "assumes:" not in show(check_view(language, found, verdicts))
 
 

@@ -7,6 +7,7 @@ from nerode.algebra.cascades.decomposition import (
     decompose_general,
     decompose_solvable,
 )
+from nerode.algebra.cascades.formula import dfa_to_formula
 from nerode.algebra.cascades.lookups import Lookup, Source
 from nerode.algebra.cascades.records import HOLD, Add, Cascade, Command, Level, Permute, Reset
 
@@ -25,4 +26,5 @@ __all__ = [
     "decompose",
     "decompose_general",
     "decompose_solvable",
+    "dfa_to_formula",
 ]

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from nerode.algebra.cascades.records import HOLD, Command, Permute, Reset
-from nerode.algebra.cascades.sections import Levels, Section, join_sections
-from nerode.algebra.cascades.skeleton import NOWHERE
+from nerode.algebra.cascades.skeleton import NOWHERE, Levels, Section, join_sections
 
 ENTER = -1
 """In place of the letter: the set before it is not known, only where the letter leads."""

@@ -16,8 +16,7 @@ from nerode.algebra.cascades.cascade_builder import CascadeBuilder, ChainWriter,
 from nerode.algebra.cascades.chains import LetterContext, build_chain
 from nerode.algebra.cascades.lookups import Lookup, LookupRow, lookup
 from nerode.algebra.cascades.records import Cascade
-from nerode.algebra.cascades.sections import Levels
-from nerode.algebra.cascades.skeleton import Congruence, Skeleton, Tower
+from nerode.algebra.cascades.skeleton import Congruence, Levels, Skeleton, Tower
 from nerode.algebra.components import Rows, strong_components, whole_action
 from nerode.core import Budget
 from nerode.languages import Dfa

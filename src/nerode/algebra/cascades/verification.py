@@ -134,7 +134,7 @@ class LevelSweep:
     """The relation between what decoding knows and the next label, grown until it is closed.
 
     Args:
-        cascade: what is to be proved right.
+        cascade: what is to be proved correct.
         dfa: for this automaton.
         budget: its `elements` bound the work of one round, its seconds the whole.
         letters: which letters to look at, if others are treated alike; all if not given.

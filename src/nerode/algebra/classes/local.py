@@ -5,15 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.classes.evidence import (
-    AUTOMATON,
-    Evidence,
-    between,
-    describe_words,
-    member,
-    violates,
-    violation,
-)
 from nerode.algebra.classes.merging import (
     IGNORED,
     Numbers,
@@ -23,7 +14,17 @@ from nerode.algebra.classes.merging import (
     merging,
     row_classes,
 )
-from nerode.algebra.classes.subject import Subject, remembered
+from nerode.algebra.classes.subject import (
+    AUTOMATON,
+    Evidence,
+    Subject,
+    between,
+    describe_words,
+    member,
+    remembered,
+    violates,
+    violation,
+)
 from nerode.algebra.components import (
     PartialAction,
     distinguishing_word,
@@ -32,7 +33,7 @@ from nerode.algebra.components import (
     tuple_path,
     word_with_answer,
 )
-from nerode.algebra.counters import pair_labels
+from nerode.algebra.groups_inside import pair_labels
 from nerode.algebra.identities import omega_power
 from nerode.languages import Word
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from nerode.algebra.classes.subject import Subject, remembered
 from nerode.algebra.components import loop_word, tuple_path
-from nerode.core import BudgetExceeded
+from nerode.core import BudgetExceeded, charge
 from nerode.languages import Word
 
 MOST_PAIR_EDGES = 8_000_000
@@ -99,6 +99,7 @@ def _peel(subject: Subject, labels: Numbers) -> tuple[int, set[Pair]]:
     frontier = np.flatnonzero(out == 0)
     rounds = 0
     while len(frontier):
+        charge()
         rounds += 1
         present[frontier] = False
         counts = first[frontier + 1] - first[frontier]
@@ -114,6 +115,7 @@ def _pairs(labels: Numbers) -> tuple[Numbers, Numbers]:
     """Returns the pairs p < q of states with equal labels that count, sorted, as two columns."""
     low, high = [], []
     for label in np.unique(labels[labels != IGNORED]):
+        charge()
         members = np.flatnonzero(labels == label)
         i, j = np.triu_indices(len(members), k=1)
         low.append(members[i])
@@ -130,6 +132,7 @@ def _on_cycle(subject: Subject, left: set[Pair]) -> Pair:
     pair = min(left)
     seen: set[Pair] = set()
     while pair not in seen:
+        charge()
         seen.add(pair)
         rows = (subject.rows[pair[0]], subject.rows[pair[1]])
         pair = next(target for p, q in zip(*rows, strict=True) if (target := (min(p, q), max(p, q))) in left)
@@ -140,6 +143,7 @@ def row_classes(rows: Numbers) -> Numbers:
     """Returns a number for each column of a matrix; equal columns have equal numbers, counted from 0."""
     numbers = np.zeros(rows.shape[1], dtype=np.int64)
     for row in rows:
+        charge()
         pairs = numbers * (int(row.max()) + 1) + row
         numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
     return numbers

@@ -8,9 +8,16 @@ from operator import itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.classes.evidence import AUTOMATON, Evidence, describe_words, member, violation
 from nerode.algebra.classes.merging import check_pairs, joining_word
-from nerode.algebra.classes.subject import Subject, remembered
+from nerode.algebra.classes.subject import (
+    AUTOMATON,
+    Evidence,
+    Subject,
+    describe_words,
+    member,
+    remembered,
+    violation,
+)
 from nerode.algebra.components import component_labels, tuple_path
 from nerode.core import BudgetExceeded
 from nerode.languages import Word

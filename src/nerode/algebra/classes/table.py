@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from nerode.algebra.classes import groups, local, piecewise, semigroups
-from nerode.algebra.classes.evidence import Evidence
-from nerode.algebra.classes.subject import Subject
+from nerode.algebra.classes import attention, local, piecewise, semigroups
+from nerode.algebra.classes.subject import Evidence, Subject
 from nerode.algebra.records import Membership
 from nerode.core import Budget, BudgetExceeded, Reference, Registry
 from nerode.languages import Dfa
@@ -34,6 +33,7 @@ class LanguageClass:
     def membership(self, subject: Subject) -> Membership:
         """Returns whether the language belongs to the class; `holds` is None if it did not fit the budget."""
         try:
+            subject.budget.check_time()
             found = self.decide(subject)
         except BudgetExceeded as exceeded:
             return Membership(
@@ -63,9 +63,9 @@ _ROWS = (
     (
         "star-free",
         "given by an expression with Boolean operators and concatenation only",
-        groups.STAR_FREE,
+        semigroups.STAR_FREE,
         "Schutzenberger1965",
-        groups.star_free,
+        semigroups.star_free,
     ),
     ("finite", "finitely many words", local.FINITE, "Pin1986", local.finite),
     ("cofinite", "all words but finitely many", local.COFINITE, "Pin1986", local.cofinite),
@@ -168,27 +168,61 @@ _ROWS = (
         piecewise.one_idempotent_per_r_class,
     ),
     (
+        "letter-constant",
+        "the component of a state and the next letter determine the next state",
+        attention.LETTER_CONSTANT,
+        "NerodeTheory",
+        attention.letter_constant,
+    ),
+    (
+        "locally-r-trivial",
+        "past temporal logic with yesterday and once defines it",
+        attention.LOCALLY_R_TRIVIAL,
+        "CohenPerrinPin1993",
+        attention.locally_r_trivial,
+    ),
+    (
+        "c-rasp",
+        "comparisons of counts of letters decide at the last letter",
+        attention.C_RASP,
+        "Veseli2026",
+        attention.c_rasp,
+    ),
+    (
+        "stutter-invariant",
+        "a letter that is repeated at once counts once",
+        attention.STUTTER_INVARIANT,
+        "NerodeTheory",
+        attention.stutter_invariant,
+    ),
+    (
         "commutative",
         "the order of the letters plays no part",
-        groups.COMMUTATIVE,
+        semigroups.COMMUTATIVE,
         "Pin1986",
-        groups.commutative,
+        semigroups.commutative,
     ),
     (
         "group-language",
         "every letter permutes the states",
-        groups.GROUP_LANGUAGE,
+        semigroups.GROUP_LANGUAGE,
         "Pin1986",
-        groups.group_language,
+        semigroups.group_language,
     ),
     (
         "quasi-aperiodic",
         "the regular languages in AC⁰",
-        groups.CONDITION,
+        semigroups.CONDITION,
         "BarringtonCompton1992",
-        groups.quasi_aperiodic,
+        semigroups.quasi_aperiodic,
     ),
-    ("solvable", "the regular languages in ACC⁰", groups.SOLVABLE, "BarringtonTherien1988", groups.solvable),
+    (
+        "solvable",
+        "the regular languages in ACC⁰",
+        semigroups.SOLVABLE,
+        "BarringtonTherien1988",
+        semigroups.solvable,
+    ),
 )
 
 for _name, _about, _identity, _key, _decide in _ROWS:
@@ -222,6 +256,10 @@ INCLUSIONS = (
     ("piecewise-testable", "dot-depth-one"),
     ("dot-depth-one", "star-free"),
     ("r-trivial", "da"),
+    ("r-trivial", "letter-constant"),
+    ("letter-constant", "locally-r-trivial"),
+    ("dot-depth-one", "locally-r-trivial"),
+    ("locally-r-trivial", "star-free"),
     ("r-trivial", "r-infinity"),
     ("l-trivial", "da"),
     ("da", "star-free"),

@@ -14,7 +14,7 @@ from nerode.analysis.probes import ProbeWords
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError
 from nerode.languages import Language
-from nerode.models import Model
+from nerode.models import Layered, as_layered
 from nerode.models.compiled import CompiledModel
 from nerode.records import StateClusters, StateLayout
 
@@ -125,16 +125,15 @@ def hidden_states(model: nn.Module, probes: Sequence[ProbeWords], layer: int = -
     Raises:
         InputError: if the model, or this layer of it, shows no states of fixed size.
     """
-    if not isinstance(model, Model | CompiledModel):
-        raise InputError(f"a {type(model).__name__} does not show its states; models of the zoo do")
+    view = model if isinstance(model, CompiledModel) else as_layered(model)
     found = []
     for probe in probes:
-        layer, states = _states(model, probe, layer)
+        layer, states = _states(view, probe, layer)
         found.append(states)
     return layer, np.concatenate(found)
 
 
-def _states(model: Model | CompiledModel, probe: ProbeWords, layer: int) -> tuple[int, Points]:
+def _states(model: Layered | CompiledModel, probe: ProbeWords, layer: int) -> tuple[int, Points]:
     kept: dict[int, list[Points]] = {}
     for name, value in model.trace(probe.inputs).states.items():
         place, _, what = name.partition(".")

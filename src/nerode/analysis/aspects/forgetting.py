@@ -26,7 +26,7 @@ from nerode.analysis.probes import plain
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, stream
 from nerode.models import DiagonalTransition, Model, part_of
-from nerode.proofs.floats import settle
+from nerode.proofs.floats import find_cycle
 from nerode.records import BitFading, FixedPoint, Forgetting, StreamHorizon
 from nerode.tasks import IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 
@@ -116,9 +116,9 @@ def fixed_points(
     """Returns where the state goes for each written bit and each ignored one.
 
     All four are read at once until each stands still; one that never does is then searched for a longer
-    cycle. When the time is up, those not yet found are marked as not seen to settle.
+    cycle. When the time is up, those not yet found are marked as not seen to find_cycle.
     """
-    budget = (budget or Budget()).start()
+    budget = budget or Budget()
     written, ignored = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 1, 0, 1])
     start = read_pair(model, model.initial_state(4), WRITE, written)
     found: dict[int, FixedPoint] = {}
@@ -173,7 +173,7 @@ def _cycle(model: Model, written: int, ignored: int, most: int, budget: Budget) 
         return read_pair(model, dict(state), IGNORE, torch.tensor([ignored]))
 
     state = start = read_pair(model, model.initial_state(1), WRITE, torch.tensor([written]))
-    settled = settle(advance, start, most=most, budget=budget)
+    settled = find_cycle(advance, start, most=most, budget=budget)
     if settled is None:
         return _unknown(written, ignored)
     margins = []

@@ -6,7 +6,6 @@ that depends on more than the letter; for another layer the derivative of a step
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,14 +14,15 @@ from torch import Tensor
 
 from nerode.analysis.probes import ProbeWords, plain
 from nerode.models import (
+    MOST_STATES,
     DenseTransition,
     DiagonalTransition,
     HouseholderTransition,
-    Model,
+    Layered,
+    OwnLayer,
     SequenceLayer,
-    State,
+    step_derivative,
 )
-from nerode.models.architectures import Elman
 from nerode.records import LayerSpectrum, ProductNorm, Spectrum, Stretch
 
 Source = Literal["one matrix", "one for each letter", "sample"]
@@ -39,7 +39,7 @@ _MOST_LETTERS = 24
 _POWERS = 64
 
 
-def layer_spectrum(model: Model, number: int, probe: ProbeWords) -> LayerSpectrum | None:
+def layer_spectrum(model: Layered, number: int, probe: ProbeWords) -> LayerSpectrum | None:
     """Returns the spectrum of one layer of a model, None for a layer without a state of fixed size.
 
     Args:
@@ -63,7 +63,7 @@ def layer_spectrum(model: Model, number: int, probe: ProbeWords) -> LayerSpectru
     )
 
 
-def spectra(model: Model, probe: ProbeWords) -> tuple[LayerSpectrum, ...]:
+def spectra(model: Layered, probe: ProbeWords) -> tuple[LayerSpectrum, ...]:
     """Returns the spectra of all layers that have a transition."""
     found = (layer_spectrum(model, number, probe) for number in range(len(model.layers)))
     return tuple(spectrum for spectrum in found if spectrum is not None)
@@ -141,14 +141,16 @@ def _powers(maps: StepMaps) -> tuple[ProductNorm, ...]:
     return _products(StepMaps(form=maps.form, values=repeated, linear=maps.linear))
 
 
-def _stretch(model: Model, number: int, probe: ProbeWords, maps: StepMaps) -> Stretch:
+def _stretch(model: Layered, number: int, probe: ProbeWords, maps: StepMaps) -> Stretch:
     layer = model.layers[number]
-    if not isinstance(layer, Elman):
+    squashed = layer.squashed_recurrence()
+    if squashed is None:
         return Stretch(sampled=float(maps.norms().max()), bound=None, weights=None, free=())
-    weight = layer.recurrent.detach().double()
+    recurrent, activation = squashed
+    weight = recurrent.detach().double()
     with torch.no_grad():
         states = layer.trace(model.inputs_of(number, probe.inputs)).states["h"].double().flatten(0, 1)
-    apply = torch.tanh if layer.settings.activation == "tanh" else torch.relu
+    apply = torch.tanh if activation == "tanh" else torch.relu
     before = states.norm(dim=-1)
     states, before = states[before > 0], before[before > 0]
     free = []
@@ -162,9 +164,6 @@ def _stretch(model: Model, number: int, probe: ProbeWords, maps: StepMaps) -> St
         sampled=float(maps.norms().max()), bound=bound, weights=_spectrum("U", own), free=tuple(free)
     )
 
-
-MOST_STATES = 512
-"""A derivative has as many rows as the state has numbers; more than this is not computed."""
 
 _SAME = 1e-6
 """Maps of two positions that differ by less, relative to their size, count as the same."""
@@ -227,7 +226,7 @@ class StepMaps:
 
 
 @torch.no_grad()
-def linear_maps(layer: SequenceLayer, x: Tensor) -> StepMaps | None:
+def linear_maps(layer: SequenceLayer | OwnLayer, x: Tensor) -> StepMaps | None:
     """Returns what positions do to the state of a linear layer, None for another.
 
     Args:
@@ -247,7 +246,7 @@ def linear_maps(layer: SequenceLayer, x: Tensor) -> StepMaps | None:
             return StepMaps(form="matrices", values=_wide(blocks), linear=True)
 
 
-def derivative_maps(layer: SequenceLayer, x: Tensor) -> StepMaps | None:
+def derivative_maps(layer: SequenceLayer | OwnLayer, x: Tensor) -> StepMaps | None:
     """Returns the derivative of each step of a layer with respect to the state before it.
 
     None if the state grows, has no floating numbers, or more than 512 of them.
@@ -261,17 +260,12 @@ def derivative_maps(layer: SequenceLayer, x: Tensor) -> StepMaps | None:
         return None
     found = []
     for position in x.detach().unbind(1):
-        before = {name: value.detach().clone() for name, value in state.items()}
-        for name in names:
-            before[name].requires_grad_(True)
-        with torch.enable_grad():
-            _, after = layer.step(position, before)
-        found.append(_jacobian(before, after, names))
-        state = {name: value.detach() for name, value in after.items()}
+        matrix, state = step_derivative(layer, position, state, names)
+        found.append(matrix)
     return StepMaps(form="matrices", values=_wide(torch.stack(found, dim=1))[:, :, None], linear=False)
 
 
-def step_maps(model: Model, number: int, inputs: Tensor) -> StepMaps | None:
+def step_maps(model: Layered, number: int, inputs: Tensor) -> StepMaps | None:
     """Returns what positions of words do to the state of one layer of a model; None where there is no such.
 
     Args:
@@ -284,28 +278,6 @@ def step_maps(model: Model, number: int, inputs: Tensor) -> StepMaps | None:
     layer = model.layers[number]
     maps = linear_maps(layer, x)
     return derivative_maps(layer, x) if maps is None else maps
-
-
-def _jacobian(before: State, after: State, names: list[str]) -> Tensor:
-    """The derivatives (batch, after, before), one row a pass; the words of a batch do not meet."""
-    flat = torch.cat([after[name].reshape(len(after[name]), -1) for name in names], dim=1)
-    rows = []
-    for i in range(flat.shape[1]):
-        parts: Sequence[Tensor | None] = (None,) * len(names)
-        if flat.requires_grad:
-            parts = torch.autograd.grad(
-                flat[:, i].sum(), [before[name] for name in names], retain_graph=True, allow_unused=True
-            )
-        rows.append(
-            torch.cat(
-                [
-                    (torch.zeros_like(before[name]) if part is None else part).reshape(len(flat), -1)
-                    for name, part in zip(names, parts, strict=True)
-                ],
-                dim=1,
-            )
-        )
-    return torch.stack(rows, dim=1)
 
 
 def _wide(values: Tensor) -> Tensor:

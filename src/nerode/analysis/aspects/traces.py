@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from nerode.analysis.probes import ProbeWords, plain
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import InputError
-from nerode.models import DiagonalTransition, HouseholderTransition, Model, SequenceLayer
+from nerode.models import (
+    DiagonalTransition,
+    HouseholderTransition,
+    Model,
+    OwnLayer,
+    SequenceLayer,
+    as_layered,
+)
 from nerode.models.architectures import Attention, Gru, Lstm
 from nerode.models.compiled import CompiledModel
 from nerode.records import AttentionMap, AttentionMaps, TraceStrip, WordTrace
@@ -24,24 +32,23 @@ def trace_word(subject: LoadedNetwork, probe: ProbeWords, row: int = 0) -> WordT
     Raises:
         InputError: if the model does not show its states.
     """
-    model = subject.model
-    if not isinstance(model, Model | CompiledModel):
-        raise InputError(f"a {type(model).__name__} does not show its states; models of the zoo do")
+    model = subject.model if isinstance(subject.model, CompiledModel) else as_layered(subject.model)
     inputs = probe.inputs[row : row + 1]
     strips = []
     for name, values in model.trace(inputs).states.items():
         place, _, what = name.partition(".")
         if what and what != "window" and (values.is_floating_point() or values.is_complex()):
             strips.append(_strip(what, int(place), "state", values))
-    if isinstance(model, Model):
-        for number, layer in enumerate(model.layers):
+    if not isinstance(model, CompiledModel):
+        layers: Sequence[SequenceLayer | OwnLayer] = model.layers
+        for number, layer in enumerate(layers):
             x = model.inputs_of(number, inputs)
             strips += [_strip(name, number, "gate", values) for name, values in gates(layer, x).items()]
     return WordTrace(word=probe.spell(row), strips=tuple(strips))
 
 
 @torch.no_grad()
-def gates(layer: SequenceLayer, x: Tensor) -> dict[str, Tensor]:
+def gates(layer: SequenceLayer | OwnLayer, x: Tensor) -> dict[str, Tensor]:
     """Returns the gates of a layer at each position, by name (batch, time, …); none if it has none.
 
     Those of linear layers are what their state is multiplied with; of an LSTM input, forget and output, of a

@@ -143,7 +143,7 @@ def theory_of(
         if verdict.status is Status.NO:
             warning = (
                 f"the extracted automaton {_features(found)}, which {name} cannot hold at finite precision: "
-                "the network can be right only up to some length"
+                "the network can be correct only up to some length"
             )
     elif architectures:
         reason = f"the table has no row for layers of several kinds ({', '.join(architectures)})"

@@ -32,9 +32,10 @@ from nerode.analysis.extraction.question import (
 )
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, stream, to_mapping
-from nerode.languages import Dfa, Language
+from nerode.languages import Dfa, Language, title_of
 from nerode.models import LayerConfig, Model, find_member
 from nerode.network import Interpreter, Network
+from nerode.records import REFUTED
 from nerode.verdict import ARCHITECTURES
 
 Method = Literal["cluster", "lstar", "kv", "exact"]
@@ -65,6 +66,9 @@ class Extraction:
         queries: what was asked of the network, without the test afterwards.
         target: the name of what it should be.
         difference: the shortest word on which the automaton differs from the target; None if they are equal.
+        proved: whether all states of the network were looked at, so that what holds of the automaton holds of
+            the network.
+        refuted: what the tests of its run say against the network, in a sentence; empty if nothing.
         theory: its algebra, and whether the architecture can hold it; None if there are too many
             states, or the budget did not suffice.
         cpu_seconds: of the extraction alone.
@@ -82,6 +86,8 @@ class Extraction:
     queries: Queries
     target: str
     difference: AutomatonDifference | None
+    proved: bool
+    refuted: str
     theory: Theory | None
     cpu_seconds: float
 
@@ -110,6 +116,7 @@ class Extraction:
             "rounds": self.rounds,
             "queries": to_mapping(self.queries),
             "target": self.target,
+            "network": {"proved": self.proved, "refuted": self.refuted},
             "theory": None if self.theory is None else to_mapping(self.theory),
             "cpu_seconds": round(self.cpu_seconds, 3),
             "machine": self.machine.to_json(),
@@ -123,6 +130,7 @@ class _Found:
     consistent: bool
     network_states: int = 0
     rounds: int = 0
+    every_state: bool = False
 
 
 def extract(
@@ -150,7 +158,7 @@ def extract(
         probe: how hypotheses are tested.
         held_out: how the result is tested.
         seed: of the random words.
-        budget: limits the states of hypotheses and the time of each stage.
+        budget: limits the states of hypotheses and the time; a stage may take half of what is left.
 
     Raises:
         InputError: if the method does not fit the network, or nothing says what its scores mean.
@@ -161,7 +169,7 @@ def extract(
     machine = Machine(subject.model, question)
     chosen = method or ("exact" if subject.network is not None else "cluster")
     begun = time.process_time()
-    found = _by_method(subject, machine, chosen, black_box, probe or HypothesisTest(), seed, budget.start())
+    found = _by_method(subject, machine, chosen, black_box, probe or HypothesisTest(), seed, budget.part())
     seconds, queries = time.process_time() - begun, machine.queries
     failures = find_failures(machine, found.machine, held_out, stream(seed, "held-out", subject.name), most=1)
     wanted = question.target
@@ -178,11 +186,20 @@ def extract(
         network_states=found.network_states,
         rounds=found.rounds,
         queries=queries,
-        target=wanted.name,
-        difference=find_difference(found.machine, wanted, budget.start()),
-        theory=_theory(found.machine, question, architectures_of(subject), budget.start()),
+        target=_target_name(subject, target) or wanted.name,
+        difference=find_difference(found.machine, wanted, budget.part()),
+        proved=found.every_state,
+        refuted=_refuted(subject),
+        theory=_theory(found.machine, question, architectures_of(subject), budget.part()),
         cpu_seconds=seconds,
     )
+
+
+def _target_name(subject: LoadedNetwork, target: Language | None) -> str:
+    """The name of a language that a file beside a network defines, and may call as it likes; else empty."""
+    if subject.language is None or subject.task is not None or target is not None:
+        return ""
+    return title_of(subject.language)
 
 
 def question_about(subject: LoadedNetwork, target: Language | None, kind: Kind | None) -> NetworkQuestion:
@@ -224,6 +241,8 @@ def architectures_of(subject: LoadedNetwork) -> tuple[str, ...]:
     """Returns the names of the layers of a network in the table of theory; none if one is not there."""
     if subject.network is not None:
         return (subject.network.target,)
+    if subject.record is not None and subject.record.theory:
+        return (subject.record.theory,)
     return names_in_theory(subject.model.config.layers) if isinstance(subject.model, Model) else ()
 
 
@@ -290,7 +309,19 @@ def _exactly(subject: LoadedNetwork, machine: Machine, budget: Budget) -> _Found
         closure, how = close_network(subject.network, budget), "all states, exact arithmetic"
     else:
         closure, how = close_floats(machine, budget), "all states in floats, bit for bit"
-    return _Found(machine=closure.machine, method=how, consistent=True, network_states=closure.states)
+    return _Found(
+        machine=closure.machine,
+        method=how,
+        consistent=True,
+        network_states=closure.states,
+        every_state=True,
+    )
+
+
+def _refuted(subject: LoadedNetwork) -> str:
+    """The sentence that the tests of a run say against its network; empty if none."""
+    claims = () if subject.record is None else subject.record.claims
+    return next((claim.says for claim in claims if claim.scope == REFUTED), "")
 
 
 def _theory(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
 from nerode.analysis.extraction.probing import HypothesisTest, find_failures, first_difference
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, load_extra
 from nerode.languages import Word
 
 Algorithm = Literal["lstar", "kv"]
@@ -91,14 +91,7 @@ def extract_by_queries(
 
 def load_aalpy() -> ModuleType:
     """Returns AALpy, or raises InputError with how to install it."""
-    try:
-        import aalpy
-    except ImportError:
-        raise InputError(
-            "learning by queries needs AALpy, which is not installed; "
-            "`pip install nerode[extract]` adds it, or take --method cluster"
-        ) from None
-    return aalpy  # type: ignore[no-any-return]
+    return load_extra("aalpy", hint="or take --method cluster")
 
 
 def to_moore(machine: Machine, learned: Any) -> Moore:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import InputError
+from nerode.core import MARK, InputError
 from nerode.languages import Alphabet, Dfa, Word
 
 IntArray = npt.NDArray[np.int32]
@@ -188,7 +188,7 @@ class Moore:
 
     def to_dot(self) -> str:
         """Returns a graph in DOT; each state is labelled with its output."""
-        lines = ["digraph extracted {", "  rankdir=LR;", '  start [shape=point, label=""];']
+        lines = [f"// {MARK}", "digraph extracted {", "  rankdir=LR;", '  start [shape=point, label=""];']
         lines.append(f"  start -> {self.start};")
         for state, output in enumerate(self.outputs):
             lines.append(f"  {state} [shape=circle, label={_quoted(f'{state}: {output}')}];")

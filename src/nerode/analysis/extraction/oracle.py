@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, NetworkQuestion, check_scores
 from nerode.core import InputError
 from nerode.languages import Word
-from nerode.models import Model, State
+from nerode.models import Model, State, is_stateful
 from nerode.models.compiled import CompiledModel
 
 Floats = npt.NDArray[np.float64]
@@ -85,8 +85,8 @@ class Machine:
     """A network that is asked a question.
 
     Args:
-        model: a model of the zoo, a compiled network, or (by words only) any module that gives scores and
-            a state for letters.
+        model: a model of the zoo, a compiled network, or a module of the user's own that gives scores and a
+            state for letters; by words only, unless it has `step` and `initial_state`.
         question: what its scores mean.
     """
 
@@ -94,7 +94,7 @@ class Machine:
         self.question = question
         self.alphabet = question.alphabet
         self._model: Any = model
-        self.sees_states = isinstance(model, CompiledModel) or (isinstance(model, Model) and not model.grows)
+        self.sees_states = isinstance(model, CompiledModel) or is_stateful(model)
         self._known: dict[Word, tuple[str, ...]] = {}
         self._words = self._letters = self._states = 0
         if isinstance(model, Model):
@@ -119,8 +119,9 @@ class Machine:
         """
         if not self.sees_states:
             raise InputError(
-                "the state of this network cannot be looked at: it grows with the word, or the module is "
-                "not of the zoo; only words can be asked (`nerode extract --method lstar --black-box`)"
+                "the state of this network cannot be looked at: it grows with the word, or the module has no "
+                "`step` and `initial_state`; only words can be asked (`nerode extract --method lstar "
+                "--black-box`)"
             )
         frame = self.question.frame
         return States(
@@ -170,7 +171,7 @@ class Machine:
             return [(self.question.empty,)] * len(words)
         letters = torch.tensor([[*word, *[0] * (longest - len(word))] for word in words])
         with torch.no_grad():
-            scores, _ = self._model(letters)
+            scores, _ = self._model(letters, None)
         check_scores(self.question, scores.shape[2])
         read = [self.question.read(row) for row in scores]
         return [self._framed(word, outputs) for word, outputs in zip(words, read, strict=True)]

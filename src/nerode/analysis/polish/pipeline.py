@@ -14,9 +14,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from nerode.analysis.polish.averaging import Averaged, BlockDefect, average
 from nerode.analysis.polish.exact_parts import ExactPart, NoExactForm, exact_parts
-from nerode.analysis.polish.learned import Floats, LearnedTable, LetteredGroup, read_learned
+from nerode.analysis.polish.learned import (
+    Averaged,
+    BlockDefect,
+    Floats,
+    LearnedTable,
+    LetteredGroup,
+    average,
+    read_learned,
+)
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, to_complex, to_mapping, write_atomically, write_exact
 from nerode.models import TORCH_DTYPES, WEIGHTS_FILE, LayerConfig, Model, ModelConfig, save_model
@@ -93,11 +100,11 @@ def polish(
         dtype: floats of the polished model, "float32" or "float64"; those of the run when not given.
         lengths: lengths to test both at.
         sequences: how many of each.
-        budget: limits of the averaging.
+        budget: limits.
 
     Raises:
         InputError: if the network is of another kind.
-        BudgetExceeded: if averaging takes too long.
+        BudgetExceeded: if averaging or the check take too long.
     """
     begun = time.process_time()
     learned = read_learned(subject)
@@ -115,7 +122,7 @@ def polish(
     made = time.process_time()
     margin, length = 0.0, 0
     if network is not None:
-        found = check_polished(folder)
+        found = check_polished(folder, budget=budget)
         problem, margin, length = found.problem, found.margin, found.length
         if not found.ok:
             (folder / POLISH_FILE).unlink()

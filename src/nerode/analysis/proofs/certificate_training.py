@@ -295,7 +295,7 @@ def _loss(
     h, reach = centre[:, : layer.outputs], radius[:, : layer.outputs]
     loss = price * outside + settings.answers * _worst_answers(model, goal, pairs, h, reach)
     loss = loss + settings.states * _worst_classes(states_head, pairs.states, h, reach)
-    if isinstance(layer, Elman):
+    if layer.squashed_recurrence() is not None:
         loss = loss + settings.saturation * (1 - centres.abs().clamp(max=1)).mean()
     return loss
 

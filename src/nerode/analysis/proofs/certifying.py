@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from nerode.analysis.proofs.certificate_training import CertificateTraining, train_certificate
+from nerode.analysis.proofs.exact_training import ExactTraining
 from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, fine_tune
 from nerode.analysis.proofs.goals import Goal, goal_of
 from nerode.analysis.proofs.trained_network import (
@@ -57,12 +58,14 @@ class CertifySettings:
         certificate_training: boxes and weights together.
         rounds: how often fine-tuning and certificate training are repeated, each from where the last ended.
         seconds: for one search of boxes, and for the check.
+        exact: training through exact gates, for layers that have them.
     """
 
     fine_tuning: FineTuning = field(default_factory=FineTuning)
     certificate_training: CertificateTraining = field(default_factory=CertificateTraining)
     rounds: int = 2
     seconds: float = 300.0
+    exact: ExactTraining = field(default_factory=ExactTraining)
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:
@@ -76,9 +79,10 @@ class Stage:
     """One stage of a search.
 
     Attributes:
-        name: "trained", "fine-tuning" or "certificate training".
+        name: "trained", "fine-tuning", "certificate training" or "exact gates" with the words they read.
         steps: updates.
-        accuracy: share of correct positions on random words of length 100 afterwards, some with dead states.
+        accuracy: share of correct positions on random words of length 100 afterwards, some with dead states;
+            for exact gates, of words of the longest length of training that are correct throughout.
         proved: whether a proof was found then.
         cpu_seconds: of training and searching.
     """
@@ -102,6 +106,7 @@ class Attempt:
         eps: the noise under which it holds, as a fraction, if proved.
         boxes: how many, if proved.
         float32: whether the proof covers the roundings of float32, with noise of half of eps on top.
+        states: joint float states that a proof by closure lists; None for a proof by boxes.
         reason: why there is no proof, if there is none.
         stages: what was tried, in order.
         check_cpu_seconds: of the kernel.
@@ -121,6 +126,7 @@ class Attempt:
     check_cpu_seconds: float
     cpu_seconds: float
     seed: int
+    states: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain values for JSON."""
@@ -244,43 +250,17 @@ class _Search:
         if not is_finite(self.model):
             self.reason = "training diverged: a weight is not finite"
             return False
-        network = trained_network(self.model, self.goal, weights=self.weights)
-        budget = Budget(seconds=self.settings.seconds)
-        found = certify_state_boxes(
-            network,
-            self.goal.language,
-            task=self.goal.task,
+        found = prove_boxes(
+            self.model,
+            self.goal,
+            weights=self.weights,
             letters=letters,
             least=least,
-            budget=budget,
+            seconds=self.settings.seconds,
         )
-        if not isinstance(found, Certificate):
-            self.reason = found.reason
-            return False
-        if not adds_one_bias(self.model):
-            found = replace(found, claims=tuple(claim for claim in found.claims if claim.dtype is None))
-        failure = self._check(network, found)
-        if failure is not None:
-            self.reason = f"the kernel refuses the certificate: {failure}"
-            return False
-        self.certificate, self.network, self.reason = found, network, None
-        return True
-
-    def _check(self, network: Network, certificate: Certificate) -> str | None:
-        """The failure for which the kernel refuses a certificate; None if it accepts it."""
-        begun = time.process_time()
-        try:
-            result = check(
-                network_to_json(network),
-                describe_language(self.goal.language),
-                certificate_to_json(certificate),
-                budget=Budget(seconds=self.settings.seconds),
-            )
-        except BudgetExceeded as stop:
-            return str(stop)
-        finally:
-            self.check_seconds += time.process_time() - begun
-        return None if result.failure is None else result.failure.what
+        self.check_seconds += found.check_cpu_seconds
+        self.certificate, self.network, self.reason = found.certificate, found.network, found.reason
+        return found.certificate is not None
 
     def result(self) -> Proof:
         """Returns what was found."""
@@ -306,6 +286,67 @@ class _Search:
             network=self.network,
             certificate=self.certificate,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxProof:
+    """The outcome of one search for boxes.
+
+    Attributes:
+        certificate: the proof, accepted by the kernel; None if there is none.
+        network: the exact network that it is about; None if there is no proof.
+        reason: why there is none.
+        check_cpu_seconds: of the kernel.
+    """
+
+    certificate: Certificate | None = None
+    network: Network | None = None
+    reason: str | None = None
+    check_cpu_seconds: float = 0.0
+
+
+def prove_boxes(
+    model: Model,
+    goal: Goal,
+    *,
+    weights: str = "",
+    letters: tuple[int, ...] = _LETTERS,
+    least: float = SMALLEST_NOISE,
+    seconds: float,
+) -> BoxProof:
+    """Returns boxes for a model as it is, with the consent of the kernel, or why there are none.
+
+    Args:
+        model: one cell between letters and a linear head.
+        goal: what it should do.
+        weights: the SHA-256 of the tensors of the run that the proof is for.
+        letters: how many last letters a box may know.
+        least: the noise that has to be allowed.
+        seconds: for the search, and again for the kernel.
+    """
+    network = trained_network(model, goal, weights=weights)
+    found = certify_state_boxes(
+        network, goal.language, task=goal.task, letters=letters, least=least, budget=Budget(seconds=seconds)
+    )
+    if not isinstance(found, Certificate):
+        return BoxProof(reason=found.reason)
+    if not adds_one_bias(model):
+        found = replace(found, claims=tuple(claim for claim in found.claims if claim.dtype is None))
+    begun = time.process_time()
+    try:
+        result = check(
+            network_to_json(network),
+            describe_language(goal.language),
+            certificate_to_json(found),
+            budget=Budget(seconds=seconds),
+        )
+        refused = None if result.failure is None else result.failure.what
+    except BudgetExceeded as stop:
+        refused = str(stop)
+    took = time.process_time() - begun
+    if refused is not None:
+        return BoxProof(reason=f"the kernel refuses the certificate: {refused}", check_cpu_seconds=took)
+    return BoxProof(certificate=found, network=network, check_cpu_seconds=took)
 
 
 def _states_head(model: Model, goal: Goal, rng: np.random.Generator) -> nn.Linear:

@@ -17,7 +17,6 @@ from torch.nn import functional
 from nerode.analysis.proofs.goals import Goal
 from nerode.core import InputError
 from nerode.models import Model, State
-from nerode.models.architectures import Elman
 
 Integers = npt.NDArray[np.int64]
 
@@ -112,7 +111,7 @@ def fine_tune(
         loss = loss + settings.states * functional.cross_entropy(
             states_head(h).flatten(0, 1), states.flatten()
         )
-        if isinstance(model.layers[0], Elman):
+        if model.layers[0].squashed_recurrence() is not None:
             loss = loss + settings.saturation * (1 - h.abs().clamp(max=1)).mean()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -6,6 +6,12 @@
     proof/certificate.json   why; `nerode verify` re-checks it
     proof/model/             the same network as a module in float32: the run's, trained on
 
+For layers with exact gates, and for cells without boxes, the proof is about a model that was trained through
+exact gates from fresh weights:
+
+    proof/certificate.float32.json   all its float states, listed
+    proof/model/                     that model
+
 The model of the run itself stays as it is.
 """
 
@@ -14,26 +20,62 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from nerode.analysis.proofs.certifying import Attempt, CertifySettings, prove_model
-from nerode.analysis.proofs.goals import goal_of
+from nerode.analysis.proofs.certifying import Attempt, CertifySettings, Stage, prove_model
+from nerode.analysis.proofs.exact_training import EXACT_WIDTH, ExactProof, exact_config, train_exact
+from nerode.analysis.proofs.goals import Goal, ScoreReading, goal_of
+from nerode.analysis.proofs.trained_network import trained_network
 from nerode.analysis.subject import load_subject
-from nerode.core import FormatError, InputError, from_mapping, to_mapping, write_atomically
-from nerode.models import model_config, save_model
-from nerode.proofs import RUN_WEIGHTS, read_network, tensor_hash, write_folder
-from nerode.records import TaskConfig
+from nerode.core import (
+    Budget,
+    BudgetExceeded,
+    FormatError,
+    InputError,
+    from_mapping,
+    read_json,
+    to_mapping,
+    write_atomically,
+)
+from nerode.languages import language_hash
+from nerode.models import Model, all_members, model_config, read_model, save_model
+from nerode.network import Network
+from nerode.proofs import (
+    RUN_WEIGHTS,
+    VALID_PREFIXES,
+    CheckResult,
+    Failure,
+    certificate_from_json,
+    certificate_to_json,
+    check_folder,
+    read_language,
+    read_network,
+    tensor_hash,
+    write_folder,
+)
+from nerode.proofs.floats import recheck_module
+from nerode.records import RESULT, TaskConfig, read_run
 from nerode.tasks import build_task
 
 PROOF = "proof"
 ATTEMPT = "attempt.json"
+FLOAT_CERTIFICATE = "certificate.float32.json"
 MODEL = "model"
 
 _HIDDEN, _MANY_HIDDEN = 32, 48
 _MANY_PAIRS = 30
 """Pairs of a state and a letter from which on more units are taken."""
+
+_CELLS: dict[str, dict[str, Any]] = {
+    "elman-tanh": {},
+    "gru": {"reset_after": False, "recurrent_bias": False, "cap": 0.875},
+    "lstm": {},
+    "slstm": {},
+}
+"""Cells that boxes are made for, with the settings that they ask for."""
 
 _BARE = {"norm": "none", "residual": False, "feed_forward": "none"}
 
@@ -41,28 +83,30 @@ _BARE = {"norm": "none", "residual": False, "feed_forward": "none"}
 def certify_tables(task: Mapping[str, Any], layers: str) -> dict[str, Any]:
     """Returns settings for models that may be certified, to be laid under those of the user.
 
-    The start is learnt, as at zero units saturate least; nothing stands around the cell; a GRU has its reset
-    gate before the product, and keeps at most seven eighths of its state.
+    For single cells the start is learnt, as at zero units saturate least; nothing stands around the cell; a
+    GRU has its reset gate before the product, and keeps at most seven eighths of its state. Layers with exact
+    gates have the settings that these ask for, and a width of 16.
 
     Raises:
-        InputError: if the task or the layers are none that boxes are made for.
+        InputError: if the task or the layers are none that proofs are made for.
     """
     names = layers.replace("+", ",")
-    kinds = [layer.resolve()[0].name for layer in model_config(names, letters=2, outputs=2).layers]
-    special: dict[str, dict[str, Any]] = {
-        "elman-tanh": {},
-        "gru": {"reset_after": False, "recurrent_bias": False, "cap": 0.875},
-        "lstm": {},
-        "slstm": {},
-    }
-    if len(kinds) != 1 or kinds[0] not in special:
-        raise InputError(
-            f"--certify is for one layer of {', '.join(special)}; for {layers} there are no boxes"
-        )
+    kinds = [layer.resolve()[0] for layer in model_config(names, letters=2, outputs=2).layers]
     goal = goal_of(build_task(from_mapping(TaskConfig, dict(task))))
+    form = kinds[0].exact_gates
+    alike = form is not None and len({kind.name for kind in kinds}) == 1
+    if form is not None and alike and not (form.bare and len(kinds) == 1):
+        width = {} if form.one_hot else {"width": EXACT_WIDTH}
+        return {"model": {"settings": dict(form.settings), **width}}
+    if len(kinds) != 1 or kinds[0].name not in _CELLS:
+        gated = sorted({m.kind.name for m in all_members().values() if m.kind.exact_gates is not None})
+        raise InputError(
+            f"--certify is for one layer of {', '.join(_CELLS)}, by boxes, and for layers of "
+            f"{', '.join(gated)}, by exact gates; {layers} is neither"
+        )
     pairs = goal.dfa.num_states * len(goal.language.alphabet)
     hidden = _MANY_HIDDEN if pairs > _MANY_PAIRS else _HIDDEN
-    settings = {"hidden": hidden, "learned_start": True, **special[kinds[0]]}
+    settings = {"hidden": hidden, "learned_start": True, **_CELLS[kinds[0].name]}
     return {"model": {"settings": settings, "surroundings": _BARE, "final_norm": "none"}}
 
 
@@ -76,65 +120,225 @@ def certify_run(folder: Path, *, settings: CertifySettings | None = None) -> Att
         settings: how to look for the proof.
     """
     settings = settings or CertifySettings()
-    target = folder / PROOF
+    target, weights = folder / PROOF, tensor_hash(folder / RUN_WEIGHTS)
     known = _read_attempt(target / ATTEMPT, settings)
-    if known is not None and (not known.proved or _is_bound(target, tensor_hash(folder / RUN_WEIGHTS))):
+    if known is not None and (not known.proved or _still_holds(folder, known, settings)):
         return known
     subject = load_subject(folder)
     if subject.task is None or subject.spec is None:
         raise InputError(f"{folder} is no run of a task; there is nothing to prove about it")
-    proof = prove_model(
-        subject.zoo_model,
-        subject.task,
-        seed=subject.spec.run.seed,
-        settings=settings,
-        weights=tensor_hash(folder / RUN_WEIGHTS),
-    )
+    model, seed = subject.zoo_model, subject.spec.run.seed
     shutil.rmtree(target, ignore_errors=True)
-    if proof.certificate is not None and proof.network is not None:
-        save_model(target / MODEL, proof.model)
-        write_folder(target, proof.network, proof.goal.language, proof.certificate)
-    content = {"attempt": proof.attempt.to_json(), "settings": to_mapping(settings)}
+    forms = [layer.resolve()[0].exact_gates for layer in model.config.layers]
+    cell = len(forms) == 1 and forms[0] is not None and forms[0].bare
+    attempt = None
+    if cell or not all(forms):
+        proof = prove_model(model, subject.task, seed=seed, settings=settings, weights=weights)
+        attempt = proof.attempt
+        if proof.certificate is not None and proof.network is not None:
+            write_folder(target, proof.network, proof.goal.language, proof.certificate)
+            save_model(target / MODEL, proof.model)
+    if attempt is None or (cell and not attempt.proved):
+        config = model.config
+        if cell:
+            config = exact_config(config.layers[0].name, subject.task)
+        trained = train_exact(config, subject.task, seed=seed, settings=settings.exact)
+        attempt = _exact_attempt(trained, goal_of(subject.task), seed, before=attempt)
+        if trained.verdict is not None and trained.verdict.certificate is not None:
+            save_model(target / MODEL, trained.model)
+            text = json.dumps(certificate_to_json(trained.verdict.certificate), separators=(",", ":"))
+            write_atomically(target / FLOAT_CERTIFICATE, text + "\n")
+    content = {"attempt": attempt.to_json(), "settings": to_mapping(settings), "weights": weights}
     write_atomically(target / ATTEMPT, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-    return proof.attempt
+    return attempt
 
 
-def _is_bound(target: Path, weights: str) -> bool:
-    """Whether a proof names these weights; older ones name none."""
+def _exact_attempt(trained: ExactProof, goal: Goal, seed: int, *, before: Attempt | None) -> Attempt:
+    """The outcome of training through exact gates, a stage for each attempt, after what was tried before."""
+    last = {look.attempt: look for look in trained.looks}
+    stages, begun = [] if before is None else list(before.stages), 0.0
+    for look in last.values():
+        stages.append(
+            Stage(
+                name=f"exact gates, {look.words} words",
+                steps=look.step,
+                accuracy=look.accuracy,
+                proved=look.outcome == "proved",
+                cpu_seconds=look.cpu_seconds - begun,
+            )
+        )
+        begun = look.cpu_seconds
+    verdict = trained.verdict
+    return Attempt(
+        proved=verdict is not None,
+        language=goal.language.name,
+        task=goal.task if verdict is None else verdict.task,
+        letters=None,
+        eps=None,
+        boxes=None,
+        float32=verdict is not None,
+        reason=trained.reason or None,
+        stages=tuple(stages),
+        check_cpu_seconds=0.0 if before is None else before.check_cpu_seconds,
+        cpu_seconds=trained.cpu_seconds + (0.0 if before is None else before.cpu_seconds),
+        seed=seed,
+        states=None if verdict is None else verdict.states,
+    )
+
+
+def replay_certified(folder: Path, *, budget: Budget | None = None) -> CheckResult:
+    """Returns what a replay of the listed float states of a run's proof says; it knows nothing of the search.
+
+    Raises:
+        FormatError: if a file is missing or damaged.
+        BudgetExceeded: if the time is up.
+    """
+    target = folder / PROOF
+    content = read_json(target / ATTEMPT, max_bytes=1 << 20, hint="`nerode train --certify` writes it")
+    if not isinstance(content, dict) or content.get("weights") != tensor_hash(folder / RUN_WEIGHTS):
+        failure = Failure(what="the proof was made beside another run", entry=f"{PROOF}/{ATTEMPT}")
+        return CheckResult(ok=False, claims=(), failure=failure)
+    path = target / FLOAT_CERTIFICATE
+    found = read_json(path, max_bytes=1 << 26, hint="`nerode train --certify` writes it")
+    certificate = certificate_from_json(found)
+    reading = ScoreReading.of(build_task(read_run(folder).spec.task))
+    module = read_model(target / MODEL).eval()
+    failure_found = recheck_module(
+        module, reading.language, certificate, decode=reading.decode, budget=budget
+    )
+    claims = certificate.claims if failure_found is None else ()
+    return CheckResult(ok=failure_found is None, claims=claims, failure=failure_found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedProof:
+    """A certificate that was checked again, and what it is about.
+
+    Attributes:
+        result: what the kernel and the comparison with the weights say.
+        about: the weights, in words; empty for a network that lies in no run.
+        of_run: whether these are the weights of the run in whose folder it lies.
+    """
+
+    result: CheckResult
+    about: str = ""
+    of_run: bool = False
+
+
+def check_proof(place: Path, *, budget: Budget | None = None) -> CheckedProof:
+    """Returns whether the certificate in a folder holds, and of which weights.
+
+    In the folder of a run the network must be the one that the weights of the run mean, number by number, or
+    that of the model beside the proof, to which they were trained on; what a file says of itself is not
+    believed.
+
+    Args:
+        place: of the network and its certificate.
+        budget: limits of the check.
+
+    Raises:
+        FormatError: for a file that is missing or damaged.
+        BudgetExceeded: if the budget ends before the check does.
+    """
+    result = check_folder(place, budget=budget)
+    run = place.resolve().parent
+    if not result.ok or not (run / RESULT).is_file():
+        return CheckedProof(result=result)
     try:
-        return read_network(target).origin.weights == weights
-    except FormatError:
+        subject = load_subject(run)
+        model = subject.zoo_model
+        assert subject.task is not None
+        goal = goal_of(subject.task)
+    except InputError as error:
+        return _refused(f"it cannot be compared with the run in {run.name}: {error}")
+    stored = read_network(place)
+    if language_hash(read_language(place)) != language_hash(goal.language):
+        return _refused(f"it is about another language than the task of the run in {run.name}")
+    if _means(model, goal, stored):
+        return CheckedProof(result=result, about=f"the weights of the run {run.name}", of_run=True)
+    if (place / MODEL).is_dir() and _means(read_model(place / MODEL), goal, stored):
+        trained_on = f"{place.name}/{MODEL}, to which the model of the run {run.name} was trained on"
+        return CheckedProof(
+            result=result, about=f"{trained_on}; of the run's own weights nothing is proved by it"
+        )
+    return _refused(
+        f"its network has neither the weights of the run in {run.name} nor those of {place.name}/{MODEL}"
+    )
+
+
+def _refused(what: str) -> CheckedProof:
+    failure = Failure(what=f"the proof is not about the weights that it lies with: {what}", entry="network")
+    return CheckedProof(result=CheckResult(ok=False, claims=(), failure=failure))
+
+
+def _means(model: Model, goal: Goal, network: Network) -> bool:
+    """Whether a network is the one that a model means, wherever it says that it comes from."""
+    try:
+        meant = trained_network(model, goal)
+    except InputError:
         return False
+    return replace(meant, origin=network.origin) == network
+
+
+def _still_holds(folder: Path, attempt: Attempt, settings: CertifySettings) -> bool:
+    """Whether the proof of an attempt is there, checks, is about weights beside it, and says as much."""
+    budget = Budget(seconds=settings.seconds)
+    try:
+        if attempt.states is not None:
+            result = replay_certified(folder, budget=budget)
+        else:
+            result = check_proof(folder / PROOF, budget=budget).result
+    except (FormatError, BudgetExceeded):
+        return False
+    lasting = [claim for claim in result.claims if claim.length == "all" and claim.task == attempt.task]
+    eps = {None if claim.eps is None else str(claim.eps) for claim in lasting}
+    in_floats = any(claim.dtype == "float32" for claim in lasting)
+    return result.ok and attempt.eps in eps and (in_floats or not attempt.float32)
 
 
 def _read_attempt(path: Path, settings: CertifySettings) -> Attempt | None:
     """The attempt of a file, if it was made with the same settings."""
     if not path.exists():
         return None
+    content = read_json(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
         if content["settings"] != json.loads(json.dumps(to_mapping(settings))):
             return None
         return from_mapping(Attempt, content["attempt"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"is no attempt at a proof: {error}", path=path) from None
 
 
 def attempt_lines(attempt: Attempt) -> list[str]:
     """Returns what came of an attempt, in words."""
     stages = "; ".join(
-        f"{stage.name}{f' {stage.steps} steps' if stage.steps else ''} (accuracy {stage.accuracy:.3f}, "
+        f"{stage.name}{f' {stage.steps} steps' if stage.steps else ''} ({stage.accuracy:.3f}, "
         f"{stage.cpu_seconds:.1f} s)"
         for stage in attempt.stages
     )
+    meant = "  in brackets: share of correct answers on words of 100 letters drawn from the whole alphabet"
+    if attempt.stages and attempt.stages[0].accuracy < 1:
+        meant += ", most of which no task trains on; the table has the words of the task"
     if not attempt.proved:
         return [
             f"no proof found for {attempt.language} ({attempt.task}, all words): {attempt.reason}",
             f"  tried: {stages}",
+            meant,
+        ]
+    if attempt.states is not None:
+        words = "all words" if attempt.task != VALID_PREFIXES else "all prefixes of words of the language"
+        return [
+            f"✓ proved for {attempt.language} ({words}) at every length, bit for bit in float32, step by "
+            f"step: {attempt.states:,} float states",
+            f"  of a model of the same kind (proof/model), trained after: {stages}",
+            meant,
         ]
     eps = float(Fraction(attempt.eps or 0))
+    trained_on = any(stage.steps for stage in attempt.stages)
+    which = "the model, trained on until then" if trained_on else "the model as it was trained"
     return [
         f"✓ proved for {attempt.language} ({attempt.task}, all words) at every length, under noise below "
         f"{eps:.2g}: {attempt.boxes} boxes, last {attempt.letters} letters",
-        f"  after: {stages}; the checker took {attempt.check_cpu_seconds:.1f} s",
+        f"  of {which} (proof/model); after: {stages}; the checker took {attempt.check_cpu_seconds:.1f} s",
+        meant,
     ]

@@ -2,8 +2,9 @@
 
 The last bracket that was opened at depth j is still open whenever the depth is j, so a register for each
 depth, overwritten by the bracket that opens there, holds the whole stack. The depth is one integer counter
-where gate and write are free of each other. Where the write vanishes when the gate is 1, nothing can count;
-the depth is then a cascade of set-reset automata, that of one kind of brackets: m + 1 layers in place of one.
+where gate and write are free of each other. Where one number sets both, the depth is a cascade of set-reset
+automata, that of one kind of brackets: m + 1 layers in place of one. Gates of modulus 1 do not overwrite:
+there a bracket that closes takes away what the bracket that it closes has added.
 
 Recurrences that could run any automaton, but not one with K^m states, also get the counter: diagonal layers
 are a special case of permutation-diagonal and of dense ones.
@@ -33,6 +34,7 @@ from nerode.languages import Dyck, bounded_dyck_1
 from nerode.network import Embedding, Network
 from nerode.verdict import (
     LanguageCondition,
+    can_fade,
     can_hold,
     dense,
     diagonal,
@@ -43,6 +45,7 @@ from nerode.verdict import (
     of_family,
     permutation_diagonal,
     plain_state,
+    unit_gates,
 )
 
 OPEN, CLOSE = direction("open"), direction("close")
@@ -58,7 +61,7 @@ _several_kinds = LanguageCondition(
 
 
 def compile_bounded_dyck(request: Request) -> Network:
-    """Returns a depth counter, a layer of m·ceil(log2 K) bits and an error flag; right on every word.
+    """Returns a depth counter, a layer of m·ceil(log2 K) bits and an error flag; correct on every word.
 
     With one kind of brackets the layer of bits is empty and left out.
 
@@ -144,8 +147,13 @@ class Brackets:
 
         self._depth_is = depth_is
 
-    def add_registers(self) -> None:
-        """Adds the registers, one for each depth; the layer shows the top before and after the letter."""
+    def add_registers(self, *, ledger: bool = False) -> None:
+        """Adds the registers, one for each depth; the layer shows the top before and after the letter.
+
+        Args:
+            ledger: whether a register is not overwritten: the bracket that closes takes away what the one
+                that it closes has added.
+        """
         if not self.num_bits:
             return
         builder = self._assembly.layer("registers")
@@ -156,7 +164,11 @@ class Brackets:
             written = self._depth_is(depth, [OPEN], builder.relu)
             for b in range(self.num_bits):
                 write = self._depth_is(depth, [OPEN, direction(f"kind.{b}")], builder.relu)
-                register = builder.coordinate(f"depth {depth} kind.{b}", gate=1 - written, write=write)
+                gate: DirectionForm | int = 1 - written
+                if ledger:
+                    gate = 1
+                    write -= self._depth_is(depth - 1, [CLOSE, direction(f"kind.{b}")], builder.relu)
+                register = builder.coordinate(f"depth {depth} kind.{b}", gate=gate, write=write)
                 above[b].append(self._depth_is(depth, [register], relu))
                 below[b].append(self._depth_is(depth - 1, [register], relu))
         for b in range(self.num_bits):
@@ -213,7 +225,7 @@ BOUNDED_DYCK = Construction(
     title="depth counter, registers by depth and an error flag",
     theorem="bounded-dyck-two-layers",
     language=bounded_dyck,
-    architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+    architecture=linear & diagonal & input_dependent & can_hold & can_fade & free_write & plain_state,
     build=compile_bounded_dyck,
 )
 
@@ -222,7 +234,7 @@ BOUNDED_DYCK_PREDICTOR = Construction(
     title="depth counter and registers by depth, on valid prefixes",
     theorem="bounded-dyck-two-layers",
     language=bounded_dyck,
-    architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
+    architecture=linear & diagonal & input_dependent & can_hold & can_fade & free_write & plain_state,
     build=compile_bounded_dyck_predictor,
 )
 
@@ -246,8 +258,31 @@ BOUNDED_DYCK_REGISTERS = Construction(
     title="the depth by set-reset layers, registers by depth and an error flag",
     theorem="star-free-selective",
     language=bounded_dyck & _several_kinds,
-    architecture=linear & (diagonal | householder) & input_dependent & can_hold,
+    architecture=linear & (diagonal | householder) & input_dependent & can_hold & can_fade,
     build=compile_bounded_dyck_registers,
+)
+
+
+def compile_bounded_dyck_ledger(request: Request) -> Network:
+    """Returns a depth counter and a layer of bits that are added and taken away, every gate being 1.
+
+    Implements: [Sarrof2024]
+    """
+    brackets = Brackets(request)
+    brackets.add_counter()
+    brackets.add_registers(ledger=True)
+    return brackets.network(
+        f"a depth counter{brackets.describe()}, taken away when they close; only for prefixes of valid words"
+    )
+
+
+BOUNDED_DYCK_LEDGER = Construction(
+    name="bounded-dyck-ledger",
+    title="depth counter and bits by depth with gates of 1, on valid prefixes",
+    theorem="bounded-dyck-two-layers",
+    language=bounded_dyck,
+    architecture=linear & input_dependent & unit_gates,
+    build=compile_bounded_dyck_ledger,
 )
 
 
@@ -262,5 +297,5 @@ BOUNDED_DYCK_DENSE = replace(
     BOUNDED_DYCK,
     name="bounded-dyck-dense",
     theorem="regular-by-dense-matrices",
-    architecture=linear & dense & input_dependent & can_hold & free_write & plain_state,
+    architecture=linear & dense & input_dependent & can_hold & can_fade & free_write & plain_state,
 )

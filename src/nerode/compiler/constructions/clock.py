@@ -105,6 +105,62 @@ CLOCK_SHIFT = Construction(
 )
 
 
+def live_cycle(dfa: Dfa) -> list[int] | None:
+    """Returns the states along the only way that prefixes of words can take, if it leads back to the start.
+
+    None where a live state has several live successors, or the way ends.
+    """
+    state, found = dfa.start, list[int]()
+    while state not in found:
+        found.append(state)
+        targets = {t for t in dfa.transitions[state].tolist() if dfa.live[t]}
+        if len(targets) != 1:
+            return None
+        (state,) = targets
+    return found if state == dfa.start else None
+
+
+def compile_position_clock(request: Request) -> Network:
+    """Returns one complex number that turns once while a word goes once around its only cycle; predicts only.
+
+    Implements: [NerodeTheory]
+    """
+    dfa = request.automaton
+    cycle = live_cycle(dfa)
+    if cycle is None or len(cycle) > MOST_TURNS:
+        raise NotCompilable(request.target.name, [f"no cycle of up to {MOST_TURNS} states is the only way"])
+    m = len(cycle)
+    layer = state_layer(
+        "clock",
+        ["turn"],
+        start=(1,),
+        recurrence=Fixed(matrix=(((0, root_of_unity(1, m)),),), write=zero_map(0, 1)),
+        complex_state=True,
+    )
+    return one_layer_network(
+        request,
+        layer,
+        point_decoder(dfa, layer.outputs, circle(m), cycle),
+        route=f"predicts only: on prefixes of words the position modulo {m} decides; one complex number with "
+        f"the fixed gate e(1/{m})",
+        reference=Reference("NerodeTheory"),
+    )
+
+
+def _goes_around(facts: Facts) -> bool | None:
+    return None if facts.automaton is None else live_cycle(facts.automaton) is not None
+
+
+POSITION_CLOCK = Construction(
+    name="position-clock",
+    title="the position on the only cycle, by one complex number",
+    theorem="position-decides",
+    language=LanguageCondition("one whose words go around one cycle", _goes_around),
+    architecture=linear & time_invariant & complex_gates & can_hold,
+    build=compile_position_clock,
+)
+
+
 def burst_length(dfa: Dfa) -> int | None:
     """Returns n if the automaton is that of bursts of exactly n counted symbols, each after a rest.
 

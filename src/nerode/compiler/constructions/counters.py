@@ -4,32 +4,54 @@ Each letter adds its amounts to counters with gate 1. What may follow depends on
 on the stream, and on which counters are zero or positive; every counter is compared with zero by itself,
 before anything could scale one down next to another. One layer predicts on prefixes of valid words. After an
 error the counters mean nothing (they may be negative, too), so a second layer remembers the first error.
+
+Gates strictly between 0 and 1 count as well: a first layer holds a number that every letter multiplies by c,
+counters with the gate c add multiples of it, and everything is compared in proportion to it. Then all numbers
+are those of gate 1 times cᵗ, and the answers, which only ask for signs, are the same.
+
+With one reflection per letter, h = -h + 2v, the gate is -1: the number of the first layer is (-1)ᵗ, and the
+counters are multiples of it.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.forms import (
     DirectionForm,
+    Relu,
     conjunction,
     constant,
     direction,
-    equals,
     is_positive,
+    is_zero,
     second_digit,
     total,
 )
 from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.compiler.tables import DecisionTable, Literal, decision_table, table_indicator
-from nerode.core import NotCompilable, Reference
+from nerode.core import Exact, NotCompilable, Reference
 from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule
 from nerode.network import Network
-from nerode.verdict import LanguageCondition, can_hold, free_write, input_dependent, linear, plain_state
+from nerode.verdict import (
+    LanguageCondition,
+    WayOfCounting,
+    can_fade,
+    can_hold,
+    counts_by,
+    householder,
+    input_dependent,
+    linear,
+    many_factors,
+    nonlinear,
+    one_factor,
+    plain_state,
+)
 
 NEGATIVE, ZERO, POSITIVE = 0, 1, 2
 SIGNS = (-1, 0, 1)
@@ -38,40 +60,103 @@ SIGNS = (-1, 0, 1)
 _MOST_CASES = 100_000
 """Combinations of signs and last letters that are tried for one letter."""
 
-_counter_machine = LanguageCondition(
+given_by_counters = LanguageCondition(
     "given by a counter machine", lambda facts: isinstance(facts.language, CounterLanguage)
 )
 
+SCALE = "scale"
+"""The direction that holds cᵗ."""
+
+OPEN_GATE = Fraction(3, 4)
+"""A gate that every linear architecture has, RWKV-7 included, whose gates lie above 0.54."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterUnit:
+    """The gate of the counters, and what stands on the stream for 1 where counters are compared.
+
+    Literals that read counters are 0 or `one`, those that only read letters 0 or 1. Since `one` is at most 1,
+    a ReLU is their conjunction: 0 if a literal is 0, otherwise `one`.
+
+    Attributes:
+        gate: of counters and of the tally of errors.
+        scale: what counters are multiples of: 1, or a number that the gate multiplies at every letter.
+        plain: the directions that are 0 or 1 all the same.
+    """
+
+    gate: Exact = 1
+    scale: DirectionForm = field(default_factory=lambda: constant(1))
+    plain: frozenset[str] = frozenset()
+
+    @property
+    def one(self) -> DirectionForm:
+        """Value of a literal that holds: 1, or a number that shrinks."""
+        return self.scale if self.shrinks else constant(1)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether the gate is inside (0,1)."""
+        return self.gate not in (1, -1)
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether counters are multiples of something else than 1."""
+        return self.gate != 1
+
+    def is_zero(self, counter: DirectionForm, relu: Relu) -> DirectionForm:
+        """Returns the literal of a counter of 0."""
+        return is_zero(counter, relu, self.scale)
+
+    def is_positive(self, counter: DirectionForm, relu: Relu) -> DirectionForm:
+        """Returns the literal of a counter above 0; where the scale is -1, the difference is 1 less."""
+        found = is_positive(counter, relu, self.scale)
+        return found + (1 - self.scale) * Fraction(1, 2) if self.gate == -1 else found
+
+    def join(self, literals: Iterable[DirectionForm], relu: Relu) -> DirectionForm:
+        """Returns `one` where all literals hold, and 0 elsewhere."""
+        if not self.shrinks:
+            return conjunction(literals, relu)
+        forms = [form for form in dict.fromkeys(literals) if form not in (self.one, constant(1))]
+        plain = [form for form in forms if form.terms and self.plain.issuperset(form.terms)]
+        scaled = [form for form in forms if form not in plain]
+        if not plain and len(scaled) == 1:
+            return scaled[0]
+        total_of_all = total(forms) - (len(scaled) - 1) * self.one - len(plain)
+        return relu(total_of_all) if forms else self.one
+
+    def added(self, machine: CounterMachine, c: int, stack: LayerStack, relu: Relu) -> DirectionForm:
+        """Returns what the current letter adds to a counter, times the scale."""
+        amounts = [row[c] for row in machine.increments]
+        if not self.is_relative:
+            return total(stack.letter(a) * amount for a, amount in enumerate(amounts))
+        alike = {
+            amount: total(stack.letter(a) for a, other in enumerate(amounts) if other == amount)
+            for amount in amounts
+            if amount
+        }
+        if self.shrinks:
+            return total(self.join([letters], relu) * amount for amount, letters in alike.items())
+        odd = (1 - self.scale) * Fraction(1, 2)
+        return total((2 * relu(letters - odd) - letters) * amount for amount, letters in alike.items())
+
+
+def _unit(stack: LayerStack, machine: CounterMachine, gate: Exact) -> CounterUnit:
+    """Adds the layer whose only number is multiplied by the gate at every letter; none for a gate of 1."""
+    if gate == 1:
+        return CounterUnit()
+    builder = stack.layer(SCALE)
+    scale = builder.output(SCALE, builder.coordinate(SCALE, gate=gate, write=0, start=1))
+    stack.add(builder)
+    lasts = (f"{last_name(machine, last)}'" for last in range(len(machine.alphabet) + 1))
+    return CounterUnit(gate=gate, scale=scale, plain=frozenset((*stack.embedding.directions, *lasts)))
+
 
 def compile_counters(request: Request) -> Network:
-    """Returns one layer of counters and one of a set-once flag; right on every word.
+    """Returns one layer of counters and one of a set-once flag; correct on every word.
 
     Implements: [Sarrof2024]
     """
-    machine = _machine(request)
-    tables = [_allowed(machine, letter, request) for letter in range(len(machine.alphabet))]
-    if all(table.otherwise and not table.rows for table in tables):
-        return _without_flag(request, "no word leaves the language for good")
-    lasts = {
-        value for table in tables for variable, value in table.literals if variable == machine.num_counters
-    }
-    stack = LayerStack(request)
-    _add_counters(stack, machine, sorted(lasts))
-    builder = stack.layer("errors")
-    alike: dict[DecisionTable[bool], list[DirectionForm]] = {}
-    for letter, table in enumerate(tables):
-        alike.setdefault(table, []).append(stack.letter(letter))
-    bad = total(
-        table_indicator(table, lambda allowed: not allowed, _before(machine), builder.relu, [total(letters)])
-        for table, letters in alike.items()
-    )
-    stack.add_dead_flag(builder, bad)
-    return _finish(
-        stack,
-        machine,
-        alive=1 - direction(DEAD),
-        route=f"{_count(machine)} with gate 1, each compared with zero; layer 2 remembers the first error",
-    )
+    return _recogniser(request, "with gate 1, each compared with zero")
 
 
 def compile_counters_predictor(request: Request) -> Network:
@@ -79,41 +164,124 @@ def compile_counters_predictor(request: Request) -> Network:
 
     Implements: [Sarrof2024]
     """
-    return _without_flag(request, "only for prefixes of valid words")
+    return _predictor(request, "with gate 1, each compared with zero; only for prefixes of valid words")
 
 
-def _without_flag(request: Request, scope: str) -> Network:
-    machine = _machine(request)
+def compile_open_counters(request: Request) -> Network:
+    """Returns counters, and a tally of errors, whose gates lie strictly between 0 and 1.
+
+    Implements: [NerodeTheory]
+    """
+    return _recogniser(
+        request,
+        f"with the gate {OPEN_GATE}, compared in proportion to the number {OPEN_GATE}ᵗ of layer 1: right in "
+        "exact arithmetic",
+        gate=OPEN_GATE,
+    )
+
+
+def compile_alternating_counters(request: Request) -> Network:
+    """Returns counters with the gate -1, beside the sign of the position, and a flag of errors.
+
+    Implements: [NerodeTheory]
+    """
+    return _recogniser(
+        request,
+        "that every letter reflects, h = -h + 2v, compared in proportion to the number (-1)ᵗ of layer 1",
+        gate=-1,
+    )
+
+
+def _recogniser(request: Request, how: str, *, gate: Exact = 1) -> Network:
+    machine = machine_of(request)
+    tables = [allowed_before(machine, letter, request) for letter in range(len(machine.alphabet))]
+    if all(table.otherwise and not table.rows for table in tables):
+        return _predictor(request, f"{how}; no word leaves the language for good", gate=gate)
+    lasts = {
+        value for table in tables for variable, value in table.literals if variable == machine.num_counters
+    }
     stack = LayerStack(request)
-    _add_counters(stack, machine, ())
-    route = f"{_count(machine)} with gate 1, each compared with zero; {scope}"
-    return _finish(stack, machine, alive=constant(1), route=route)
+    unit = _unit(stack, machine, gate)
+    _add_counters(stack, machine, sorted(lasts), unit)
+    builder = stack.layer("errors")
+    alike: dict[tuple[DecisionTable[bool], tuple[str, ...]], list[DirectionForm]] = {}
+    for letter, table in enumerate(tables):
+        alike.setdefault((table, _old_names(machine, letter, unit)), []).append(stack.letter(letter))
+    bad = total(
+        table_indicator(
+            table,
+            lambda allowed: not allowed,
+            _before(machine, names, unit),
+            builder.relu,
+            [total(letters)],
+            unit.join,
+        )
+        for (table, names), letters in alike.items()
+    )
+    if unit.shrinks:
+        tally = builder.coordinate(DEAD, gate=unit.gate, write=bad)
+        builder.output(DEAD, is_positive(tally, builder.readout_relu, unit.one))
+        stack.add(builder)
+    else:
+        stack.add_dead_flag(builder, bad)
+    return _finish(
+        stack,
+        machine,
+        unit,
+        alive=unit.one - direction(DEAD),
+        route=f"{count_of(machine)} {how}; layer {len(stack.layers)} remembers the first error",
+    )
 
 
-def _machine(request: Request) -> CounterMachine:
+def _predictor(request: Request, how: str, *, gate: Exact = 1) -> Network:
+    machine = machine_of(request)
+    stack = LayerStack(request)
+    unit = _unit(stack, machine, gate)
+    _add_counters(stack, machine, (), unit)
+    return _finish(stack, machine, unit, alive=unit.one, route=f"{count_of(machine)} {how}")
+
+
+def machine_of(request: Request) -> CounterMachine:
+    """Returns the machine of the language, or raises NotCompilable if it has none."""
     language = request.facts.language
     if not isinstance(language, CounterLanguage):
         raise NotCompilable(request.target.name, ["the language is not given by a counter machine"])
     return language.machine
 
 
-def _add_counters(stack: LayerStack, machine: CounterMachine, lasts: Sequence[int]) -> None:
+def _add_counters(
+    stack: LayerStack, machine: CounterMachine, lasts: Sequence[int], unit: CounterUnit
+) -> None:
     """Adds the layer of counters, which also shows some letters (or the start) one step later."""
-    exclusive = stack.request.options.exclusive_scan
+    exclusive = stack.request.options.exclusive_scan and not unit.shrinks
     builder = stack.layer("counters", exposes_previous=exclusive and bool(lasts))
     relu = builder.readout_relu
     for c in range(machine.num_counters):
-        added = total(stack.letter(a) * row[c] for a, row in enumerate(machine.increments))
-        now = builder.coordinate(f"c{c}", gate=1, write=added, start=machine.start[c])
-        for name, counter in ((f"c{c}", now), (f"c{c}'", now - added)):
-            builder.output(f"{name}=0", equals(counter, 0, relu))
-            builder.output(f"{name}>0", is_positive(counter, relu))
+        added = unit.added(machine, c, stack, builder.relu)
+        now = builder.coordinate(f"c{c}", gate=unit.gate, write=added, start=machine.start[c])
+        shown = {f"c{c}": now}
+        if unit.is_relative:
+            amounts = {letter: row[c] for letter, row in enumerate(machine.increments)}
+            shown |= {_old_names(machine, a, unit)[c]: now - amounts[a] * unit.scale for a in amounts}
+        else:
+            shown[f"c{c}'"] = now - added
+        for name, counter in shown.items():
+            builder.output(f"{name}=0", unit.is_zero(counter, relu))
+            builder.output(f"{name}>0", unit.is_positive(counter, relu))
     for last in lasts:
         at_start = last == len(machine.alphabet)
         write = constant(0) if at_start else stack.letter(last)
         retain = stack.request.options.retention
-        _add_last(builder, _last_name(machine, last), write, start=int(at_start), retain=retain)
+        _add_last(builder, last_name(machine, last), write, start=int(at_start), retain=retain)
     stack.add(builder)
+
+
+def _old_names(machine: CounterMachine, letter: int, unit: CounterUnit) -> tuple[str, ...]:
+    """The names of the counters before a letter; those of a relative unit are its own multiples less."""
+    if not unit.is_relative:
+        return tuple(f"c{c}'" for c in range(machine.num_counters))
+    amounts = machine.increments[letter]
+    return tuple(f"c{c}" if d == 0 else f"c{c}{-d:+d}" for c, d in enumerate(amounts))
 
 
 def _add_last(
@@ -128,7 +296,7 @@ def _add_last(
         builder.output(f"{name}'", second_digit(state, builder.readout_relu, retain))
 
 
-def _allowed(machine: CounterMachine, letter: int, request: Request) -> DecisionTable[bool]:
+def allowed_before(machine: CounterMachine, letter: int, request: Request) -> DecisionTable[bool]:
     """Returns whether a letter may follow, by the signs of the counters and the last letter before it.
 
     The variables of the table are the counters, then the last letter (its number, or the number of letters
@@ -158,39 +326,44 @@ def _some_rule_holds(rules: Iterable[CounterRule], last: int, signs: list[int]) 
     return any(rule.holds(last, counters) for rule in rules)
 
 
-def _before(machine: CounterMachine) -> Literal:
+def _before(machine: CounterMachine, names: Sequence[str], unit: CounterUnit) -> Literal:
     """The literals of the variables of `_allowed`: everything before the current letter."""
 
     def literal(variable: int, value: int) -> list[DirectionForm]:
         if variable == machine.num_counters:
-            return [direction(f"{_last_name(machine, value)}'")]
-        return [_sign(f"c{variable}'", value)]
+            return [direction(f"{last_name(machine, value)}'")]
+        return [_sign(names[variable], value, unit)]
 
     return literal
 
 
-def _last_name(machine: CounterMachine, last: int) -> str:
+def last_name(machine: CounterMachine, last: int) -> str:
+    """Returns the name of the last letter; the number of letters stands for the start."""
     symbols = machine.alphabet.symbols
     return "no letter" if last == len(symbols) else f"last={symbols[last]}"
 
 
-def _sign(counter: str, sign: int) -> DirectionForm:
+def _sign(counter: str, sign: int, unit: CounterUnit) -> DirectionForm:
     zero, positive = direction(f"{counter}=0"), direction(f"{counter}>0")
-    return {NEGATIVE: 1 - zero - positive, ZERO: zero, POSITIVE: positive}[sign]
+    return {NEGATIVE: unit.one - zero - positive, ZERO: zero, POSITIVE: positive}[sign]
 
 
-def _finish(stack: LayerStack, machine: CounterMachine, *, alive: DirectionForm, route: str) -> Network:
-    """Adds one unit for each rule; a symbol is legal where at least one rule that allows it holds."""
+def _finish(
+    stack: LayerStack, machine: CounterMachine, unit: CounterUnit, *, alive: DirectionForm, route: str
+) -> Network:
+    """Adds one unit for each rule; a letter is legal where at least one rule that allows it holds."""
     decoder = stack.decoder()
+    for output in range(len(machine.alphabet) + 1):
+        decoder.add(output, (1 - unit.one) * Fraction(1, 2))  # half of `one` becomes the threshold 1/2
     for rule in machine.rules:
         literals = [alive]
         if rule.after is not None:
             literals.append(total(stack.letter(a) for a in sorted(rule.after - {START})))
-        literals += [_sign(f"c{c}", ZERO) for c in sorted(rule.zero)]
-        literals += [_sign(f"c{c}", POSITIVE) for c in sorted(rule.positive)]
+        literals += [_sign(f"c{c}", ZERO, unit) for c in sorted(rule.zero)]
+        literals += [_sign(f"c{c}", POSITIVE, unit) for c in sorted(rule.positive)]
         if constant(0) in literals:
             continue
-        holds = conjunction(literals, decoder.relu)
+        holds = unit.join(literals, decoder.relu)
         for symbol in sorted(rule.symbols):
             decoder.add(symbol, holds)
         if rule.end:
@@ -198,21 +371,32 @@ def _finish(stack: LayerStack, machine: CounterMachine, *, alive: DirectionForm,
     return stack.network(
         decoder.build(stack.empty()),
         route=route,
-        reference=Reference("Sarrof2024"),
+        reference=Reference("NerodeTheory" if unit.is_relative else "Sarrof2024"),
     )
 
 
-def _count(machine: CounterMachine) -> str:
+def count_of(machine: CounterMachine) -> str:
+    """Returns the number of counters in words."""
     return "one counter" if machine.num_counters == 1 else f"{machine.num_counters} counters"
 
+
+_holds_and_adds = linear & (
+    (counts_by(WayOfCounting.FREE, WayOfCounting.SLOW_DECAY) & plain_state)
+    # The normaliser turns a count into its sign, which is all that is asked for.
+    | counts_by(WayOfCounting.NORMALISER)
+    # Two reflections per letter have the gate 1 and a free write.
+    | (counts_by(WayOfCounting.REFLECTIONS) & many_factors)
+)
+_cells = nonlinear & counts_by(WayOfCounting.CELL)
+"""LSTM cells whose gates have saturated are linear counters; tanh shows their signs."""
 
 COUNTERS = Construction(
     name="counters",
     title="counters and an error flag",
     theorem="counters-in-one-layer",
-    language=_counter_machine,
+    language=given_by_counters,
     # A time-invariant layer can only tally errors; the predictor below serves those carriers.
-    architecture=linear & can_hold & free_write & plain_state & input_dependent,
+    architecture=(can_hold & _holds_and_adds & input_dependent) | _cells,
     build=compile_counters,
 )
 
@@ -220,7 +404,25 @@ COUNTERS_PREDICTOR = Construction(
     name="counters-predictor",
     title="one layer of counters, on valid prefixes",
     theorem="counters-in-one-layer",
-    language=_counter_machine,
-    architecture=linear & can_hold & free_write & plain_state,
+    language=given_by_counters,
+    architecture=(can_hold & _holds_and_adds) | _cells,
     build=compile_counters_predictor,
+)
+
+ALTERNATING_COUNTERS = Construction(
+    name="alternating-counters",
+    title="counters that every letter reflects",
+    theorem="counters-two-reflections",
+    language=given_by_counters,
+    architecture=linear & householder & counts_by(WayOfCounting.REFLECTIONS) & one_factor,
+    build=compile_alternating_counters,
+)
+
+OPEN_COUNTERS = Construction(
+    name="open-counters",
+    title="counters whose gates lie strictly between 0 and 1",
+    theorem="exact-counters-open-gates",
+    language=given_by_counters,
+    architecture=linear & can_hold & can_fade,
+    build=compile_open_counters,
 )

@@ -3,7 +3,7 @@
 Layer 1 (width 3) holds the instruction of the current step and shows the one before; layer 2 (width 2) holds
 the stored bit, one-hot, and is overwritten when the instruction before was w. These two layers predict, on
 prefixes of words of the language. A third layer of width 1 remembers the first error, so that the network is
-right on every word.
+correct on every word.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, di
 from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
-from nerode.verdict import can_hold, diagonal, input_dependent, linear, of_family
+from nerode.verdict import can_fade, can_hold, diagonal, input_dependent, linear, of_family
 
 INSTRUCTIONS = ("w", "r", "i")
 BITS = ("0", "1")
@@ -22,7 +22,7 @@ _flip_flop = of_family({"flip-flop"}, "the flip-flop language")
 
 
 def compile_flip_flop(request: Request) -> Network:
-    """Returns the network of three layers that is right on every word.
+    """Returns the network of three layers that is correct on every word.
 
     Implements: [Sarrof2024]
     """
@@ -120,7 +120,7 @@ FLIP_FLOP = Construction(
     title="instruction, bit and error flag",
     theorem="flip-flop-two-layers",
     language=_flip_flop,
-    architecture=linear & diagonal & input_dependent & can_hold,
+    architecture=linear & diagonal & input_dependent & can_hold & can_fade,
     build=compile_flip_flop,
 )
 
@@ -129,6 +129,6 @@ FLIP_FLOP_PREDICTOR = Construction(
     title="instruction and bit, on valid prefixes",
     theorem="flip-flop-two-layers",
     language=_flip_flop,
-    architecture=linear & diagonal & input_dependent & can_hold,
+    architecture=linear & diagonal & input_dependent & can_hold & can_fade,
     build=compile_flip_flop_predictor,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from nerode.algebra.cascades import NotSolvable, decompose_general, decompose_solvable
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.level_codings import (
+    MOST_FACTORS,
     num_factors,
     place_permutation,
     place_rotation,
@@ -18,6 +19,7 @@ from nerode.compiler.level_machine import (
     LevelMachine,
     TabledLevel,
     in_binary,
+    in_primes,
     tabulate,
     without_counter_resets,
 )
@@ -25,8 +27,10 @@ from nerode.compiler.network_builder import LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import (
+    can_fade,
     complex_gates,
     diagonal,
+    group_language,
     has_minus_one,
     householder,
     input_dependent,
@@ -36,6 +40,7 @@ from nerode.verdict import (
     regular,
     solvable,
     two_groups,
+    unit_gates,
 )
 
 
@@ -118,7 +123,7 @@ TWO_GROUP_CASCADE = Construction(
     title="registers and signs",
     theorem="signs-do-two-groups",
     language=two_groups,
-    architecture=linear & (diagonal | householder) & input_dependent & has_minus_one,
+    architecture=linear & (diagonal | householder) & input_dependent & has_minus_one & can_fade,
     build=compile_two_groups,
 )
 
@@ -127,7 +132,16 @@ SOLVABLE_CASCADE = Construction(
     title="registers and roots of unity",
     theorem="complex-diagonal-solvable",
     language=solvable,
-    architecture=linear & diagonal & input_dependent & complex_gates,
+    architecture=linear & diagonal & input_dependent & complex_gates & can_fade,
+    build=compile_solvable,
+)
+
+UNITARY_CASCADE = Construction(
+    name="unitary-cascade",
+    title="roots of unity, without registers",
+    theorem="unitary-solvable-groups",
+    language=group_language & solvable,
+    architecture=linear & diagonal & input_dependent & unit_gates,
     build=compile_solvable,
 )
 
@@ -138,21 +152,25 @@ def compile_products(request: Request) -> Network:
     A counter modulo m is a vector of the plane that two reflections turn, or the one-hot vector of its label
     where that needs no more factors; other permutations are swaps of one-hot coordinates. A reset clears the
     coordinates one by one, β = 1, and writes the new label. Levels read the labels before the letter, which
-    the printed proof passes on after it.
+    the printed proof passes on after it. Where floats are to be exact, counters are split into those modulo
+    primes, one-hot unless they need very many factors, and modulo 4, whose turns are whole numbers.
 
     Implements: [Grazzi2025, Theorem 4]
     """
     dfa = request.automaton
     cascade = request.once("cascade", lambda: decompose_general(dfa, request.options.budget))
     machine = tabulate(cascade, dfa, request.options.budget)
+    exact = request.options.exact_floats
+    if exact:
+        machine = in_primes(machine, request.options.budget)
     stack = LayerStack(request)
     layers = MachineLayers(stack, machine)
     for depth in range(1, max(machine.depths, default=0) + 1):
         together, alone = _split(machine, depth)
         layers.add_together(together, depth)
         for number in alone:
-            level = machine.levels[number]
-            layers.add_alone(number, place_permutation if _is_one_hot(level) else place_rotation)
+            one_hot = _is_one_hot(machine.levels[number], exact=exact)
+            layers.add_alone(number, place_permutation if one_hot else place_rotation)
     return _finish(request, stack, layers, cascade.route, Reference("Grazzi2025", "Theorem 4"))
 
 
@@ -160,7 +178,9 @@ def compile_mirrors(request: Request) -> Network:
     """Returns layers with one factor per letter for a language whose groups are all solvable.
 
     Registers and signs are held under one key each. A counter modulo m > 2 is a vector of the plane that is
-    mirrored at every letter; one that is also reset is split into a counter that is not and a register.
+    mirrored at every letter; one that is also reset is split into a counter that is not and a register. Where
+    floats are to be exact, counters are split into those modulo primes, and one modulo 3 or 4 has mirrors
+    that are whole numbers.
 
     Implements: [Siems2025], [NerodeTheory]
 
@@ -168,6 +188,8 @@ def compile_mirrors(request: Request) -> Network:
         NotCompilable: if a group is not solvable.
     """
     machine, route = solvable_levels(request)
+    if request.options.exact_floats:
+        machine = in_primes(machine, request.options.budget)
     machine = without_counter_resets(machine, request.options.budget)
     stack = LayerStack(request)
     layers = MachineLayers(stack, machine)
@@ -194,8 +216,9 @@ def _is_diagonal(level: TabledLevel) -> bool:
     return level.kind == "reset" or (level.kind == "cyclic" and level.num_labels == 2)
 
 
-def _is_one_hot(level: TabledLevel) -> bool:
-    return level.kind == "permutation" or num_factors(level, as_permutation=True) <= 2
+def _is_one_hot(level: TabledLevel, *, exact: bool) -> bool:
+    most = MOST_FACTORS if exact and level.num_labels != 4 else 2
+    return level.kind == "permutation" or num_factors(level, as_permutation=True) <= most
 
 
 def _finish(

@@ -49,7 +49,7 @@ _MANY_UNITS = 1_000
 """Above this number of ReLU units, pairs for thresholds are used instead."""
 
 _HALF = Fraction(1, 2)
-_additive = ClassCondition("ReLU units beside a memory", lambda c: c.state is State.ADDITIVE)
+additive = ClassCondition("ReLU units beside a memory", lambda c: c.state is State.ADDITIVE)
 
 _cells = ClassCondition("a gated cell", lambda c: c.state in (State.CELL, State.NORMALISED))
 
@@ -195,7 +195,7 @@ ELMAN_RELU = Construction(
     title="ReLU units with feedback",
     theorem="regular-by-nonlinear-units",
     language=regular,
-    architecture=nonlinear & (relu_state | _additive),
+    architecture=nonlinear & (relu_state | additive),
     build=compile_elman_relu,
 )
 ELMAN_TANH = Construction(

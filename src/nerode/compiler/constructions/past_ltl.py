@@ -49,6 +49,7 @@ from nerode.languages.pastltl import (
 from nerode.network import Network, ScoreDecoder
 from nerode.verdict import (
     LanguageCondition,
+    can_fade,
     can_hold,
     diagonal,
     householder,
@@ -366,7 +367,7 @@ PAST_LTL = Construction(
     title="one coordinate per temporal operator",
     theorem="star-free-selective",
     language=_formula,
-    architecture=linear & can_hold & diagonal & input_dependent,
+    architecture=linear & can_hold & can_fade & diagonal & input_dependent,
     build=compile_past_ltl,
 )
 

@@ -15,12 +15,11 @@ import numpy as np
 
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.constructions.cyclic import MOST_TURNS, turns_of
-from nerode.compiler.group_representations import Representation, fewest_reflections
-from nerode.compiler.level_codings import mirror_factor
-from nerode.compiler.matrices import reflection_factors
+from nerode.compiler.group_representations import Representation, fewest_reflections, whole_reflections
+from nerode.compiler.level_codings import MOST_FACTORS, mirror_factor
 from nerode.compiler.network_builder import LayerStack, one_layer_network, point_decoder, state_layer
-from nerode.compiler.rotations import LanguageGroup, dihedral_turns
-from nerode.core import BudgetExceeded, Exact, NotCompilable, Reference, cosine, sine
+from nerode.compiler.rotations import LanguageGroup, dihedral_turns, reflection_factors
+from nerode.core import BudgetExceeded, Exact, NotCompilable, Reference, cosine, prime_factors, sine
 from nerode.languages import Dfa
 from nerode.network import Affine, ByChoice, Factor, Layer, Network
 from nerode.verdict import (
@@ -46,6 +45,7 @@ def compile_product(request: Request) -> Network:
     The matrices are permutations of a few points (at most k - 1 reflections for k moved points), signed
     permutations (S4 as the rotations of a cube), rotations of the plane or of the icosahedron (A5), or sums
     of these. The start vector has a different image for every element of the group, and nothing is written.
+    Where floats are to be exact, whole numbers are preferred: swaps of coordinates and changes of sign.
 
     Implements: [Grazzi2025, Theorem 3], [Siems2025]
 
@@ -55,6 +55,10 @@ def compile_product(request: Request) -> Network:
     dfa = request.automaton
     found = fewest_reflections(dfa)
     most = request.target.properties.max_factors
+    if request.options.exact_floats and (whole := whole_reflections(dfa)).num_factors <= (
+        most or MOST_FACTORS
+    ):
+        found = whole
     if most is not None and found.num_factors > most:
         raise NotCompilable(
             request.target.name,
@@ -147,6 +151,7 @@ def compile_addition(request: Request) -> Network:
     """
     dfa = request.automaton
     action = turns_of(dfa, request)
+    _leave_to_swaps(request, action.order)
     letters = tuple((step, False) for step in action.steps)
     polygon = Polygon(m=action.order, letters=letters, start_angle=0)
     return _network(
@@ -167,6 +172,7 @@ def compile_polygon(request: Request) -> Network:
     polygon = _dihedral(dfa)
     if polygon is None:
         raise NotCompilable(request.target.name, ["the letters are not the symmetries of a regular polygon"])
+    _leave_to_swaps(request, polygon.m)
     return _network(
         request,
         dfa,
@@ -175,6 +181,15 @@ def compile_polygon(request: Request) -> Network:
         "then reflections of the plane",
         reference=Reference("Siems2025"),
     )
+
+
+def _leave_to_swaps(request: Request, corners: int) -> None:
+    """Raises NotCompilable where floats are to be exact and cascades of swaps are."""
+    if request.options.exact_floats and max(prime_factors(corners), default=2) <= 3:
+        raise NotCompilable(
+            request.target.name,
+            ["the mirrors of the plane are not exact in floats; those of a cascade of swaps are"],
+        )
 
 
 def _dihedral(dfa: Dfa) -> Polygon | None:

@@ -7,6 +7,7 @@ time-invariant layer marks the letters, a cascade of set-reset automata does the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +28,7 @@ from nerode.core import Budget, NotCompilable, Reference, root_of_unity
 from nerode.languages import Dfa, Legal, minimise
 from nerode.network import Network
 from nerode.verdict import (
+    can_fade,
     can_hold,
     diagonal,
     householder,
@@ -128,7 +130,7 @@ STAR_FREE = Construction(
     title="a cascade of set-reset layers",
     theorem="star-free-selective",
     language=star_free,
-    architecture=linear & diagonal & input_dependent & can_hold,
+    architecture=linear & diagonal & input_dependent & can_hold & can_fade,
     build=compile_star_free,
 )
 
@@ -151,16 +153,16 @@ def compile_clocked(request: Request) -> Network:
         NotCompilable: if no clock up to LONGEST_CLOCK makes the language star-free.
     """
     dfa = request.automaton
-    m, marked = _marked_automaton(dfa, request)
+    m, marked = marked_automaton(dfa, request, lambda found: is_counter_free(found, request))
     cascade = decompose(marked, request.options.budget)
     machine = tabulate(cascade, marked, request.options.budget)
     stack = LayerStack(request)
-    layers = MachineLayers(stack, machine, _add_clock(stack, m) if m > 1 else None)
+    layers = MachineLayers(stack, machine, add_clock(stack, m) if m > 1 else None)
     for depth in range(1, max(machine.depths, default=0) + 1):
         layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
     clock = f"a clock modulo {m} marks the letters; " if m > 1 else ""
     return stack.network(
-        layers.decoder(_legal(marked, m)),
+        layers.decoder(unmarked_legal(marked, m)),
         route=f"{clock}{cascade.route}: {describe(machine)}",
         reference=Reference("Alsmann2026"),
     )
@@ -183,17 +185,27 @@ def mark_positions(dfa: Dfa, m: int) -> Dfa:
     )
 
 
-def _marked_automaton(dfa: Dfa, request: Request) -> tuple[int, Dfa]:
+def marked_automaton(dfa: Dfa, request: Request, fits: Callable[[Dfa], bool]) -> tuple[int, Dfa]:
+    """Returns the least m for which the automaton over letters marked with positions modulo m fits.
+
+    Raises:
+        NotCompilable: if there is none up to LONGEST_CLOCK.
+    """
     for m in range(1, LONGEST_CLOCK + 1):
         marked = mark_positions(dfa, m) if m > 1 else dfa
-        if find_counter(marked, request.options.budget) is None:
+        if fits(marked):
             return m, marked
     raise NotCompilable(
-        request.target.name, [f"no clock modulo 1…{LONGEST_CLOCK} makes the language star-free"]
+        request.target.name, [f"no clock modulo 1…{LONGEST_CLOCK} makes the language simple enough"]
     )
 
 
-def _add_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
+def is_counter_free(dfa: Dfa, request: Request) -> bool:
+    """Returns whether an automaton is star-free."""
+    return find_counter(dfa, request.options.budget) is None
+
+
+def add_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
     """Adds the time-invariant layer; returns its marked letters, all marks of the first letter first."""
     builder = LayerBuilder("clock", stack.stream, complex_state=True)
     turn = builder.coordinate("turn", gate=root_of_unity(1, m), write=0, start=1)
@@ -208,8 +220,8 @@ def _add_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
     return marked
 
 
-def _legal(marked: Dfa, m: int) -> list[Legal]:
-    """The legal letters of each state, without the marks."""
+def unmarked_legal(marked: Dfa, m: int) -> list[Legal]:
+    """Returns the legal letters of each state of an automaton over marked letters, without the marks."""
     letters = np.any(marked.legal.reshape(marked.num_states, -1, m), axis=2)
     return [
         Legal(frozenset(np.flatnonzero(row).tolist()), bool(end))

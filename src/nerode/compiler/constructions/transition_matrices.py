@@ -5,14 +5,26 @@ The state is the one-hot vector of the automaton's state; group languages need f
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.group_representations import fewest_dimensions
-from nerode.compiler.matrices import Matrix
 from nerode.compiler.network_builder import one_hot_decoder, one_layer_network, point_decoder, state_layer
-from nerode.core import NotCompilable, Reference
+from nerode.compiler.rotations import Matrix
+from nerode.core import NotCompilable, Reference, charge
 from nerode.languages import Dfa
 from nerode.network import ByChoice, Network, Row
-from nerode.verdict import dense, group_language, input_dependent, linear, permutation_diagonal, regular
+from nerode.verdict import (
+    can_fade,
+    dense,
+    group_language,
+    input_dependent,
+    linear,
+    permutation_diagonal,
+    regular,
+    unit_gates,
+)
 
 
 def compile_points(request: Request) -> Network:
@@ -45,6 +57,49 @@ def compile_points(request: Request) -> Network:
         route=f"every letter permutes the states; one layer with {found.title}",
         reference=Reference("Grazzi2025", "Theorem 3"),
     )
+
+
+def compile_rotations(request: Request) -> Network:
+    """Returns the network whose letters permute coordinates, by matrices of determinant 1.
+
+    The last coordinate is 0 and changes its sign where the others are permuted oddly.
+
+    Implements: [NerodeTheory]
+    """
+    dfa = request.automaton
+    found = fewest_dimensions(dfa)
+    n = found.dimension
+    names = [f"q={i}" if found.on_states else f"h{i + 1}" for i in range(n)]
+    columns = [_columns(matrix) for matrix in found.matrices]
+    layer = state_layer(
+        "rotations",
+        [*names, "balance"],
+        start=(*found.points[0], 0),
+        recurrence=ByChoice.from_images(
+            images=tuple((*images, n) for images, _ in columns),
+            diagonals=tuple((*signs, _determinant(images, signs)) for images, signs in columns),
+            writes=((0,) * (n + 1),) * dfa.num_letters,
+        ),
+    )
+    return one_layer_network(
+        request,
+        layer,
+        point_decoder(dfa, names, found.points, found.states),
+        route=f"every letter permutes the states; one layer with {found.title}, made rotations",
+        reference=Reference("NerodeTheory"),
+    )
+
+
+def _determinant(images: Sequence[int], signs: Sequence[int]) -> int:
+    """The determinant of a signed permutation matrix."""
+    cycles, seen = 0, set[int]()
+    for first in range(len(images)):
+        cycles += first not in seen
+        while first not in seen:
+            seen.add(first)
+            first = images[first]
+    odd = (len(images) - cycles) % 2 == 1
+    return -math.prod(signs) if odd else math.prod(signs)
 
 
 def _columns(matrix: Matrix) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -93,6 +148,15 @@ PERMUTATION_POINTS = Construction(
     build=compile_points,
 )
 
+ROTATIONS = Construction(
+    name="rotations",
+    title="signed permutations of determinant 1",
+    theorem="orthogonal-groups",
+    language=group_language,
+    architecture=linear & dense & input_dependent & unit_gates,
+    build=compile_rotations,
+)
+
 PERMUTATION_DIAGONAL = Construction(
     name="permutation-diagonal",
     title="one-hot state, column-one-hot matrices",
@@ -132,6 +196,7 @@ def compile_dense(request: Request) -> Network:
 
 
 def _matrix(dfa: Dfa, letter: int) -> tuple[Row, ...]:
+    charge()
     rows: list[list[tuple[int, int]]] = [[] for _ in range(dfa.num_states)]
     for q, image in enumerate(dfa.transitions[:, letter].tolist()):
         rows[image].append((q, 1))
@@ -143,6 +208,6 @@ DENSE_ONE_HOT = Construction(
     title="one-hot state, 0/1 matrices",
     theorem="regular-by-dense-matrices",
     language=regular,
-    architecture=linear & dense & input_dependent,
+    architecture=linear & dense & input_dependent & can_fade,
     build=compile_dense,
 )

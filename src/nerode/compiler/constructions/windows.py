@@ -4,7 +4,8 @@ A definite language is settled as a whole. Otherwise set-once flags say which pa
 the live and the dead states for strictly local languages, otherwise the strongly connected components, which
 are single states for R-trivial languages. Every gate can be the same at all steps, so time-invariant
 recurrences carry this, too; where gates depend on the input, cascades are usually no deeper, and this comes
-after them.
+after them. Gates of modulus 1 never forget, so that they have no window; their flags are tallies of events,
+which do R-trivial languages. Where the current letter decides, nothing is remembered at all.
 
 The window is one layer where the transition may move values between coordinates (a nilpotent shift). Where it
 is diagonal there is one layer for each letter back, and each shows the next one its state before the letter.
@@ -14,23 +15,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from nerode.compiler.automaton_parts import Flags, Parts, old_name, one_part, partitions, suffix_table
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.forms import DirectionForm, direction, second_digit, total
-from nerode.compiler.network_builder import LayerStack
+from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import DecisionTable, decode_table, table_indicator
 from nerode.core import Budget, BudgetExceeded, NotCompilable, Reference
 from nerode.languages import Dfa, Legal
 from nerode.network import ByChoice, Network, Recurrence, Row
 from nerode.verdict import (
+    Facts,
+    LanguageCondition,
     Transition,
+    can_fade,
     can_hold,
     diagonal,
     in_class,
     input_dependent,
     linear,
+    never_holds,
+    r_trivial,
     star_free,
     time_invariant,
+    unit_gates,
 )
 
 _MOST_STATES = 3_000
@@ -77,7 +86,7 @@ def compile_parts(request: Request, parts: Parts, reference: Reference) -> Netwo
     literals += [literal for table in answers.values() for literal in table.literals]
     stack = LayerStack(request)
     flags = Flags(parts)
-    window = Window(stack, chains_of(literals), alone=not len(flags))
+    window = Window(stack, chains_of(literals), alone=not len(flags) and _can_forget(request))
     exposes = request.options.exclusive_scan
     for depth in range(1, flags.depth + 1):
         builder = stack.layer(f"flags {depth}", exposes_previous=exposes)
@@ -93,7 +102,7 @@ def compile_parts(request: Request, parts: Parts, reference: Reference) -> Netwo
                 for source in flags.sources(flag)
             )
             stack.flag(builder, flag, event, old=old_name(flag) if flags.is_read(flag) else None)
-        stack.add(builder)
+        stack.append(builder.build(time_invariant=stack.tallies), builder.stream)
     decoder = stack.decoder()
     for part, answer in answers.items():
         decode_table(decoder, answer, window.literal, flags.is_there(part))
@@ -102,6 +111,10 @@ def compile_parts(request: Request, parts: Parts, reference: Reference) -> Netwo
         route=_route(parts, window, flags),
         reference=reference,
     )
+
+
+def _can_forget(request: Request) -> bool:
+    return bool(can_fade(request.target.properties))
 
 
 def _tables(
@@ -133,7 +146,7 @@ WINDOW = Construction(
     title="a window of the last letters",
     theorem="delay-line",
     language=in_class("definite"),
-    architecture=linear & can_hold,
+    architecture=linear & can_hold & can_fade,
     build=compile_window,
 )
 
@@ -257,7 +270,8 @@ def compile_window_parts(request: Request) -> Network:
     """
     reasons = []
     for parts in partitions(small_automaton(request)):
-        if parts.window() is None:
+        length = parts.window()
+        if length is None or (length > 1 and not _can_forget(request)):
             continue
         try:
             return compile_parts(request, parts, Reference("NerodeTheory"))
@@ -281,6 +295,53 @@ WINDOW_PARTS = Construction(
     title="a window and set-once flags",
     theorem="star-free-selective",
     language=star_free,
-    architecture=linear & diagonal & input_dependent & can_hold,
+    architecture=linear & diagonal & input_dependent & can_hold & can_fade,
     build=compile_window_parts,
+)
+
+ONCE_FLAGS = Construction(
+    name="once-flags",
+    title="tallies of events, with gates of 1",
+    theorem="isometries-tell-once",
+    language=r_trivial,
+    architecture=linear & can_hold & unit_gates,
+    build=compile_window_parts,
+)
+
+
+def _letters_settle(facts: Facts) -> bool | None:
+    """Whether each letter leads to one state at most from which a word can go on."""
+    dfa = facts.automaton
+    if dfa is None:
+        return None if facts.regular else False
+    live = dfa.transitions[dfa.live]
+    return all(np.unique(column[dfa.live[column]]).size <= 1 for column in live.T)
+
+
+def compile_letter(request: Request) -> Network:
+    """Returns a network without any layer, for prefixes of valid words: the current letter decides.
+
+    Implements: [NerodeTheory]
+    """
+    dfa = request.automaton
+    legal = legal_sets(dfa)
+    stack = LayerStack(request)
+    decoder = stack.decoder()
+    for letter, column in enumerate(dfa.transitions[dfa.live].T):
+        for q in np.unique(column[dfa.live[column]]).tolist():
+            decoder.add_legal(legal[q], stack.letter(letter))
+    return stack.network(
+        decoder.build(stack.empty()),
+        route="the current letter decides on prefixes of valid words: no layer",
+        reference=Reference("NerodeTheory"),
+    )
+
+
+LETTER = Construction(
+    name="letter",
+    title="the current letter alone, on valid prefixes",
+    theorem="letter-decides",
+    language=LanguageCondition("settled by the current letter on valid prefixes", _letters_settle),
+    architecture=linear & (never_holds | unit_gates),
+    build=compile_letter,
 )

@@ -57,6 +57,7 @@ function liveColumns(layer) {
   const columns = [["before", "before"]];
   if (layer.kind === "diagonal") columns.push(["gate", "× gate"], ["write", "+ write"]);
   else if (layer.kind === "time-invariant") columns.push(["write", "+ write"]);
+  else if (layer.kind === "attention") columns.push(["gate", "holds"], ["write", "value"], ["looks", "looks at"]);
   else if (layer.kind === "elman") columns.push(["sum", "sum"]);
   else for (const gate of layer.gates) columns.push([gate, gate]);
   columns.push(["after", layer.kind === "elman" ? `= ${layer.activation}` : "after"]);

@@ -133,12 +133,12 @@ function analysisCards(analysis) {
 
 function extractionCard(found) {
   const verdict = found.equal
-    ? pill("yes", `the same as ${found.target}, on every word`)
+    ? pill("yes", `the automaton is ${found.target}, on every word`)
     : pill("no", `differs from ${found.target} on ${found.difference.word || "ε"}: expected ${found.difference.expected}, got ${found.difference.got}`);
   const caption = found.shown ? `words whose answer is ${found.shown} are accepted` : "words of the language are accepted";
   const figure = (title, drawing) => element("figure", {}, element("h3", {}, title), drawing ? markup(drawing) : element("p", { class: "muted" }, "too many states to be drawn"));
   return element("section", { class: "card extraction" }, element("h2", {}, "Extracted automaton, beside its target"), element("p", { class: "sweep" }, verdict),
-    element("p", { class: "muted small" }, `${found.method}, ${found.queries.words.toLocaleString("en")} words asked; ${caption}.`, found.fails_on ? ` The network leaves this automaton on ${found.fails_on}.` : ""),
+    element("p", { class: "muted small" }, `${found.method}, ${found.queries.words.toLocaleString("en")} words asked; ${caption}.`, found.fails_on ? ` The network leaves this automaton on ${found.fails_on}.` : " Of the network itself this is no proof.", found.network?.refuted ? ` ${found.network.refuted}` : ""),
     found.theory?.warning ? element("p", { class: "problem" }, found.theory.warning) : null,
     element("div", { class: "figures pair" }, figure("learned", found.automaton), figure("target", found.wanted)));
 }

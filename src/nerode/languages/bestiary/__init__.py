@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import itertools
 
-from nerode.core import Budget, Registry, UnknownName
-from nerode.languages.bestiary.machines import BRACKET_ROWS, NGRAM_ROWS, WORD_PROBLEM_ROWS
-from nerode.languages.bestiary.patterns import PATTERNS
+from nerode.core import Budget, Registry, UnknownName, add_plugins
+from nerode.languages.bestiary.machines import BRACKET_ROWS, NGRAM_ROWS, PATTERNS, WORD_PROBLEM_ROWS
 from nerode.languages.bestiary.regular import CLASSIC_ROWS, SUITE_ROWS, TASK_ROWS, TOMITA_ROWS
 from nerode.languages.bestiary.row import Row
 from nerode.languages.language import Language
 
-__all__ = ["BESTIARY", "PATTERNS", "find_language", "lookup_language", "suite"]
+__all__ = ["BESTIARY", "PATTERNS", "Row", "find_language", "lookup_language", "suite"]
 
 HINT = "(`nerode languages` lists the names and their patterns)"
 
@@ -25,6 +24,7 @@ def _registry() -> Registry[Row]:
     tables = (TOMITA_ROWS, SUITE_ROWS, TASK_ROWS, CLASSIC_ROWS, BRACKET_ROWS, NGRAM_ROWS, WORD_PROBLEM_ROWS)
     for row in itertools.chain(*tables):
         registry.add(row.name, row)
+    add_plugins("languages", registry, Row)
     return registry
 
 

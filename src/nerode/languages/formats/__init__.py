@@ -2,10 +2,11 @@
 
 from nerode.languages.formats.table import (
     FORMATS,
+    automaton_files,
     format_of,
     read_automaton,
     read_language,
     write_automaton,
 )
 
-__all__ = ["FORMATS", "format_of", "read_automaton", "read_language", "write_automaton"]
+__all__ = ["FORMATS", "automaton_files", "format_of", "read_automaton", "read_language", "write_automaton"]

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nerode.core import Budget, FormatError, excerpt
+from nerode.core import Budget, FormatError, charge, excerpt
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, symbol_fault, writable_symbols
@@ -121,6 +121,7 @@ def _lines(text: str, path: Path) -> list[_Line]:
                     line=number,
                     hint="States are numbers from 0",
                 )
+        charge()
         lines.append(_Line(number, fields))
     if not lines:
         raise FormatError("the file has no lines", path=path)

@@ -8,7 +8,8 @@ r"""Automata as DOT graphs, `.dot` and `.gv`, as AALpy, automata-lib and graphvi
   empty word, `\ε` the letter ε. Entities such as `&amp;` are read as they stand.
 - The graph attribute `alphabet`, written like a label, gives the letters in order; without it they are those
   of the edges, sorted.
-- Other attributes only matter to a drawing. Machines with output (Mealy, Moore) are refused.
+- Other attributes only matter to a drawing. Machines with output (Mealy, Moore) are refused, and so is a
+  graph without accepting states whose states have labels, unless it gives its alphabet.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from nerode.core import Budget, FormatError, excerpt
+from nerode.core import MARK, Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.dot_graph import DotToken, Edge, Graph, Node, graph_from_text
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
@@ -73,6 +74,15 @@ def dfa_from_dot(
             "no state accepts and every label is of the form in/out: this is a Mealy machine", path=path
         )
     declared = graph.attributes.get("alphabet")
+    labelled = [name for name in states if _text(graph.nodes[name].attributes, "label") not in ("", name)]
+    if not accepting and declared is None and labelled:
+        raise FormatError(
+            f"no state accepts, and {excerpt(labelled[0])} has a label: Moore machines are not read",
+            path=path,
+            line=graph.nodes[labelled[0]].line,
+            hint='Mark accepting states with shape=doublecircle; alphabet="a,b" in the graph says that the '
+            "empty language is meant",
+        )
     outline = Outline(
         path=path,
         num_states=len(states),
@@ -92,6 +102,7 @@ def dfa_to_dot(dfa: Dfa) -> str:
     """
     symbols = [_escaped(symbol) for symbol in writable_symbols(dfa)]
     lines = [
+        f"// {MARK}",
         "digraph automaton {",
         "  rankdir=LR;",
         f"  alphabet={_quoted(','.join(symbols))};",

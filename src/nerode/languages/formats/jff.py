@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from nerode.core import Budget, FormatError, excerpt
+from nerode.core import MARK, Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
 
@@ -71,7 +71,8 @@ def dfa_to_jff(dfa: Dfa) -> str:
         InputError: if a symbol has a character that XML cannot carry.
     """
     symbols = writable_symbols(dfa)
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<structure>", "  <type>fa</type>", "  <automaton>"]
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<!-- {MARK} -->"]
+    lines += ["<structure>", "  <type>fa</type>", "  <automaton>"]
     for q in range(dfa.num_states):
         x, y = _place(q, dfa.num_states)
         marks = ("<initial/>" if q == dfa.start else "") + ("<final/>" if dfa.accepting[q] else "")

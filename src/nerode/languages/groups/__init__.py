@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nerode.languages.groups.monoid import FiniteMonoid
+from nerode.languages.groups.families import FiniteMonoid
 from nerode.languages.groups.word_problems import (
     canonical_name,
     direct_product,

@@ -19,8 +19,7 @@ import numpy as np
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
-from nerode.languages.groups.families import FAMILIES, MonoidFamily
-from nerode.languages.groups.monoid import FiniteMonoid
+from nerode.languages.groups.families import FAMILIES, FiniteMonoid, MonoidFamily
 from nerode.languages.language import RegularLanguage
 
 Letters = Literal["elements", "generators"]

@@ -3,14 +3,20 @@
 model   = seed_ngram_model()                     # (P, f) of the seed paper, 145 contexts
 model   = read_rules("toy.rules")                # w1 w2 w3 -> w4 : 1/7
 model   = model_from_sentences(read_corpus("text.txt"), 3)
-model   = read_arpa("model.arpa")                # floats, with back-off
+model   = read_arpa("model.arpa")                # exact decimal logarithms, with back-off
 model.next_distribution("Harry woke at")         # {word number: probability}
 seed_ngram_language().accepts("…")
 """
 
-from nerode.languages.ngrams.arpa import format_arpa, parse_arpa, read_arpa, write_arpa
+from nerode.languages.ngrams.arpa import (
+    backoff_from_json,
+    backoff_to_json,
+    format_arpa,
+    parse_arpa,
+    read_arpa,
+    write_arpa,
+)
 from nerode.languages.ngrams.backoff import BackoffModel, check_normalisation
-from nerode.languages.ngrams.corpus import model_from_sentences, read_corpus
 from nerode.languages.ngrams.files import (
     model_from_json,
     model_to_json,
@@ -21,19 +27,27 @@ from nerode.languages.ngrams.files import (
     write_model,
 )
 from nerode.languages.ngrams.language import NgramLanguage, ngram_language
-from nerode.languages.ngrams.model import NgramModel, with_starts
-from nerode.languages.ngrams.next_word import BOS, BOS_NAME
-from nerode.languages.ngrams.seed import seed_ngram_language, seed_ngram_model, seed_templates
-from nerode.languages.ngrams.templates import Template, TemplateGrammar
+from nerode.languages.ngrams.model import NgramModel, model_from_sentences, read_corpus, with_starts
+from nerode.languages.ngrams.next_word import BOS, BOS_NAME, NextWordModel
+from nerode.languages.ngrams.templates import (
+    Template,
+    TemplateGrammar,
+    seed_ngram_language,
+    seed_ngram_model,
+    seed_templates,
+)
 
 __all__ = [
     "BOS",
     "BOS_NAME",
     "BackoffModel",
+    "NextWordModel",
     "NgramLanguage",
     "NgramModel",
     "Template",
     "TemplateGrammar",
+    "backoff_from_json",
+    "backoff_to_json",
     "check_normalisation",
     "format_arpa",
     "model_from_json",

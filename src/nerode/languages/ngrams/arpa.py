@@ -1,4 +1,4 @@
-r"""ARPA files: reading with every line checked, and writing.
+r"""Files of back-off models: ARPA, with every line checked, and the JSON form that `language.json` has.
 
     \data\
     ngram 1=4
@@ -11,19 +11,26 @@ r"""ARPA files: reading with every line checked, and writing.
     \end\
 
 Text before `\data\` is a comment. An entry is a base-10 log-probability, the words, and, below the highest
-order, an optional base-10 back-off weight.
+order, an optional base-10 back-off weight; tabs or spaces stand between them. Numbers are exact decimals.
+Whatever is at or below -99 stands for probability zero and is read as -99.
+
+The JSON form has the same numbers as text:
+
+    {"format": "nerode-backoff", "version": 1, "order": 2, "vocabulary": ["<unk>", "a"], "unknown": "<unk>",
+     "normalised": false, "levels": [{"</s>": ["-0.5", "0"], …}, {"<s> a": ["-0.3", "0"], …}]}
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-from nerode.core import FormatError, InputError, read_text, write_atomically
+from nerode.core import FormatError, InputError, charge, read_text, write_atomically
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.ngrams.backoff import END_NAME, BackoffModel, Entry, entry_problem
+from nerode.languages.ngrams.backoff import END_NAME, LOG_ZERO, BackoffModel, Entry, entry_problem
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context
 
 UNKNOWN_NAMES = ("<unk>", "<UNK>")
@@ -32,23 +39,30 @@ UNKNOWN_NAMES = ("<unk>", "<UNK>")
 MAX_BYTES = 2**30
 """Largest ARPA file that is read."""
 
+FORMAT = "nerode-backoff"
+VERSION = 1
+
+# The bounds on digits keep a hostile "1e999999999" from filling the memory.
+_NUMBER = re.compile(r"[+-]?([0-9]{1,60}(\.[0-9]{0,60})?|\.[0-9]{1,60})([eE][+-]?[0-9]{1,2})?")
+_LOG_ZERO = re.compile(r"-inf(inity)?", re.IGNORECASE)
 _COUNT = re.compile(r"ngram\s+([0-9]{1,4})\s*=\s*([0-9]{1,15})")
+_GAP = re.compile(r"[ \t]+")
 _SECTION = re.compile(r"\\([0-9]{1,4})-grams:")
 
 
-def read_arpa(path: Path | str, *, require_unknown: bool = True) -> BackoffModel:
+def read_arpa(path: Path | str, *, require_unknown: bool = False) -> BackoffModel:
     """Returns the model of an ARPA file; see `parse_arpa`."""
     return parse_arpa(read_text(Path(path), max_bytes=MAX_BYTES), path=path, require_unknown=require_unknown)
 
 
-def parse_arpa(text: str, *, path: Path | str = "<arpa>", require_unknown: bool = True) -> BackoffModel:
+def parse_arpa(text: str, *, path: Path | str = "<arpa>", require_unknown: bool = False) -> BackoffModel:
     r"""Returns the back-off model that an ARPA text holds.
 
     Args:
         text: the whole file.
         path: what to call it in errors.
         require_unknown: whether a model without the word <unk> is refused. Without it a sentence with a
-            word outside the vocabulary has no probability.
+            word outside the vocabulary is an error.
 
     Raises:
         FormatError: with the line, for anything that is not as the format has it: no \data\ or \end\, an
@@ -56,18 +70,18 @@ def parse_arpa(text: str, *, path: Path | str = "<arpa>", require_unknown: bool 
             not numbers, log-probabilities above 0, back-off weights at the highest order, n-grams
             given twice, with unknown words or without their shorter n-gram.
     """
-    return _Reader(text.split("\n"), path).read(require_unknown)
+    return _Reader(text.removeprefix("\ufeff").split("\n"), path).read(require_unknown)
 
 
 def format_arpa(model: BackoffModel) -> str:
-    """Returns a model as ARPA text; reading it gives the same model, bit for bit."""
-    names = (*model.vocabulary.symbols, END_NAME, BOS_NAME)
+    """Returns a model as ARPA text; reading it gives the same model, digit for digit."""
+    names = _names(model)
     lines = ["\\data\\", *(f"ngram {k}={count}" for k, count in enumerate(model.num_ngrams, start=1)), ""]
     for k, level in enumerate(model.levels, start=1):
         lines.append(f"\\{k}-grams:")
         for ngram, (log10, backoff) in level.items():
             words = " ".join(names[word] for word in ngram)
-            lines.append(f"{log10!r}\t{words}" + (f"\t{backoff!r}" if backoff != 0.0 else ""))
+            lines.append(f"{log10:f}\t{words}" + (f"\t{backoff:f}" if backoff else ""))
         lines.append("")
     return "\n".join([*lines, "\\end\\", ""])
 
@@ -75,6 +89,65 @@ def format_arpa(model: BackoffModel) -> str:
 def write_arpa(model: BackoffModel, path: Path | str) -> None:
     """Writes a model as an ARPA file."""
     write_atomically(Path(path), format_arpa(model))
+
+
+def _names(model: BackoffModel) -> tuple[str, ...]:
+    return (*model.vocabulary.symbols, END_NAME, BOS_NAME)
+
+
+def backoff_to_json(model: BackoffModel) -> dict[str, Any]:
+    """Returns a model as JSON values."""
+    names = _names(model)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "order": model.order,
+        "vocabulary": list(model.vocabulary),
+        "unknown": model.unknown_name,
+        "normalised": model.normalised,
+        "levels": [
+            {" ".join(names[w] for w in ngram): [f"{a:f}", f"{b:f}"] for ngram, (a, b) in level.items()}
+            for level in model.levels
+        ],
+    }
+
+
+def backoff_from_json(data: Mapping[str, Any]) -> BackoffModel:
+    """Returns the model that `backoff_to_json` wrote.
+
+    Raises:
+        InputError: if the values are not such a model.
+    """
+    if data["format"] != FORMAT or data["version"] != VERSION:
+        raise InputError(f"this is {data['format']!r} version {data['version']}, not {FORMAT!r} {VERSION}")
+    vocabulary = Alphabet(tuple(data["vocabulary"]))
+    numbers = {word: i for i, word in enumerate(vocabulary)} | {END_NAME: len(vocabulary), BOS_NAME: BOS}
+    return BackoffModel(
+        order=data["order"],
+        vocabulary=vocabulary,
+        levels=tuple(
+            {
+                tuple(numbers[word] for word in words.split(" ")): (parse_log(log10), parse_log(backoff))
+                for words, (log10, backoff) in level.items()
+            }
+            for level in data["levels"]
+        ),
+        unknown_name=data["unknown"],
+        normalised=bool(data["normalised"]),
+    )
+
+
+def parse_log(text: str) -> Decimal:
+    """Returns a base-10 logarithm; -inf and what is below -99 become -99, the logarithm of zero.
+
+    Raises:
+        InputError: if the text is not a number.
+    """
+    if _LOG_ZERO.fullmatch(text):
+        return LOG_ZERO
+    if not _NUMBER.fullmatch(text):
+        raise InputError(f"{text[:40]!r} is not a number; write a decimal such as -1.5 or -3.2e-05, or -inf")
+    return max(Decimal(text), LOG_ZERO)
 
 
 class _Reader:
@@ -110,8 +183,9 @@ class _Reader:
 
     def next_line(self, wanted: str) -> str:
         """Returns the next line that is not blank; `at` is then its number, counted from 1."""
+        charge()
         while self.at < len(self.lines):
-            line = self.lines[self.at].strip()
+            line = self.lines[self.at].strip(" \t\r")
             self.at += 1
             if line:
                 return line
@@ -159,13 +233,13 @@ class _Reader:
         opened = self.open_section(order)
         found = []
         while not (line := self.next_line("\\end\\")).startswith("\\"):
-            parts = line.split()
+            parts = _GAP.split(line)
             if not order + 1 <= len(parts) <= order + 2:
                 raise self.error(
                     f"a {order}-gram has a log-probability, {order} word{'s' if order > 1 else ''} and "
                     f"perhaps a back-off weight, but this line has {len(parts)} parts"
                 )
-            backoff = self.number(parts[-1]) if len(parts) == order + 2 else 0.0
+            backoff = self.number(parts[-1]) if len(parts) == order + 2 else Decimal(0)
             found.append((self.at, parts[1 : order + 1], (self.number(parts[0]), backoff)))
         if len(found) != count:
             raise self.error(
@@ -174,14 +248,11 @@ class _Reader:
         self.at -= 1
         return found
 
-    def number(self, text: str) -> float:
+    def number(self, text: str) -> Decimal:
         try:
-            value = float(text) if "_" not in text else math.nan
-        except ValueError:
-            value = math.nan
-        if math.isnan(value):
-            raise self.error(f"{text[:40]!r} is not a number")
-        return value
+            return parse_log(text)
+        except InputError as problem:
+            raise self.error(str(problem)) from None
 
     def unigrams(self, counts: Mapping[int, int]) -> Alphabet:
         """Reads the first section, which is where words get their numbers."""

@@ -1,4 +1,4 @@
-"""Back-off models, as ARPA files hold them: floats in base-10 logarithms, and whether they sum to 1.
+"""Back-off models, as ARPA files hold them: exact decimal logarithms, and whether they sum to 1.
 
 The normalisation is decided without listing the words of every context.
 """
@@ -9,17 +9,21 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
 
 from nerode.core import InputError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context, NextWordModel, slide
 
-Entry = tuple[float, float]
+Entry = tuple[Decimal, Decimal]
 """The base-10 logarithms of a probability and of a back-off weight (0 where the file gives none)."""
 
-LOG_ZERO = -99.0
-"""Logarithms at or below this value stand for probability zero, as the format's writers mean it."""
+LOG_ZERO = Decimal(-99)
+"""The logarithm that stands for probability zero, as the format's writers mean it; none is below it."""
+
+LARGEST_BACKOFF = Decimal(99)
 
 END_NAME = "</s>"
 """How the end of a sentence is written in ARPA files."""
@@ -33,7 +37,8 @@ class BackoffModel(NextWordModel):
     the back-off weight of h (1 if h is not stored) times the probability of w after h without its
     first word. A sentence begins after one start mark, and contexts are as long as the sentence allows.
 
-    Nothing is renormalised: `normalisation` (its own file) says how far the sums are from 1.
+    `check_normalisation` says how far the sums over the next word are from 1. A model that is `normalised`
+    has every probability divided by the sum after its context; otherwise nothing is changed.
 
     Implements: [Katz1987]
 
@@ -42,12 +47,14 @@ class BackoffModel(NextWordModel):
         vocabulary: the words in the order of the file, the unknown word included.
         levels: `levels[k-1]` maps each k-gram to its entry; the start mark is -1, the end len(vocabulary).
         unknown_name: the word of the vocabulary that stands for all words outside it, or None.
+        normalised: whether probabilities are divided by their sum.
     """
 
     order: int
     vocabulary: Alphabet
     levels: tuple[Mapping[Context, Entry], ...] = field(hash=False)
     unknown_name: str | None = None
+    normalised: bool = False
 
     def __post_init__(self) -> None:
         if self.order < 1 or len(self.levels) != self.order:
@@ -92,8 +99,30 @@ class BackoffModel(NextWordModel):
         following: dict[Context, dict[int, float]] = {}
         for level in self.levels:
             for ngram, (log10, _) in level.items():
-                following.setdefault(ngram[:-1], {})[ngram[-1]] = _zero_below(log10)
+                following.setdefault(ngram[:-1], {})[ngram[-1]] = _as_float(log10)
         return following
+
+    @functools.cached_property
+    def is_total(self) -> bool:
+        """Whether every word and the end are possible after every prefix: no logarithm is that of zero."""
+        return not any(
+            (log10 == LOG_ZERO and ngram[-1] != BOS) or backoff == LOG_ZERO
+            for level in self.levels
+            for ngram, (log10, backoff) in level.items()
+        )
+
+    @functools.cached_property
+    def _sums(self) -> Mapping[Context, float]:
+        """For each context the sum over the next word, as the logarithms have it."""
+        sums: dict[Context, float] = {(): _own_sum(self, ())}
+        for level in self.levels[:-1]:
+            for context in level:
+                if self.can_occur(context):
+                    shorter = _nearest(sums, context[1:])
+                    weight = power_of_ten(self.log10_backoff(context))
+                    left = sums[shorter] - _backed_off_sum(self, context)
+                    sums[context] = _own_sum(self, context) + weight * left
+        return sums
 
     def can_occur(self, context: Context) -> bool:
         """Whether a sentence can have this context: no end in it, a start mark at most in front.
@@ -148,7 +177,7 @@ class BackoffModel(NextWordModel):
         return context
 
     def log10_next(self, context: Context, word: int) -> float:
-        """Returns the base-10 logarithm of the probability of a word (or `end`) after a context."""
+        """Returns the base-10 logarithm of the probability of a word (or `end`), before it is normalised."""
         if not 0 <= word <= self.end:
             raise InputError(f"the word {word} is outside 0…{self.end}")
         total = 0.0
@@ -156,23 +185,46 @@ class BackoffModel(NextWordModel):
         while True:
             entry = self.levels[len(context)].get((*context, word))
             if entry is not None:
-                return total + _zero_below(entry[0])
+                return total + _as_float(entry[0])
             total += self.log10_backoff(context)
             context = context[1:]
 
     def log10_backoff(self, context: Context) -> float:
         """Returns the base-10 logarithm of the back-off weight of a context; 0 if it is not stored."""
         entry = self.levels[len(context) - 1].get(context)
-        return 0.0 if entry is None else _zero_below(entry[1])
+        return 0.0 if entry is None else _as_float(entry[1])
+
+    def exact_log10(self, context: Context, word: int) -> Fraction:
+        """Returns the logarithm of `log10_next` without rounding; probability zero has -99."""
+        total = Fraction(0)
+        while (entry := self.levels[len(context)].get((*context, word))) is None:
+            total += self.exact_backoff(context)
+            context = context[1:]
+        return total + Fraction(entry[0])
+
+    def exact_backoff(self, context: Context) -> Fraction:
+        """Returns the base-10 logarithm of the back-off weight of a context; 0 if it is not stored."""
+        entry = self.levels[len(context) - 1].get(context)
+        return Fraction(0) if entry is None else Fraction(entry[1])
 
     def log_next(self, context: Context, word: int) -> float:
         """Returns the natural logarithm of the probability of a word (or `end`) after a context."""
-        return self.log10_next(context, word) * math.log(10.0)
+        log = self.log10_next(context, word) * math.log(10.0)
+        return log - math.log(self._total(context)) if self.normalised else log
+
+    def _total(self, context: Context) -> float:
+        """The sum after a context, as a divisor."""
+        total = self._sums[_nearest(self._sums, context)]
+        if not 0.0 < total < math.inf:
+            where = repr(self.show(context)) if context else "the empty context"
+            raise InputError(f"the probabilities after {where} sum to {total}, which cannot be made 1")
+        return total
 
     def distribution(self, context: Sequence[int | str]) -> Mapping[int, float]:
         """Returns the probability of each possible next word (or `end`) after a context.
 
-        Words of probability 0 are left out. The sum is 1 only as far as the file makes it so.
+        Words of probability 0 are left out. Unless the model is normalised, the sum is 1 only as far as the
+        file makes it so.
         """
         numbers = tuple(
             (BOS if word == BOS_NAME else self.encode([word])[0]) if isinstance(word, str) else int(word)
@@ -186,17 +238,18 @@ class BackoffModel(NextWordModel):
             found = {word: weight + log10 for word, log10 in found.items()}
             found.update(self.own_words(part))
         found.pop(BOS, None)
-        probabilities = {word: power_of_ten(log10) for word, log10 in sorted(found.items())}
+        total = self._total(known) if self.normalised else 1.0
+        probabilities = {word: power_of_ten(log10) / total for word, log10 in sorted(found.items())}
         return {word: p for word, p in probabilities.items() if p > 0.0}
 
 
 def entry_problem(ngram: Context, entry: Entry, levels: Sequence[Mapping[Context, Entry]]) -> str:
     """Returns what is wrong with an n-gram and its entry, or nothing; shorter n-grams must be in `levels`."""
     log10, backoff = entry
-    if not log10 <= 0.0:
-        return f"the log-probability {log10} is not a number up to 0"
-    if math.isnan(backoff) or backoff == math.inf:
-        return f"the back-off weight {backoff} is not a number below infinity"
+    if not (log10.is_finite() and LOG_ZERO <= log10 <= 0):
+        return f"the log-probability {log10} is not a number from {LOG_ZERO} (probability zero) to 0"
+    if not (backoff.is_finite() and LOG_ZERO <= backoff <= LARGEST_BACKOFF):
+        return f"the back-off weight {backoff} is not a number from {LOG_ZERO} (zero) to {LARGEST_BACKOFF}"
     if len(ngram) == len(levels) and backoff != 0.0:
         return f"the back-off weight {backoff} stands at the highest order, where nothing can back off"
     if len(ngram) > 1 and ngram[:-1] not in levels[len(ngram) - 2]:
@@ -210,8 +263,8 @@ def power_of_ten(log10: float) -> float:
     return 10.0**log10 if log10 < 308.0 else math.inf
 
 
-def _zero_below(log10: float) -> float:
-    return log10 if log10 > LOG_ZERO else -math.inf
+def _as_float(log10: Decimal) -> float:
+    return float(log10) if log10 > LOG_ZERO else -math.inf
 
 
 _ROUNDING = 1e-3
@@ -259,14 +312,7 @@ def check_normalisation(model: BackoffModel, *, tolerance: float = 1e-3) -> Norm
     """
     if not tolerance >= 0:
         raise InputError(f"the tolerance {tolerance} is negative; give a number from 0 on")
-    sums: dict[Context, float] = {(): _own_sum(model, ())}
-    for level in model.levels[:-1]:
-        for context in level:
-            if model.can_occur(context):
-                shorter = _known_sum(sums, context[1:])
-                taken = _backed_off_sum(model, context)
-                weight = power_of_ten(model.log10_backoff(context))
-                sums[context] = _own_sum(model, context) + weight * (shorter - taken)
+    sums = model._sums
     off = [context for context, value in sums.items() if not abs(value - 1.0) <= tolerance]
     worst = max(sums, key=lambda context: _distance(sums[context]))
     return Normalisation(
@@ -317,11 +363,11 @@ def _backed_off_sum(model: BackoffModel, context: Context) -> float:
     )
 
 
-def _known_sum(sums: dict[Context, float], context: Context) -> float:
-    # A context that is not stored has back-off weight 1 and no n-grams: its sum is that of its end.
+def _nearest(sums: Mapping[Context, float], context: Context) -> Context:
+    """The longest end of a context that is stored; without entries of its own it has the same sum."""
     while context not in sums:
         context = context[1:]
-    return sums[context]
+    return context
 
 
 def _distance(value: float) -> float:

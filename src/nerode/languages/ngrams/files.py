@@ -213,7 +213,7 @@ def read_model(path: Path | str) -> NgramModel:
 
 
 def write_model(model: NgramModel, path: Path | str) -> None:
-    """Writes a model as a JSON file, one context a line."""
+    """Writes a model as a JSON file, one context per line."""
     data = model_to_json(model)
     contexts = data.pop("contexts")
     head = json.dumps(data, ensure_ascii=False)[:-1]
@@ -273,7 +273,7 @@ def _number(word: object, numbers: Mapping[str, int], where: str) -> int:
     return numbers[word]
 
 
-def read_ngram_language(path: Path | str, *, require_unknown: bool = True) -> NgramLanguage:
+def read_ngram_language(path: Path | str, *, require_unknown: bool = False) -> NgramLanguage:
     """Returns the language of the model in a file: `.arpa`, `.json` (nerode-ngram) or `.rules`.
 
     A model that does not say how sentences begin may begin with any of its contexts.

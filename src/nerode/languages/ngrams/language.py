@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Alphabet, Word
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language, Legal
-from nerode.languages.minimisation import minimise
+from nerode.languages.language import Language, Legal, RegularLanguage
+from nerode.languages.ngrams.backoff import BackoffModel
 from nerode.languages.ngrams.model import NgramModel, with_starts
 from nerode.languages.ngrams.next_word import BOS, Context, NextWordModel
 
@@ -187,7 +188,8 @@ class NgramLanguage(Language):
     model that starts later. Such a language is strictly local: membership is a matter of windows of n
     entries, start and end included [McNaughtonPapert1971].
 
-    A configuration is the number of a context, or -1 for a prefix that no sentence has.
+    A configuration is the number of a context, or -1 for a prefix that no sentence has. Where everything may
+    follow everything, as in most back-off models, there is one configuration.
     """
 
     name: str
@@ -224,7 +226,15 @@ class NgramLanguage(Language):
 
     @functools.cached_property
     def graph(self) -> SupportGraph:
-        """The contexts that sentences pass through."""
+        """The contexts that sentences pass through; a single one where every word may follow every other."""
+        if isinstance(self.model, BackoffModel) and self.model.is_total:
+            return SupportGraph(
+                contexts=((),), moves=(dict.fromkeys(range(self.model.end), 0),), ends=(True,)
+            )
+        return self._all_contexts
+
+    @functools.cached_property
+    def _all_contexts(self) -> SupportGraph:
         # Contexts are cheap beside automaton states, which have a row over the whole vocabulary.
         return support_graph(self.model, Budget(states=2_000_000, elements=20_000_000))
 
@@ -242,7 +252,17 @@ class NgramLanguage(Language):
 
     @functools.cached_property
     def _sampler(self) -> LengthSampler:
-        return LengthSampler(self.model, self.graph)
+        return LengthSampler(self.model, self._all_contexts)
+
+    def support(self) -> RegularLanguage:
+        """Returns the sentences of positive probability as a regular language, without probabilities."""
+        return RegularLanguage(name=self.name, automaton=self.dfa(), convention=self.convention)
+
+    def normalised(self) -> NgramLanguage:
+        """Returns the language with every probability divided by the sum after its context."""
+        if not isinstance(self.model, BackoffModel):
+            return self
+        return replace(self, model=replace(self.model, normalised=True))
 
     @functools.cached_property
     def _automaton(self) -> Dfa:

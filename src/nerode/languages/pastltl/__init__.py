@@ -33,7 +33,6 @@ only letters of that alphabet.
 """
 
 from nerode.languages.pastltl.compile import FormulaLanguage, formula_language, formula_to_dfa, holds
-from nerode.languages.pastltl.parse import parse
 from nerode.languages.pastltl.syntax import (
     And,
     Atom,
@@ -52,6 +51,7 @@ from nerode.languages.pastltl.syntax import (
     Yesterday,
     conjunction,
     disjunction,
+    parse,
     subformulas,
     temporal_depth,
     temporal_subformulas,

@@ -17,11 +17,10 @@ import numpy as np
 
 from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet, WordLike
-from nerode.languages.determinise import explore
+from nerode.languages.determinise import explore, minimise
 from nerode.languages.dfa import BoolArray, Dfa
 from nerode.languages.language import RegularLanguage
-from nerode.languages.minimisation import minimise
-from nerode.languages.pastltl.parse import parse
+from nerode.languages.notation import distinct_subtrees, fold
 from nerode.languages.pastltl.syntax import (
     And,
     Atom,
@@ -38,8 +37,8 @@ from nerode.languages.pastltl.syntax import (
     Temporal,
     WeakYesterday,
     Yesterday,
+    parse,
 )
-from nerode.languages.trees import distinct_subtrees, fold
 
 _CELLS = 1 << 22
 """How many truth values one batch of states may take."""

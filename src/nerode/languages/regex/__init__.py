@@ -31,6 +31,7 @@ of that alphabet, and a range stands for those letters of the alphabet that lie 
 """
 
 from nerode.languages.regex.compile import regex_to_dfa, regular_language
+from nerode.languages.regex.elimination import dfa_to_regex
 from nerode.languages.regex.parse import parse
 from nerode.languages.regex.syntax import (
     MAX_REPEAT,
@@ -64,6 +65,7 @@ __all__ = [
     "Repeat",
     "Union",
     "concat",
+    "dfa_to_regex",
     "intersection",
     "matches",
     "parse",

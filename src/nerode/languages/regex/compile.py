@@ -21,6 +21,7 @@ from nerode.languages import operations
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import RegularLanguage
+from nerode.languages.notation import fold, subtrees
 from nerode.languages.regex.parse import parse
 from nerode.languages.regex.positions import minimal_dfa, position_automaton
 from nerode.languages.regex.syntax import (
@@ -39,7 +40,6 @@ from nerode.languages.regex.syntax import (
     to_text,
     union,
 )
-from nerode.languages.trees import fold, subtrees
 
 _SHOWN = 60
 """How much of a long pattern is quoted in messages and sentences."""

@@ -20,11 +20,10 @@ import numpy as np
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.determinise import explore
+from nerode.languages.determinise import explore, minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimisation import minimise
+from nerode.languages.notation import fold
 from nerode.languages.regex.syntax import Concat, Epsilon, Expression, Letters, Repeat, Union
-from nerode.languages.trees import fold
 
 START = 0
 """The state before the first letter."""

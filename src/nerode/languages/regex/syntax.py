@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from nerode.core import InputError
 from nerode.languages.alphabet import Alphabet, WordLike
-from nerode.languages.notation import write_symbol
-from nerode.languages.trees import Tree, flatten, fold, subtrees
+from nerode.languages.notation import Tree, flatten, fold, subtrees, write_symbol
 
 MAX_REPEAT = 10_000
 """The largest number inside the braces of a repeat."""

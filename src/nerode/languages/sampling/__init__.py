@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from nerode.languages.sampling.brackets import depth_automaton
-from nerode.languages.sampling.counters import even_half
+from nerode.languages.sampling.counters import depth_automaton, even_half
 from nerode.languages.sampling.near_miss import NearMissScripts, sample_near_miss
-from nerode.languages.sampling.uniform import (
+from nerode.languages.sampling.shares import (
     letter_shares,
     sample_accepted,
     sample_accepted_batch,

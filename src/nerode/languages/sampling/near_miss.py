@@ -21,11 +21,19 @@ import numpy as np
 
 from nerode.core import Budget, InputError
 from nerode.languages.alphabet import Word
+from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.minimisation import minimise
 from nerode.languages.operations import is_empty
-from nerode.languages.sampling.shares import check_length, count_words, error_bound, no_word_of_length, settle
-from nerode.languages.sampling.uniform import LONGEST, letter_shares, sample_accepted_batch
+from nerode.languages.sampling.shares import (
+    LONGEST,
+    check_length,
+    count_words,
+    error_bound,
+    letter_shares,
+    no_word_of_length,
+    sample_accepted_batch,
+    settle,
+)
 
 _MOST_EDITS = 32
 """The kinds of edits can be mixed in about n³/6 ways, all of which are weighed."""

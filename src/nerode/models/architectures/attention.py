@@ -5,8 +5,11 @@
     output  = W_o y
 
 The state is the cache of all keys and values so far, so it grows with the sequence. Positions enter by
-rotating q and k ("rope"), by a bias that falls with the distance ("alibi"), or not at all ("nope"); sines
-and cosines added to the embedding are `positions` of a ModelConfig.
+rotating q and k ("rope"), by a bias that falls with the distance ("alibi"), or not at all ("nope"); vectors
+added to the embedding are `positions` of a ModelConfig.
+
+Scores, their exponentials and the sums over positions are computed in float32 or wider, whatever the type of
+the weights. `step` divides last: the sum of exp(score - greatest) · value by that of exp(score - greatest).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.parts.attention import alibi_slopes, rotate
-from nerode.models.parts.heads import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
 
 QUERIES_AT_ONCE = 512
@@ -38,6 +41,8 @@ class AttentionSettings:
         size: features of each head; None for inputs / heads, which must then be a whole number.
         positions: how positions enter the scores.
         base: of the rotations: the slowest pair turns once in about 2π base positions.
+        slopes: with "alibi", what each head takes off a score per position of distance, 0 or more; None for
+            the published ones.
         bias: whether the four linear maps add a bias.
     """
 
@@ -45,12 +50,20 @@ class AttentionSettings:
     size: int | None = None
     positions: Literal["rope", "alibi", "nope"] = "rope"
     base: float = 10_000.0
+    slopes: tuple[float, ...] | None = None
     bias: bool = True
 
     def __post_init__(self) -> None:
         require_positive(heads=self.heads, size=self.size, base=self.base)
         if self.positions == "rope" and self.size is not None and self.size % 2:
             raise InputError(_odd(self.size))
+        if self.slopes is None:
+            return
+        if self.positions != "alibi" or len(self.slopes) != self.heads or min(self.slopes) < 0:
+            raise InputError(
+                f"slopes {self.slopes} were given for {self.heads} heads with positions {self.positions!r}; "
+                'give one slope of 0 or more per head, with positions "alibi"'
+            )
 
 
 def _odd(size: int) -> str:
@@ -94,11 +107,13 @@ class Attention(SequenceLayer):
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the cache with its key and value."""
         q, after = self._extend(x[:, None], state)
-        keys, values = after["keys"], after["values"]
-        scores = torch.einsum("bhd,bshd->bhs", q[:, 0], keys) / self.size**0.5
+        keys, values = widened(after["keys"]), widened(after["values"])
+        scores = torch.einsum("bhd,bshd->bhs", widened(q)[:, 0], keys) / self.size**0.5
         bias = self._bias(keys.shape[1] - 1, keys.shape[1], scores)
-        weights = (scores if bias is None else scores + bias[:, 0]).softmax(dim=-1)
-        output: Tensor = self.write(torch.einsum("bhs,bshd->bhd", weights, values).flatten(-2))
+        scores = scores if bias is None else scores + bias[:, 0]
+        weights = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+        y = torch.einsum("bhs,bshd->bhd", weights, values) / weights.sum(dim=-1)[..., None]
+        output: Tensor = self.write(y.flatten(-2).to(x.dtype))
         return output, after
 
     def forward(
@@ -107,7 +122,8 @@ class Attention(SequenceLayer):
         """Returns the outputs of a sequence and the cache after it."""
         require_features(self, x)
         q, after = self._extend(x, self.initial_state(len(x)) if state is None else state)
-        q, keys, values = (tensor.transpose(1, 2) for tensor in (q, after["keys"], after["values"]))
+        read = (q, after["keys"], after["values"])
+        q, keys, values = (widened(tensor).transpose(1, 2) for tensor in read)
         before = keys.shape[2] - x.shape[1]
         parts = []
         for first in range(0, x.shape[1], QUERIES_AT_ONCE):
@@ -117,19 +133,19 @@ class Attention(SequenceLayer):
             parts.append(
                 scaled_dot_product_attention(part, keys[:, :, :seen], values[:, :, :seen], attn_mask=mask)
             )
-        output: Tensor = self.write(torch.cat(parts, dim=2).transpose(1, 2).flatten(-2))
+        output: Tensor = self.write(torch.cat(parts, dim=2).transpose(1, 2).flatten(-2).to(x.dtype))
         return output, after
 
     def weights(self, x: Float[Tensor, "batch time inputs"]) -> Float[Tensor, "batch heads time time"]:
         """Returns how much each position looks at each earlier one, from the start of a sequence."""
         require_features(self, x)
         q, after = self._extend(x, self.initial_state(len(x)))
-        scores = torch.einsum("bthd,bshd->bhts", q, after["keys"]) / self.size**0.5
+        scores = torch.einsum("bthd,bshd->bhts", widened(q), widened(after["keys"])) / self.size**0.5
         bias = self._bias(0, x.shape[1], scores)
         later = torch.ones(scores.shape[2:], dtype=torch.bool, device=x.device).triu(1)
         scores = scores if bias is None else scores + bias
         weights: Tensor = scores.masked_fill(later, -torch.inf).softmax(dim=-1)
-        return weights
+        return weights.to(x.dtype)
 
     def _extend(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """The queries of some positions, and the cache with their keys and values."""
@@ -145,9 +161,10 @@ class Attention(SequenceLayer):
         if self.settings.positions != "alibi":
             return None
         places = torch.arange(last, device=like.device)
-        distances = (places - places[first:, None]).to(widened(like).dtype)
-        slopes = alibi_slopes(self.heads).to(distances)
-        return (slopes[:, None, None] * distances).to(like.dtype)
+        distances = (places - places[first:, None]).to(like.dtype)
+        given = self.settings.slopes
+        slopes = alibi_slopes(self.heads) if given is None else torch.tensor(given, dtype=torch.float64)
+        return slopes.to(distances)[:, None, None] * distances
 
     def _mask(self, first: int, last: int, like: Tensor) -> Tensor:
         """The same bias with -∞ for later positions; without a bias, which positions may be seen."""
@@ -168,5 +185,9 @@ KIND = LayerKind(
     equation="y = Σ_{s ≤ t} softmax(q_t · k_s / √d) v_s",
     reference=Reference("Vaswani2017"),
     surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu"),
-    variants={"transformer-nope": {"positions": "nope"}, "transformer-alibi": {"positions": "alibi"}},
+    variants={
+        "transformer-nope": {"positions": "nope"},
+        "transformer-alibi": {"positions": "alibi"},
+        "transformer-periodic": {"positions": "alibi"},
+    },
 )

@@ -31,7 +31,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.heads import require_positive
+from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.registers import read_registers
 from nerode.models.weight_writer import BlockPlan, GatedPlan, PlaceForm, WeightWriter, at, combine, set_rows

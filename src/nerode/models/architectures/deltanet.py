@@ -10,18 +10,21 @@ The transition of a token of DeltaProduct is a product of reflections.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
-from nerode.models.base import LayerKind
-from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
+from nerode.models.base import LayerKind, State
+from nerode.models.exact_gates import SATURATED, ExactGates, straight
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.parts.delta_rule import AROUND, SHORTEST_KEY, DeltaRule, DeltaSettings
 from nerode.models.registers import Register, registers_of, set_taps
 from nerode.models.weight_writer import (
     ONE,
@@ -253,6 +256,154 @@ def _solve_values(
     return [Fraction(float(v)) for v in solved]
 
 
+class ExactDelta(ExactGates):
+    """DeltaNet, gated or not, with exact gates; the keys are the first axis of each head.
+
+    A head rests, β = 0, or replaces what its first key retrieves, β = 1. With signs it flips that, β = 2, and
+    writes nothing, so that the state is an image of the learned start and nothing is ever rounded. A decay is
+    exactly 1.
+    """
+
+    layer: DeltaRule
+    settings: ClassVar[Mapping[str, Any]] = {
+        "convolution": 0,
+        "activation": "none",
+        "bias": True,
+        "learned_start": True,
+    }
+
+    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
+        assert isinstance(layer, DeltaRule)
+        found = layer.settings
+        if found.convolution or found.activation != "none" or not found.bias or layer.start is None:
+            raise InputError(
+                "exact gates are for DeltaNet with convolution = 0, activation = none, bias = true and "
+                "learned_start = true"
+            )
+        super().__init__(layer, signed=signed)
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        on, _ = self.decide(layer.beta(x))
+        value = layer.value(x).view(*x.shape[:2], layer.heads, layer.values)
+        write = torch.zeros_like(value) if self.signed else on[..., None] * value
+        gate = self.keep(on)[..., None].expand_as(write)
+        start = state["S"][:, :, 0]
+        first, last = diagonal_scan(gate.flatten(2), write.flatten(2), start.flatten(1))
+        query = layer.query(x).view(*x.shape[:2], layer.heads, layer.keys)
+        if layer.settings.query_norm == "l2":
+            query = nn.functional.normalize(query, dim=-1, eps=SHORTEST_KEY)
+        rest = state["S"][:, None, :, 1:].expand(-1, x.shape[1], -1, -1, -1)
+        S = torch.cat([first.view_as(write)[..., None, :], rest], dim=-2)
+        readings = (layer.scale * query[..., None] * S).sum(-2)
+        after = torch.cat([last.view_as(start)[:, :, None], state["S"][:, :, 1:]], dim=-2)
+        return layer._read(x, readings), {"S": after}
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to β."""
+        assert isinstance(layer, DeltaRule)
+        return layer.beta.weight, layer.beta.bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Sets the keys to the first axis of each head, and with signs the values to 0."""
+        assert isinstance(layer, DeltaRule)
+        axis = torch.eye(layer.keys, dtype=layer.key.bias.dtype)[0]
+        layer.key.weight.zero_()
+        layer.key.bias.copy_(axis.repeat(layer.heads))
+        if self.signed:
+            layer.value.weight.zero_()
+            layer.value.bias.zero_()
+        if layer.decay is not None:
+            layer.decay.read.weight.zero_()
+            layer.decay.bias.fill_(-SATURATED)
+
+
+_ROOTS = ((1.0, -1.0, 0.0), (0.0, 1.0, -1.0), (1.0, 0.0, -1.0))
+"""The mirrors of the symmetric group of three things: each swaps two coordinates."""
+
+_GRID = 2.0**10
+"""The start is a multiple of 1 over this, so that swaps never round."""
+
+
+class ExactProduct(ExactGates):
+    """DeltaProduct with signs and exact mirrors: each key of a token is a root, and reflects or rests.
+
+    The layer reads letters as they are. What a letter gives for a key scores the three roots; the best one is
+    the key. Nothing is written, so that the state is a permutation of the rows of the learned start.
+    """
+
+    layer: DeltaProduct
+    settings: ClassVar[Mapping[str, Any]] = {
+        "convolution": 0,
+        "activation": "none",
+        "bias": True,
+        "heads": 4,
+        "key_width": 3,
+        "value_width": 4,
+        "output_gate": False,
+        "learned_start": True,
+    }
+    one_hot = True
+    bare = True
+
+    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
+        assert isinstance(layer, DeltaProduct)
+        found = layer.settings
+        plain = not found.convolution and found.activation == "none" and found.bias and layer.decay is None
+        if not (signed and plain and layer.keys == len(_ROOTS) and layer.start is not None):
+            raise InputError(
+                "exact mirrors are for DeltaProduct with signed = true, gated = false, convolution = 0, "
+                "activation = none, bias = true, key_width = 3 and learned_start = true"
+            )
+        super().__init__(layer, signed=signed)
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = self.initial_state(len(x)) if state is None else state
+        axes = (*x.shape[:2], layer.factors, layer.heads)
+        on = self.decide(layer.beta(x))[0].view(*axes, 1)
+        scores = layer.key(x).view(*axes, len(_ROOTS))
+        chosen = nn.functional.one_hot(scores.argmax(-1), len(_ROOTS)).to(x.dtype)
+        root = straight(chosen, scores.softmax(-1)) @ x.new_tensor(_ROOTS)
+        S, found = state["S"], []
+        for time in range(x.shape[1]):
+            for factor in range(layer.factors):
+                key = root[:, time, factor, ..., None]
+                S = S - key * (on[:, time, factor] * (key * S).sum(-2))[..., None, :]
+            found.append(S)
+        query = layer.query(x).view(*x.shape[:2], layer.heads, layer.keys)
+        if layer.settings.query_norm == "l2":
+            query = nn.functional.normalize(query, dim=-1, eps=SHORTEST_KEY)
+        readings = (layer.scale * query[..., None] * torch.stack(found, dim=1)).sum(-2)
+        return layer._read(x, readings), {"S": S}
+
+    def initial_state(self, batch: int) -> State:
+        """Returns the start, as short numbers."""
+        assert self.layer.start is not None
+        start = self.layer.start
+        return {"S": straight((start * _GRID).round() / _GRID, start).expand(batch, -1, -1, -1)}
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to β."""
+        assert isinstance(layer, DeltaProduct)
+        return layer.beta.weight, layer.beta.bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Writes the root of each letter as its key, the values as 0, and the start in short numbers."""
+        assert isinstance(layer, DeltaProduct)
+        assert layer.start is not None
+        scores = (layer.key.weight + layer.key.bias[:, None]).view(-1, len(_ROOTS), layer.inputs)
+        roots = layer.key.weight.new_tensor(_ROOTS)[scores.argmax(1)]
+        layer.key.weight.copy_(roots.transpose(1, 2).reshape_as(layer.key.weight))
+        layer.key.bias.zero_()
+        layer.value.weight.zero_()
+        layer.value.bias.zero_()
+        layer.start.copy_((layer.start * _GRID).round() / _GRID)
+
+
 DELTANET = LayerKind(
     name="deltanet",
     title="DeltaNet",
@@ -264,6 +415,7 @@ DELTANET = LayerKind(
     variants={"deltanet-signed": {"signed": True}},
     writer=DeltaWriter,
     written=("deltanet-signed",),
+    exact_gates=ExactDelta,
 )
 
 GATED_DELTANET = LayerKind(
@@ -277,6 +429,7 @@ GATED_DELTANET = LayerKind(
     variants={"gated-deltanet-signed": {"signed": True}},
     writer=DeltaWriter,
     written=("gated-deltanet-signed",),
+    exact_gates=ExactDelta,
 )
 
 DELTAPRODUCT = LayerKind(
@@ -294,4 +447,5 @@ DELTAPRODUCT = LayerKind(
     },
     writer=DeltaWriter,
     written=("deltaproduct-signed",),
+    exact_gates=ExactProduct,
 )

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.exact_cells import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.weight_writer import BlockPlan, CellPlan, WeightWriter, as_tensor, set_affine
 
@@ -77,6 +78,10 @@ class Elman(SequenceLayer):
         h = cells.elman(self._project(x), self.recurrent, start, self.settings.activation)
         return h, {"h": h[:, -1]}
 
+    def squashed_recurrence(self) -> tuple[Float[Tensor, "state state"], str]:
+        """Returns U and the name of f."""
+        return self.recurrent, self.settings.activation
+
     def _project(self, x: Tensor) -> Tensor:
         projected: Tensor = self.read(x)
         return projected if self.recurrent_bias is None else projected + self.recurrent_bias
@@ -104,6 +109,27 @@ class ElmanWriter(WeightWriter):
         layer.start.copy_(as_tensor(self.layer_of(block).start))
 
 
+class ExactElman(ExactCell):
+    """An Elman network of bits: tanh is a sign."""
+
+    layer: Elman
+
+    def rows(self, layer: nn.Module) -> StackedRows:
+        """Returns the only map."""
+        assert isinstance(layer, Elman)
+        if layer.settings.activation != "tanh" or layer.recurrent_bias is not None or layer.start is None:
+            raise InputError(
+                "exact units are for Elman networks with tanh, one bias and learned_start = true"
+            )
+        return StackedRows(layer.read.weight[None], layer.recurrent[None], layer.read.bias[None])
+
+    def memory(self, layer: nn.Module) -> Tensor:
+        """Returns the start of h."""
+        assert isinstance(layer, Elman)
+        assert layer.start is not None
+        return layer.start
+
+
 KIND = LayerKind(
     name="elman-tanh",
     title="Elman RNN (tanh)",
@@ -114,4 +140,5 @@ KIND = LayerKind(
     variants={"elman-relu": {"activation": "relu"}},
     writer=ElmanWriter,
     written=("elman-relu",),
+    exact_gates=ExactElman,
 )

@@ -7,17 +7,27 @@ y_t = W_o (silu(W_r x_t + b_r) ∘ norm(o_t)), the norm of each head by itself
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import Exact, Reference, to_float
-from nerode.models.base import LayerKind, Surroundings
-from nerode.models.parts.heads import HeadNorm, HeadNormKind, require_positive, split_heads
-from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier
+from nerode.core import Exact, InputError, Reference, to_float
+from nerode.models.base import LayerKind, State, Surroundings
+from nerode.models.exact_gates import ExactGates
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.parts.linear_attention import (
+    AttentionInputs,
+    HeadNorm,
+    HeadNormKind,
+    LinearAttention,
+    draw_xavier,
+    require_positive,
+    split_heads,
+)
 from nerode.models.registers import distinct_moves, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
@@ -165,6 +175,55 @@ class GlaWriter(WeightWriter):
         return share - math.log(-math.expm1(share))
 
 
+class ExactGla(ExactGates):
+    """Gated linear attention with exact gates: the score is minus that of α, so that a positive one writes.
+
+    The write kᵀ v is not tied to the gate. So the layer reads letters as they are, one feature for each:
+    folded, the keys of a letter are exactly 0 where its gates hold.
+    """
+
+    layer: Gla
+    settings: ClassVar[Mapping[str, Any]] = {"keys": 16, "values": 16, "learned_start": True}
+    sign = -1.0
+    one_hot = True
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        read = layer.attend(x)
+        flat, _ = self.decide(-layer.gate_up(layer.gate_down(x)))
+        on = split_heads(flat, layer.heads)[..., None]
+        write = on * read.k[..., None] * read.v[..., None, :]
+        if self.signed:
+            write = torch.zeros_like(write)
+        gate = self.keep(on).expand_as(write)
+        S, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["S"].flatten(1))
+        self._letters, self._on = x.detach(), flat.detach() > 0.5
+        reading = (read.q[..., None] * S.view_as(write)).sum(-2)
+        return layer.give(x, reading), {"S": last.view_as(state["S"])}
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to α, whose scores have the other sign."""
+        assert isinstance(layer, Gla)
+        if layer.settings.bias:
+            raise InputError("exact gates are for GLA with bias = false")
+        return layer.gate_up.weight, layer.gate_up.bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Takes the keys from letters whose gates hold; α is the root of a logistic function."""
+        assert isinstance(layer, Gla)
+        root = 2.0 ** math.ceil(math.log2(max(1.0, layer.settings.temperature)))
+        layer.gate_up.weight.mul_(root)
+        layer.gate_up.bias.mul_(root)
+        if self.signed:
+            layer.key.weight.zero_()
+        for letter in range(self._letters.shape[-1]):
+            read = self._letters[..., letter] != 0
+            if read.any():
+                layer.key.weight[~self._on[read][0], letter] = 0.0
+
+
 KIND = LayerKind(
     name="gla",
     title="GLA",
@@ -175,4 +234,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
     variants={"gla-signed": {"signed": True}},
     writer=GlaWriter,
+    exact_gates=ExactGla,
 )

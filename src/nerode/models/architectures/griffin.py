@@ -33,6 +33,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
 from nerode.models.parts.short_convolution import ShortConvolution
@@ -54,6 +55,7 @@ class GriffinSettings:
         convolution: number of positions that the convolution sees; 0 for no convolution.
         gate: whether the state is multiplied by GeLU(g).
         signed: whether the gates of the recurrence reach from -1 to 1.
+        open_start: whether the first position is written without the square root, as in the authors' code.
         learned_start: whether the state before the first position is trained; otherwise it is zero.
     """
 
@@ -62,9 +64,12 @@ class GriffinSettings:
     convolution: int = 4
     gate: bool = True
     signed: bool = False
+    open_start: bool = False
     learned_start: bool = False
 
     def __post_init__(self) -> None:
+        if self.open_start and self.learned_start:
+            raise InputError("Griffin forgets its start with open_start; learned_start has no effect then")
         if self.blocks < 1:
             raise InputError(f"the gates of Griffin have {self.blocks} blocks; give 1 or more")
         if self.channels is not None and (self.channels < 1 or self.channels % self.blocks):
@@ -104,7 +109,7 @@ class Griffin(SequenceLayer):
     authors' code spreads exp(-softplus(Λ)) over that range), the linear maps with the variance
     1 / (number of inputs) and zero biases, the convolution as torch does. As in the authors' code, a falls
     as Λ grows, GeLU is its approximation by tanh, and the slope of the square root is bounded; unlike there,
-    the first position is no exception to the square root.
+    the first position is no exception to the square root unless `open_start` is set.
 
     Implements: [De2024]
     """
@@ -142,6 +147,8 @@ class Griffin(SequenceLayer):
             state = {"h": self.start.expand(batch, -1)}
         if self.convolution is not None:
             state["window"] = self.convolution.initial_window(batch)
+        if self.settings.open_start:
+            state["seen"] = self.zeros(batch, dtype=torch.int64)
         return state
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
@@ -150,7 +157,7 @@ class Griffin(SequenceLayer):
         after = {}
         if self.convolution is not None:
             u, after["window"] = self.convolution.step(u, state["window"])
-        gate, write = self._recurrence(u)
+        gate, write = (part[:, 0] for part in self._recurrence(u[:, None], state, after))
         after["h"] = h = gate * state["h"] + write
         return self._finish(x, h), after
 
@@ -176,16 +183,22 @@ class Griffin(SequenceLayer):
         after = {}
         if self.convolution is not None:
             u, after["window"] = self.convolution(u, state["window"])
-        return *self._recurrence(u), after
+        return *self._recurrence(u, state, after), after
 
-    def _recurrence(self, u: Tensor) -> tuple[Tensor, Tensor]:
-        """The gate and what is written."""
+    def _recurrence(
+        self, u: Tensor, state: State | None = None, after: State | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The gates and what is written at each position; without a state none of them is the first."""
         log_gate = -_SHARPNESS * torch.sigmoid(self.recurrence_gate(u)) * softplus(self.decay)
         gate = log_gate.exp()
         if self.settings.signed:
             gate = 2 * gate - 1
         # From the rounded gate: where it holds exactly, nothing is written.
         scale: Tensor = apply(_BoundedSquareRoot, 1 - gate * gate)
+        if self.settings.open_start and state is not None and after is not None:
+            places = state["seen"][:, None] + torch.arange(u.shape[1], device=u.device)
+            scale = torch.where((places == 0)[..., None], 1.0, scale)
+            after["seen"] = torch.ones_like(state["seen"])
         return gate, scale * torch.sigmoid(self.input_gate(u)) * u
 
     def _finish(self, x: Tensor, h: Tensor) -> Tensor:
@@ -273,6 +286,41 @@ def _undo(gate: Exact) -> Exact:
     return 0 if abs(value) >= 1 else Fraction(1 / math.sqrt(1 - value * value))
 
 
+class ExactGriffin(ExactGates):
+    """Griffin with exact gates: the score is that of r; folded, Λ is 16, so that a is exp(-128) or 1."""
+
+    layer: Griffin
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        u: Tensor = layer.linear_x(x)
+        after = {}
+        if layer.convolution is not None:
+            u, after["window"] = layer.convolution(u, state["window"])
+        on, _ = self.decide(layer.recurrence_gate(u))
+        write = torch.zeros_like(u) if self.signed else on * torch.sigmoid(layer.input_gate(u)) * u
+        h, after["h"] = diagonal_scan(self.keep(on), write, state["h"])
+        return layer._finish(x, h), after
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to r; it has one block."""
+        assert isinstance(layer, Griffin)
+        if len(layer.recurrence_gate.weight) != 1:
+            raise InputError("exact gates are for Griffin with one block; set blocks = 1")
+        return layer.recurrence_gate.weight[0], layer.recurrence_gate.bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Makes a decided gate 0."""
+        assert isinstance(layer, Griffin)
+        layer.decay.fill_(_EXACT_DECAY)
+
+
+_EXACT_DECAY = 16.0
+"""exp(-8 · 16) is 0 in float32."""
+
+
 KIND = LayerKind(
     name="griffin",
     title="Griffin (RG-LRU)",
@@ -284,4 +332,5 @@ KIND = LayerKind(
     variants={"hawk": {}, "griffin-signed": {"signed": True}},
     writer=GriffinWriter,
     written=("griffin-signed",),
+    exact_gates=ExactGriffin,
 )

@@ -7,8 +7,9 @@ n = tanh(W x_t + b + U (r ∘ h_{t-1}) + b')     the reset gate before the produ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.exact_cells import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
 from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, as_tensor, set_affine
@@ -147,6 +149,38 @@ class GruWriter(WeightWriter):
         layer.start.copy_(as_tensor(self.layer_of(block).start))
 
 
+class ExactGru(ExactCell):
+    """A GRU of bits: the reset gate is open, the other one keeps a unit or replaces it."""
+
+    layer: Gru
+    settings: ClassVar[Mapping[str, Any]] = {
+        "hidden": 32,
+        "reset_after": False,
+        "recurrent_bias": False,
+        "cap": 1.0,
+        "learned_start": True,
+    }
+    keeps, candidate, opened = 1, 2, (0,)
+
+    def rows(self, layer: nn.Module) -> StackedRows:
+        """Returns the maps to r, z and n."""
+        assert isinstance(layer, Gru)
+        if layer.settings.cap < 1 or layer.recurrent_bias is not None or layer.start is None:
+            raise InputError("exact units are for GRUs with cap = 1, one bias and learned_start = true")
+        units = layer.outputs
+        return StackedRows(
+            layer.read.weight.view(3, units, -1),
+            layer.recurrent.view(3, units, units),
+            layer.read.bias.view(3, units),
+        )
+
+    def memory(self, layer: nn.Module) -> Tensor:
+        """Returns the start of h."""
+        assert isinstance(layer, Gru)
+        assert layer.start is not None
+        return layer.start
+
+
 KIND = LayerKind(
     name="gru",
     title="GRU",
@@ -156,4 +190,5 @@ KIND = LayerKind(
     reference=Reference("Cho2014"),
     variants={"gru-reset-first": {"reset_after": False, "recurrent_bias": False}},
     writer=GruWriter,
+    exact_gates=ExactGru,
 )

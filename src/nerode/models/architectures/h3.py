@@ -28,7 +28,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
-from nerode.models.parts.heads import require_positive, split_heads
+from nerode.models.parts.linear_attention import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution

@@ -7,18 +7,26 @@ o_t = silu(W_q x_t) S_t,  y_t = W_o norm(o_t)
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import LayerKind, Norm, Surroundings, make_norm
-from nerode.models.parts.heads import require_positive, split_heads
-from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier
+from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm
+from nerode.models.exact_gates import ExactGates
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.parts.linear_attention import (
+    AttentionInputs,
+    LinearAttention,
+    draw_xavier,
+    require_positive,
+    split_heads,
+)
 from nerode.models.registers import Register, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
@@ -147,6 +155,43 @@ def _undo(gate: Exact) -> Exact:
     return 0 if gate == 1 else Fraction(1 / (1 - to_float(gate)))
 
 
+class ExactHgrn2(ExactGates):
+    """HGRN2 with exact gates: the score is minus that of f, so that a positive one writes."""
+
+    layer: Hgrn2
+    settings: ClassVar[Mapping[str, Any]] = {"bias": True, "learned_start": True}
+    sign = -1.0
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        flat, _ = self.decide(-layer.forget(x))
+        on = split_heads(flat, layer.heads)[..., None]
+        write = on * split_heads(layer.value(x), layer.heads)[..., None, :]
+        if self.signed:
+            write = torch.zeros_like(write)
+        gate = self.keep(on).expand_as(write)
+        S, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["S"].flatten(1))
+        query = split_heads(nn.functional.silu(layer.query(x)), layer.heads)
+        reading = (query[..., None] * S.view_as(write)).sum(-2)
+        return layer.give(x, reading), {"S": last.view_as(state["S"])}
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to f, whose scores have the other sign."""
+        assert isinstance(layer, Hgrn2)
+        if layer.settings.lower_bound or layer.forget.bias is None:
+            raise InputError("exact gates are for HGRN2 with lower_bound = 0 and bias = true")
+        return layer.forget.weight, layer.forget.bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """With signs, a flip writes nothing."""
+        assert isinstance(layer, Hgrn2)
+        if self.signed:
+            layer.value.weight.zero_()
+            layer.value.bias.zero_()
+
+
 KIND = LayerKind(
     name="hgrn2",
     title="HGRN2",
@@ -157,4 +202,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
     variants={"hgrn2-signed": {"signed": True}},
     writer=Hgrn2Writer,
+    exact_gates=ExactHgrn2,
 )

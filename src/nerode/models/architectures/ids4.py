@@ -19,8 +19,8 @@ from torch.nn.functional import gelu
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
 from nerode.models.base import LayerKind, Surroundings
-from nerode.models.parts.dense import DenseLayer
-from nerode.models.parts.heads import require_positive
+from nerode.models.parts.linear_attention import require_positive
+from nerode.models.parts.time_invariant import DenseLayer
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
-from nerode.models.parts.heads import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
 
 _HEAD_SIZE = 128

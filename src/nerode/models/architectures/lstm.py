@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.exact_cells import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import lstm_step
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
@@ -118,6 +119,41 @@ class LstmWriter(WeightWriter):
         layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(2, -1))
 
 
+class ExactLstm(ExactCell):
+    """An LSTM of bits: the input gate is the opposite of the forget gate, the output gate is open."""
+
+    layer: Lstm
+    keeps, candidate, opposite, opened = 1, 2, 0, (3,)
+
+    def rows(self, layer: nn.Module) -> StackedRows:
+        """Returns the maps to i, f, g and o."""
+        assert isinstance(layer, Lstm)
+        if layer.recurrent_bias is not None or layer.start is None:
+            raise InputError("exact units are for LSTMs with one bias and learned_start = true")
+        units = layer.outputs
+        return StackedRows(
+            layer.read.weight.view(4, units, -1),
+            layer.recurrent.view(4, units, units),
+            layer.read.bias.view(4, units),
+        )
+
+    def memory(self, layer: nn.Module) -> Tensor:
+        """Returns the start of c."""
+        assert isinstance(layer, Lstm)
+        assert layer.start is not None
+        return layer.start[1]
+
+    def visible(self, memory: Tensor) -> Tensor:
+        """Returns h through an open output gate."""
+        return memory.tanh()
+
+    def fold_start(self, layer: nn.Module) -> None:
+        """Lets h start as c shows."""
+        assert isinstance(layer, Lstm)
+        assert layer.start is not None
+        layer.start[0] = layer.start[1].tanh()
+
+
 KIND = LayerKind(
     name="lstm",
     title="LSTM",
@@ -126,4 +162,5 @@ KIND = LayerKind(
     equation="c = f ∘ c + i ∘ g, h = o ∘ tanh(c)",
     reference=Reference("HochreiterSchmidhuber1997"),
     writer=LstmWriter,
+    exact_gates=ExactLstm,
 )

@@ -14,8 +14,9 @@ The gate exp(Δ A) lies in [0,1]; with `signed` it is 2 exp(Δ A) - 1, in [-1,1]
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -31,7 +32,8 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
-from nerode.models.kernels.scan import selective_scan
+from nerode.models.exact_gates import ExactGates, amount
+from nerode.models.kernels.scan import diagonal_scan, selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
@@ -206,6 +208,9 @@ _NEVER = -1000.0
 _RATE_OF_ZERO = 64.0
 """exp(-32 · 64) is 0 in every type."""
 
+_COUNTING = -64.0
+"""A_log of a counter: exp(-32 · exp(-64)) is 1 in every type."""
+
 
 class MambaWriter(WeightWriter):
     """Writes diagonal layers: registers in Mamba, held by a step of size 0 and moved by one of size 32.
@@ -214,26 +219,28 @@ class MambaWriter(WeightWriter):
     each register, one each signal that says when registers move, and one the constant from which B and C are
     made. Every part of the published layer is there: the convolution passes its input on, at once or one
     letter late, SiLU acts on 0 and on multiples of 64, D is 0, and the gate SiLU(z) is the constant 64, which
-    the last map divides out.
+    the last map divides out. A counter moves at every letter, at a rate so small that the gate is 1 in every
+    type; since SiLU does not pass negative numbers on, a layer with counters goes without it.
     """
 
     delays = True
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns the published settings but for the sizes and a learned start."""
-        registers = registers_of(block, self.architecture, squashed=True)
+        registers = registers_of(block, self.architecture, tied=False, squashed=True)
         signals = len(distinct_moves(registers))
         return {
             "channels": len(registers) + signals + 1,
             "states": 1,
             "rank": max(1, signals),
+            "activation": not any(register.counts for register in registers),
             "learned_start": True,
         }
 
     def fill(self, layer: nn.Module, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert isinstance(layer, Mamba)
-        registers = registers_of(block, self.architecture, squashed=True)
+        registers = registers_of(block, self.architecture, tied=False, squashed=True)
         signals = distinct_moves(registers)
         n, rank = len(registers), layer.rank
         constant = n + len(signals)
@@ -250,11 +257,12 @@ class MambaWriter(WeightWriter):
         layer.dt_proj.bias.fill_(_NEVER)
         for i, register in enumerate(registers):
             if register.moves is None:
-                layer.dt_proj.bias[i] = _NEVER if register.gate == 1 else _STEP
+                held = register.gate == 1 and not register.counts
+                layer.dt_proj.bias[i] = _NEVER if held else _STEP
             else:
                 layer.dt_proj.weight[i, signals.index(register.moves)] = _STEP - _NEVER
             share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
-            layer.A_log[i] = math.log(_rate(share))
+            layer.A_log[i] = _COUNTING if register.counts else math.log(_rate(share))
             layer.start[i] = to_float(register.start)
             layer.out_proj.weight[register.place, i] = register.sign / _SCALE
 
@@ -262,6 +270,47 @@ class MambaWriter(WeightWriter):
 def _rate(share: float) -> float:
     """The rate at which one step leaves a share; any will do for a register that never moves."""
     return {0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / _STEP
+
+
+class ExactMamba(ExactGates):
+    """Mamba with exact gates: the score is the input of softplus, and a write has the size of the score.
+
+    Folded, softplus(s q) is s q or 0, A is -1 and B is divided by s, so that the gate exp(-s q) is 0 or 1 and
+    what is written is q B u. With signs the gate is 1 or -1, and nothing is written.
+    """
+
+    layer: Mamba
+    settings: ClassVar[Mapping[str, Any]] = {"states": 4, "rank": 16, "learned_start": True}
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        u, z, after = layer._read(x, state)
+        states = layer.settings.states
+        r, B, C = layer.x_proj(u).split([layer.rank, states, states], dim=-1)
+        on, scores = self.decide(layer.dt_proj(r))
+        write = amount(scores)[..., None] * B[:, :, None] * u[..., None]
+        if self.signed:
+            write = torch.zeros_like(write)
+        gate = self.keep(on)[..., None].expand_as(write)
+        h, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["h"].flatten(1))
+        y = (h.view_as(write) * C[:, :, None]).sum(-1)
+        if layer.D is not None:
+            y = y + layer.D * u
+        return layer._finish(y, z), after | {"h": last.view_as(state["h"])}
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns dt_proj."""
+        assert isinstance(layer, Mamba)
+        return layer.dt_proj.weight, layer.dt_proj.bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Divides B by the scale; it is 0 with signs."""
+        assert isinstance(layer, Mamba)
+        rows = layer.x_proj.weight[layer.rank : layer.rank + layer.settings.states]
+        rows.mul_(0.0 if self.signed else 1 / scale)
+        layer.A_log.zero_()
 
 
 KIND = LayerKind(
@@ -275,4 +324,5 @@ KIND = LayerKind(
     variants={"mamba-signed": {"signed": True}},
     writer=MambaWriter,
     written=("mamba-signed",),
+    exact_gates=ExactMamba,
 )

@@ -14,8 +14,9 @@ in [0,1]; with `signed` it is 2 exp(Δ A) - 1, in [-1,1].
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -31,8 +32,9 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.exact_gates import ExactGates, amount
 from nerode.models.kernels.matrix_scan import decay_scan
-from nerode.models.parts.heads import split_heads
+from nerode.models.parts.linear_attention import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import registers_of, set_taps, share_of
@@ -236,6 +238,9 @@ def _number_of_heads(channels: int, head_size: int, groups: int) -> int:
 _STEP, _NEVER = 32, -1000
 _SCALE = 64
 _RATE_OF_ZERO = 64.0
+_COUNTING = -64.0
+"""A_log of a counter: exp(-32 · exp(-64)) is 1 in every type."""
+
 _STORED = _STEP * _SCALE * _SCALE
 
 
@@ -254,10 +259,12 @@ class Mamba2Writer(WeightWriter):
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns a head for each register, and no norm."""
+        registers = registers_of(block, self.architecture, tied=False, squashed=True)
         return {
-            "channels": max(1, len(registers_of(block, self.architecture, squashed=True))),
+            "channels": max(1, len(registers)),
             "head_size": 1,
             "states": 1,
+            "activation": not any(register.counts for register in registers),
             "norm": False,
             "learned_start": True,
         }
@@ -267,7 +274,8 @@ class Mamba2Writer(WeightWriter):
         assert isinstance(layer, Mamba2)
         assert layer.convolution is not None
         assert layer.start is not None
-        registers, n = registers_of(block, self.architecture, squashed=True), layer.channels
+        registers = registers_of(block, self.architecture, tied=False, squashed=True)
+        n = layer.channels
         set_taps(layer.convolution, registers)
         layer.dt_bias.fill_(_NEVER)
         constant = PlaceForm({ONE: _SCALE})
@@ -278,12 +286,60 @@ class Mamba2Writer(WeightWriter):
             if register.moves is not None:
                 rise = combine([(register.moves, _STEP - _NEVER)])
                 set_rows(layer.in_proj, [rise], first=2 * n + 2 + i)
-            elif register.gate != 1:
+            elif register.gate != 1 or register.counts:
                 layer.dt_bias[i] = _STEP
             share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
-            layer.A_log[i] = math.log({0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / _STEP)
+            rate = {0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / _STEP
+            layer.A_log[i] = _COUNTING if register.counts else math.log(rate)
             layer.start[i] = _STORED * to_float(register.start)
             layer.out_proj.weight[register.place, i] = register.sign / (_STORED * _SCALE * _SCALE)
+
+
+_LARGE = 2.0**12
+
+
+class ExactMamba2(ExactGates):
+    """Mamba-2 with exact gates, one for each head: folded, A is -1 and the state has the scale of Δ."""
+
+    layer: Mamba2
+    settings: ClassVar[Mapping[str, Any]] = {"states": 4, "head_size": 2, "learned_start": True}
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        z, mixed, r = layer._split(layer.in_proj(x))
+        after = {}
+        if layer.convolution is not None:
+            mixed, after["window"] = layer.convolution(mixed, state["window"])
+        on, scores = self.decide(r + layer.dt_bias)
+        read = replace(layer._select(z, mixed, r), delta=amount(scores))
+        values = torch.zeros_like(read.u) if self.signed else read.delta[..., None] * read.u
+        y, after["S"] = decay_scan(read.C, read.B, values, self.keep(on), state["S"])
+        # Folded, the readings are larger by the scale, so that the epsilon of their norm does not count.
+        factor = 1.0 if layer.norm_weight is None else _LARGE
+        return layer._finish(factor * y, replace(read, u=factor * read.u)), after
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the rows of in_proj that make the steps."""
+        assert isinstance(layer, Mamba2)
+        return layer.in_proj.weight[-layer.heads :], layer.dt_bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Lets the state be larger by the scale, and with it all that is read beside it.
+
+        B goes through SiLU, so that it cannot be divided. The norm of the readings undoes the factor up to
+        its epsilon; without a norm the last map does.
+        """
+        assert isinstance(layer, Mamba2)
+        if self.signed:
+            raise InputError("exact gates are not for Mamba-2 with signs; take mamba-signed")
+        layer.A_log.zero_()
+        for part in (layer.start, layer.D):
+            if part is not None:
+                part.mul_(scale)
+        if layer.norm_weight is None:
+            layer.out_proj.weight.div_(scale)
 
 
 KIND = LayerKind(
@@ -297,4 +353,5 @@ KIND = LayerKind(
     variants={"mamba-2-signed": {"signed": True}},
     writer=Mamba2Writer,
     written=("mamba-2-signed",),
+    exact_gates=ExactMamba2,
 )

@@ -34,7 +34,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.parts.attention import attend, attend_step
-from nerode.models.parts.heads import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiscreteSystem
 

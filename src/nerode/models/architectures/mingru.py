@@ -9,16 +9,22 @@ The gate 1 - z lies in [0,1]; with `signed` it is 1 - 2z, in [-1,1]. The output 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import Reference
+from nerode.core import Exact, Reference, to_float
 from nerode.models.base import DiagonalTransition, LayerKind, SequenceLayer, State, require_features
+from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.heads import require_positive
+from nerode.models.parts.linear_attention import require_positive
+from nerode.models.registers import registers_of, share_of
+from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, combine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +92,84 @@ class MinGru(SequenceLayer):
         require_features(self, x)
         return DiagonalTransition(state="h", gate=self._recurrence(x)[0])
 
-    def _recurrence(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The gate and what is written."""
-        score, candidate = self.gate(x), self.candidate(x)
+    def _candidate(self, x: Tensor) -> Tensor:
+        candidate: Tensor = self.candidate(x)
         if self.settings.positive:
             candidate = torch.where(candidate >= 0, candidate + 0.5, candidate.sigmoid())
+        return candidate
+
+    def _recurrence(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The gate and what is written."""
+        score, candidate = self.gate(x), self._candidate(x)
         gate = torch.sigmoid(-score)
         return 2 * gate - 1 if self.settings.signed else gate, torch.sigmoid(score) * candidate
+
+
+_SATURATED = 1000
+"""σ of this is exactly 1, and of minus this exactly 0, in every type."""
+
+
+class MinGruWriter(WeightWriter):
+    """Writes diagonal layers: a unit for each place of the stream, of which some are registers.
+
+    The score of z is ±1000 where a gate is 0 or 1, so that z is exactly 1 or 0. The candidate is what is
+    written, divided by z. Units at places of other numbers forget at once and write nothing.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the published settings but for a learned start."""
+        registers_of(block, self.architecture)
+        return {"learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, MinGru)
+        assert layer.start is not None
+        layer.gate.bias.fill_(_SATURATED)
+        for register in registers_of(block, self.architecture):
+            place, moving = register.place, self._score(register.gate)
+            layer.gate.bias[place] = 0
+            score = PlaceForm({}, moving)
+            if register.moves is not None:
+                score = combine([(register.moves, moving + _SATURATED)], -_SATURATED)
+            layer.gate.weight[place] = score.row(layer.inputs)
+            share = 0 if register.gate == 1 else Fraction(1 / (1 - to_float(register.gate)))
+            layer.candidate.weight[place] = register.write.scaled(share).row(layer.inputs)
+            layer.start[place] = to_float(register.start)
+
+    def _score(self, gate: Exact) -> Fraction:
+        value = share_of(gate, self.architecture)
+        if value in (0, 1):
+            return Fraction(-_SATURATED if value else _SATURATED)
+        return Fraction(math.log((1 - value) / value))
+
+
+class ExactMinGru(ExactGates):
+    """minGRU with exact gates: the score is that of z."""
+
+    layer: MinGru
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns all h_t and the last of them."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        on, _ = self.decide(layer.gate(x))
+        candidate = layer._candidate(x)
+        write = torch.zeros_like(candidate) if self.signed else on * candidate
+        h, last = diagonal_scan(self.keep(on), write, state["h"])
+        return h, {"h": last}
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to z."""
+        assert isinstance(layer, MinGru)
+        return layer.gate.weight, layer.gate.bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """With signs, a flip writes nothing."""
+        assert isinstance(layer, MinGru)
+        if self.signed:
+            layer.candidate.weight.zero_()
+            layer.candidate.bias.zero_()
 
 
 KIND = LayerKind(
@@ -103,4 +180,6 @@ KIND = LayerKind(
     equation="h = (1-z) ∘ h + z ∘ c, z and c from x alone",
     reference=Reference("Feng2024"),
     variants={"mingru-signed": {"signed": True}},
+    writer=MinGruWriter,
+    exact_gates=ExactMinGru,
 )

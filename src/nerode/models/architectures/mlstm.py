@@ -6,17 +6,17 @@ i_t = exp(ĩ_t),  f_t = σ(f̃_t) or exp(f̃_t),  keys divided by the root of th
 form "cell":  q, k, v, ĩ, f̃ are affine in x_t;  y_t = σ(W_o x_t + b_o) ∘ h_t
 form "block": (u, z) = W_up x_t,  c = silu(conv(u)),  q and k from c, v from u by block-diagonal maps,
               ĩ and f̃ affine in (q, k, v);  y_t = W_down ((norm(h_t) + s ∘ c) ∘ silu(z)), norm by heads
-
-i_t has no upper bound, so C and n are kept divided by e^{m_t}, m_t = max(log f_t + m_{t-1}, ĩ_t). In these
-coordinates both gates, e^{log f_t + m_{t-1} - m_t} and e^{ĩ_t - m_t}, are at most 1.
+form "large": q, k, v, ĩ, f̃ and the output gate are affine in x_t, both logits capped at ±c by c tanh(·/c);
+              y_t = W_down (σ(W_o x_t) ∘ norm(h_t)), norm by heads: the layer of xLSTM-7B
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Float
@@ -25,94 +25,32 @@ from torch import Tensor, nn
 from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
 from nerode.models.base import (
     DiagonalTransition,
+    LayerFactory,
     LayerKind,
     SequenceLayer,
     State,
     Surroundings,
     require_features,
 )
-from nerode.models.kernels.matrix_scan import decay_scan
-from nerode.models.parts.heads import BlockLinear, HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.parts.precision import stabilisers
+from nerode.models.exact_gates import SMALLEST_SCORE, ExactGates
+from nerode.models.kernels.scan import diagonal_scan
+from nerode.models.parts.linear_attention import (
+    BlockLinear,
+    HeadNorm,
+    require_divisible,
+    require_positive,
+    split_heads,
+)
+from nerode.models.parts.matrix_memory import (
+    MlstmInputs,
+    initial_memory,
+    mlstm_scan,
+    mlstm_step,
+    mlstm_transition,
+)
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.registers import Register, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MlstmInputs:
-    """Queries, keys, values and gates of positions; the leading axes are (batch) or (batch, time).
-
-    Attributes:
-        q: what is read, (…, heads, keys).
-        k: where it is written, already scaled, (…, heads, keys).
-        v: what is written, (…, heads, values).
-        log_input: ĩ, (…, heads).
-        log_forget: log f, (…, heads).
-    """
-
-    q: Tensor
-    k: Tensor
-    v: Tensor
-    log_input: Tensor
-    log_forget: Tensor
-
-
-def initial_memory(zeros: Tensor, start: Tensor | None, start_normaliser: Tensor | None) -> State:
-    """Returns the state {C, n, m} before the first position.
-
-    Args:
-        zeros: (batch, heads, keys, values).
-        start: C₀ (heads, keys, values); zero when not given.
-        start_normaliser: n₀ (heads, keys); zero when not given.
-    """
-    state = {"C": zeros, "n": zeros[..., 0], "m": zeros[..., 0, 0]}
-    if start is not None:
-        state["C"] = start.expand_as(zeros)
-    if start_normaliser is not None:
-        state["n"] = start_normaliser.expand_as(state["n"])
-    return state
-
-
-def mlstm_step(
-    g: MlstmInputs, state: State, epsilon: float
-) -> tuple[Float[Tensor, "batch heads values"], State]:
-    """Returns h of one position and the state after it; ε is added to the denominator."""
-    m = torch.maximum(g.log_forget + state["m"], g.log_input)
-    forget, write = torch.exp(g.log_forget + state["m"] - m), torch.exp(g.log_input - m)
-    key = write[..., None] * g.k
-    matrix = forget[..., None, None] * state["C"] + key[..., None] * g.v[..., None, :]
-    normaliser = forget[..., None] * state["n"] + key
-    reading, weight = (g.q[..., None] * matrix).sum(-2), (g.q * normaliser).sum(-1)
-    return reading / _denominator(weight, m, epsilon), {"C": matrix, "n": normaliser, "m": m}
-
-
-def mlstm_scan(
-    g: MlstmInputs, state: State, epsilon: float
-) -> tuple[Float[Tensor, "batch time heads values"], State]:
-    """Returns h of all positions and the state after them; ε is added to the denominator."""
-    before, m = stabilisers(g.log_input, g.log_forget, state["m"])
-    forget, write = torch.exp(g.log_forget + before - m), torch.exp(g.log_input - m)
-    # The normaliser is one more column of the matrix, into which each key writes 1.
-    columns = torch.cat([g.v, torch.ones_like(g.v[..., :1])], dim=-1)
-    start = torch.cat([state["C"], state["n"][..., None]], dim=-1)
-    readings, final = decay_scan(g.q, write[..., None] * g.k, columns, forget, start)
-    h = readings[..., :-1] / _denominator(readings[..., -1], m, epsilon)
-    return h, {"C": final[..., :-1], "n": final[..., -1], "m": m[:, -1]}
-
-
-def mlstm_transition(g: MlstmInputs, state: State) -> DiagonalTransition:
-    """Returns the gate of the stored C, e^{log f_t + m_{t-1} - m_t}, which lies between 0 and 1."""
-    before, m = stabilisers(g.log_input, g.log_forget, state["m"])
-    return DiagonalTransition(state="C", gate=torch.exp(g.log_forget + before - m)[..., None, None])
-
-
-def _denominator(weight: Tensor, m: Tensor, epsilon: float) -> Tensor:
-    """max(|q · n|, 1) + ε in the coordinates divided by e^m, for each value."""
-    # Infinity is right where e^{-m} overflows, but must not reach the gradient of exp, which would be 0 · ∞.
-    highest = math.log(torch.finfo(m.dtype).max) - 0.01
-    least = torch.exp((-m).clamp(max=highest)).masked_fill(-m > highest, math.inf)
-    return (torch.maximum(weight.abs(), least) + epsilon)[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,13 +58,17 @@ class MLstmSettings:
     """Settings of an mLSTM layer.
 
     Attributes:
-        form: the published "block" with its up-projection, or the bare "cell" of the paper's equations.
+        form: the published "block" with its up-projection, the bare "cell" of the paper's equations, or the
+            "large" layer of xLSTM-7B.
         heads: number of heads.
         forget: the forget gate, σ or exp of its logit.
         epsilon: added to the denominator of h, as the authors' code does.
         learned_start: whether C and n before the first position are trained; otherwise they are zero.
-        keys: keys of all heads of a cell; None for as many as inputs. A block has as many as values.
-        values: features that a cell gives; None for as many as inputs.
+        keys: keys of all heads of a cell, None for as many as inputs, or of a large layer, None for half as
+            many. A block has as many as values.
+        values: features of all heads of a cell or a large layer; None for as many as inputs.
+        gate_cap: the cap of the logits of both gates of a large layer.
+        norm_epsilon: what the norm of a large layer adds to a variance.
         output_gate: whether a cell has the gate σ(W_o x + b_o).
         expansion: width inside a block as a multiple of the width.
         window: positions that the convolution of a block looks at.
@@ -134,13 +76,15 @@ class MLstmSettings:
         num_blocks: blocks of the whole model, by which the last map of a block is scaled at the start.
     """
 
-    form: Literal["block", "cell"] = "block"
+    form: Literal["block", "cell", "large"] = "block"
     heads: int = 4
     forget: Literal["sigmoid", "exp"] = "sigmoid"
     epsilon: float = 1e-6
     learned_start: bool = False
     keys: int | None = None
     values: int | None = None
+    gate_cap: float = 15.0
+    norm_epsilon: float = 1e-5
     output_gate: bool = True
     expansion: float = 2.0
     window: int = 4
@@ -152,6 +96,8 @@ class MLstmSettings:
             heads=self.heads,
             keys=self.keys,
             values=self.values,
+            gate_cap=self.gate_cap,
+            norm_epsilon=self.norm_epsilon,
             expansion=self.expansion,
             window=self.window,
             projection_block=self.projection_block,
@@ -161,7 +107,8 @@ class MLstmSettings:
             raise InputError(f"epsilon is {self.epsilon}; it has to be 0 or more")
         if self.form == "block" and (self.keys or self.values):
             raise InputError(
-                'keys and values belong to the form "cell"; the size of a block is set by expansion'
+                'keys and values belong to the forms "cell" and "large"; '
+                "the size of a block is set by expansion"
             )
 
 
@@ -312,9 +259,77 @@ class MLstmBlock(SequenceLayer):
         return self.down((self.norm(h) + self.skip * c) * nn.functional.silu(z))  # type: ignore[no-any-return]
 
 
+class MLstmLarge(SequenceLayer):
+    """The mLSTM of xLSTM-7B, without the norms, the residual path and the feed-forward part around it.
+
+    Maps are drawn as torch draws linear maps, but those to the gates as in a block.
+
+    Implements: [Beck2025]
+    """
+
+    def __init__(self, inputs: int, settings: MLstmSettings) -> None:
+        super().__init__(inputs, inputs)
+        self.settings = settings
+        heads, keys, values = settings.heads, settings.keys or inputs // 2, settings.values or inputs
+        self.head_shape = (
+            heads,
+            require_divisible("keys", keys, heads),
+            require_divisible("values", values, heads),
+        )
+        self.query, self.key, self.value, self.output_gate = (
+            nn.Linear(inputs, width, bias=False) for width in (keys, keys, values, values)
+        )
+        self.input_gate, self.forget_gate = _gate_maps(inputs, heads)
+        self.norm = HeadNorm(heads, values, "layer", eps=settings.norm_epsilon)
+        self.down = nn.Linear(values, inputs, bias=False)
+
+    def initial_state(self, batch: int) -> State:
+        """Returns C₀, n₀ and m₀, all zero."""
+        return initial_memory(self.zeros(batch, *self.head_shape), None, None)
+
+    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the output of one position and C, n, m after it."""
+        h, state = mlstm_step(self._gates(x), state, self.settings.epsilon)
+        return self._give(x, h), state
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence and C, n, m after it."""
+        require_features(self, x)
+        h, state = mlstm_scan(self._gates(x), state or self.initial_state(len(x)), self.settings.epsilon)
+        return self._give(x, h), state
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> DiagonalTransition:
+        """Returns the gate of C in its stabilised coordinates."""
+        return mlstm_transition(self._gates(x), state or self.initial_state(len(x)))
+
+    def _gates(self, x: Tensor) -> MlstmInputs:
+        q, k, v = (split_heads(part(x), self.head_shape[0]) for part in (self.query, self.key, self.value))
+        return MlstmInputs(
+            q=q,
+            k=k * k.shape[-1] ** -0.5,
+            v=v,
+            log_input=self._capped(self.input_gate(x)),
+            log_forget=_log_forget(self._capped(self.forget_gate(x)), self.settings),
+        )
+
+    def _capped(self, logit: Tensor) -> Tensor:
+        return self.settings.gate_cap * torch.tanh(logit / self.settings.gate_cap)
+
+    def _give(self, x: Tensor, h: Tensor) -> Tensor:
+        y: Tensor = self.down(torch.sigmoid(self.output_gate(x)) * self.norm(h))
+        return y
+
+
+_FORMS: dict[str, LayerFactory] = {"block": MLstmBlock, "cell": MLstmCell, "large": MLstmLarge}
+
+
 def build_mlstm(inputs: int, settings: MLstmSettings) -> SequenceLayer:
     """Returns an mLSTM layer in the form that the settings ask for."""
-    return MLstmBlock(inputs, settings) if settings.form == "block" else MLstmCell(inputs, settings)
+    return _FORMS[settings.form](inputs, settings)
 
 
 def _gate_maps(inputs: int, heads: int) -> tuple[nn.Linear, nn.Linear]:
@@ -343,6 +358,9 @@ class MLstmWriter(WeightWriter):
     exp(-1000) = 0 where it holds, so that the stabiliser stays at 0 and the normaliser below 1, where it
     divides nothing. For that, keys are 2⁻¹⁰ and values carry the factor 2¹⁰. The output gate is 1, and ε is
     0.
+
+    A counter has the keys that it adds, the value 1 and the input gate 1. Then C and n are both the count,
+    and h = count / max(|count|, 1): the count up to 1 and -1, which is what comparisons with 0 ask for.
     """
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
@@ -357,14 +375,28 @@ class MLstmWriter(WeightWriter):
         layer.output_gate.bias.fill_(_SATURATED)
         layer.forget_gate.bias.fill_(_SATURATED)
         layer.input_gate.bias.fill_(-_SATURATED)
-        for register in registers_of(block, self.architecture):
+        for register in registers_of(block, self.architecture, tied=False):
             head = register.place
+            if register.counts:
+                self._set_counter(layer, register)
+                continue
             set_rows(layer.query, [PlaceForm({ONE: 1})], first=head)
             set_rows(layer.key, [PlaceForm({ONE: _KEY})], first=head)
             set_rows(layer.value, [register.write.scaled(1 / _KEY)], first=head)
             if register.moves is not None or register.gate != 1:
                 self._set_gates(layer, register)
             layer.start[head] = to_float(register.start)
+
+    def _set_counter(self, layer: MLstmCell, register: Register) -> None:
+        assert layer.start is not None
+        assert layer.start_normaliser is not None
+        head = register.place
+        set_rows(layer.query, [PlaceForm({ONE: 1})], first=head)
+        set_rows(layer.key, [register.write], first=head)
+        set_rows(layer.value, [PlaceForm({ONE: 1})], first=head)
+        layer.input_gate.bias[head] = 0
+        layer.start[head] = to_float(register.start)
+        layer.start_normaliser[head] = to_float(register.start)
 
     def _set_gates(self, layer: MLstmCell, register: Register) -> None:
         head, forget = register.place, self._logit(register.gate)
@@ -380,6 +412,58 @@ class MLstmWriter(WeightWriter):
         return Fraction(-_SATURATED) if value == 0 else Fraction(math.log(value / (1 - value)))
 
 
+class ExactMLstm(ExactGates):
+    """The mLSTM block with exact gates: where the input gate writes, the forget gate forgets.
+
+    A write sets C and n to k v and k, with the score as its size m. Folded, the forget gate has the scores of
+    the input gate with the other sign, so much larger that forgetting outweighs any size.
+    """
+
+    layer: MLstmBlock
+    settings: ClassVar[Mapping[str, Any]] = {"heads": 8, "learned_start": True}
+
+    def begin(self) -> None:
+        """Draws the maps to the gates, which the plain block starts at 0."""
+        nn.init.normal_(self.layer.input_gate.weight, std=0.1)
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = state or layer.initial_state(len(x))
+        u, z = layer.up(x).chunk(2, dim=-1)
+        c, window = layer.convolution(u, state["window"])
+        c = nn.functional.silu(c)
+        g = layer._gates(u, c)
+        on, _ = self.decide(g.log_input)
+        columns = torch.cat([g.v, torch.ones_like(g.v[..., :1])], dim=-1)
+        write = on[..., None, None] * g.k[..., None] * columns[..., None, :]
+        start = torch.cat([state["C"], state["n"][..., None]], dim=-1)
+        gate = self.keep(on)[..., None, None].expand_as(write)
+        memory, last = diagonal_scan(gate.flatten(2), write.flatten(2), start.flatten(1))
+        readings = (g.q[..., None] * memory.view_as(write)).sum(-2)
+        # The size m is 0 until the first write, and then so large that exp(-m) is 0.
+        fresh, unwritten = diagonal_scan(self.keep(on), torch.zeros_like(on), torch.exp(-state["m"]))
+        below = torch.maximum(readings[..., -1].abs(), fresh) + layer.settings.epsilon
+        last = last.view_as(start)
+        after = {"C": last[..., :-1], "n": last[..., -1], "m": -unwritten.log(), "window": window}
+        return layer._give(readings[..., :-1] / below[..., None], c, z), after
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to the input gates."""
+        if not isinstance(layer, MLstmBlock) or layer.settings.forget != "sigmoid":
+            raise InputError('exact gates are for the mLSTM with form = "block" and forget = "sigmoid"')
+        return layer.input_gate.weight, layer.input_gate.bias
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Lets the forget gate forget where the input gate writes."""
+        assert isinstance(layer, MLstmBlock)
+        sizes = self.scores.abs()
+        ratio = 4 + 4 * float(sizes.max()) / max(float(sizes.min()), SMALLEST_SCORE)
+        more = 2.0 ** math.ceil(math.log2(ratio))
+        layer.forget_gate.weight.copy_(-more * layer.input_gate.weight)
+        layer.forget_gate.bias.copy_(-more * layer.input_gate.bias)
+
+
 KIND = LayerKind(
     name="mlstm",
     title="mLSTM",
@@ -390,4 +474,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="layer", residual=True),
     variants={"mlstm-cell": {"form": "cell"}},
     writer=MLstmWriter,
+    exact_gates=ExactMLstm,
 )

@@ -20,9 +20,9 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind
-from nerode.models.parts.dense import DenseLayer
-from nerode.models.parts.heads import require_positive
+from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import widened
+from nerode.models.parts.time_invariant import DenseLayer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

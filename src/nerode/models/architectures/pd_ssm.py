@@ -24,9 +24,9 @@ from torch.nn.functional import one_hot
 
 from nerode.core import NotCompilable, Reference, to_complex
 from nerode.models.base import LayerKind, Surroundings
-from nerode.models.parts.dense import DenseLayer
-from nerode.models.parts.heads import require_positive
+from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
+from nerode.models.parts.time_invariant import DenseLayer
 from nerode.models.registers import Register, distinct_moves, read_registers
 from nerode.models.weight_writer import (
     BlockPlan,

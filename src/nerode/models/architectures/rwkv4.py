@@ -29,9 +29,9 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.heads import require_positive
+from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import stabilisers
-from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
+from nerode.models.parts.short_convolution import Depth, before, full_ramp, ramp, zigzag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

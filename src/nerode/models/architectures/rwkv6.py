@@ -25,9 +25,14 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.kernels.matrix_scan import decay_scan
-from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.parts.linear_attention import AttentionInputs
-from nerode.models.parts.token_shift import Depth, before, full_ramp, ramp, zigzag
+from nerode.models.parts.linear_attention import (
+    AttentionInputs,
+    HeadNorm,
+    require_divisible,
+    require_positive,
+    split_heads,
+)
+from nerode.models.parts.short_convolution import Depth, before, full_ramp, ramp, zigzag
 
 MIXTURES = ("decay", "key", "value", "receptance", "gate")
 """What is read from a mixture of its own, in the order of the rows of `mix`."""

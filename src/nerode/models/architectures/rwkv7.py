@@ -28,7 +28,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.kernels.matrix_scan import erase_scan
-from nerode.models.parts.heads import HeadNorm, require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import HeadNorm, require_divisible, require_positive, split_heads
 
 FASTEST = math.exp(-0.5)
 """The rate of the fastest decay: w lies between exp(-0.607) = 0.545 and 1."""

@@ -9,8 +9,9 @@ h as it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Float
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.exact_cells import ExactCell, StackedRows
 from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
@@ -194,6 +196,43 @@ class SlstmWriter(WeightWriter):
         layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(3, -1))
 
 
+class ExactSlstm(ExactCell):
+    """An sLSTM of bits: the input gate is the opposite of the forget gate, the output gate is open.
+
+    A write sets c and n to the candidate and 1, with the score as its size m; to forget outweighs any size.
+    """
+
+    layer: Slstm
+    settings: ClassVar[Mapping[str, Any]] = {"hidden": 32, "heads": 1, "learned_start": True}
+    keeps, candidate, opposite, opened, stabilised = 1, 2, 0, (3,), True
+
+    def rows(self, layer: nn.Module) -> StackedRows:
+        """Returns the maps to i, f, z and o."""
+        assert isinstance(layer, Slstm)
+        found, units = layer.settings, layer.outputs
+        if found.heads != 1 or found.headwise or found.convolution or found.group_norm or layer.start is None:
+            raise InputError(
+                "exact units are for sLSTMs with heads = 1, learned_start = true and neither headwise, "
+                "convolution nor group_norm"
+            )
+        if found.forget != "sigmoid":
+            raise InputError('exact units are for sLSTMs with forget = "sigmoid"')
+        return StackedRows(layer.read, layer.recurrent[0].view(4, units, units), layer.bias)
+
+    def memory(self, layer: nn.Module) -> Tensor:
+        """Returns the start of c."""
+        assert isinstance(layer, Slstm)
+        assert layer.start is not None
+        return layer.start[1]
+
+    def fold_start(self, layer: nn.Module) -> None:
+        """Lets h start as c, and n as 1."""
+        assert isinstance(layer, Slstm)
+        assert layer.start is not None
+        layer.start[0] = layer.start[1]
+        layer.start[2] = 1.0
+
+
 KIND = LayerKind(
     name="slstm",
     title="sLSTM",
@@ -204,4 +243,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
     variants={"slstm-block": {"headwise": True, "convolution": 4, "group_norm": True}},
     writer=SlstmWriter,
+    exact_gates=ExactSlstm,
 )

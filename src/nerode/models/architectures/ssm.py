@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
 from nerode.models.base import DenseTransition, LayerKind, SequenceLayer, State, require_features
-from nerode.models.parts.dense import dense_states
 from nerode.models.parts.precision import widened
+from nerode.models.parts.time_invariant import dense_states
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,

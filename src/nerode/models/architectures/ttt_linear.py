@@ -28,7 +28,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.parts.attention import turn_pairs
-from nerode.models.parts.heads import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
 
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
+from nerode.models.libraries.places import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,29 @@ def match_weights(
             + ". Give `names`: for each weight of the peer its name in our layer"
         )
     return tuple(Match(name=here, ours=mine[here], theirs=other[name]) for name, here in meant.items())
+
+
+def match_places(ours: nn.Module, theirs: nn.Module, places: Sequence[Place]) -> tuple[Match, ...]:
+    """Returns the pairs of all weights of two modules, by the map that imports and exports go by.
+
+    Raises:
+        InputError: if a weight is left over on one side, or two of a pair differ in size.
+    """
+    mine, other = dict(ours.named_parameters()), dict(theirs.named_parameters())
+    alone = set(mine) ^ {p.ours for p in places} | set(other) ^ {p.theirs for p in places}
+    if alone:
+        raise InputError(f"weights without a partner: {', '.join(sorted(alone))}")
+    return tuple(
+        Match(
+            name=place.ours,
+            ours=mine[place.ours],
+            theirs=other[place.theirs],
+            part=place.row,
+            turned=place.turned,
+            shift=place.shift,
+        )
+        for place in places
+    )
 
 
 @torch.no_grad()

@@ -5,21 +5,39 @@ from typing import TYPE_CHECKING
 from nerode.core import lazy_door
 
 if TYPE_CHECKING:
+    from nerode.models.compiled.attention_decoder import network_to_decoder
     from nerode.models.compiled.layer import CompiledLayer
-    from nerode.models.compiled.load import load_architecture, load_model
+    from nerode.models.compiled.load import (
+        Around,
+        CarriedModel,
+        candidate_models,
+        load_architecture,
+        load_model,
+        main_refusal,
+        writer_of,
+    )
     from nerode.models.compiled.model import CompiledModel
+    from nerode.models.compiled.perplexity import TextScore, score_text
     from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
     from nerode.models.compiled.streaming import Stream, TextReader
 
 __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
+    "Around",
+    "CarriedModel",
     "CompiledLayer",
     "CompiledModel",
     "CompiledRecurrence",
     "Drive",
     "Stream",
     "TextReader",
+    "TextScore",
+    "candidate_models",
     "load_architecture",
     "load_model",
+    "main_refusal",
+    "network_to_decoder",
+    "score_text",
+    "writer_of",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from nerode.core import InputError
+from nerode.core import InputError, charge
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.recurrence import CompiledRecurrence
 from nerode.models.compiled.torch_numbers import TorchNumbers
@@ -36,10 +36,12 @@ class CompiledLayer(nn.Module):
 
     def step(self, reads: Tensor, letters: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the state after one position and the new directions."""
+        charge()
         return self.exact_step.step(reads, letters, state)
 
     def forward(self, reads: Tensor, letters: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the states after all positions (batch, time, width) and the new directions."""
+        charge()
         recurrence = self.recurrence
         states = recurrence.scan(recurrence.drive(self.exact_step.seen(reads), letters), state)
         before = states

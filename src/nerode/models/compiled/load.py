@@ -8,7 +8,8 @@ of the n-gram paper does, there is no head.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -17,18 +18,20 @@ import torch
 from torch import Tensor, nn
 
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, InputError, NotCompilable
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable
 from nerode.languages import Language
 from nerode.models.base import LayerBlock, Surroundings
-from nerode.models.compiled.heads import Head, make_head
+from nerode.models.compiled.attention_decoder import network_to_decoder
+from nerode.models.compiled.decoder import Head, make_head
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.plan import Plan, embedding_table, plan_stream
 from nerode.models.model import Model, ModelConfig, build_model
 from nerode.models.weight_writer import ONE, BlockPlan, WeightWriter, set_rows
+from nerode.models.whole import has_whole_model, whole_model
 from nerode.models.zoo import LayerConfig, find_member
 from nerode.network import LogitDecoder, Network
-from nerode.verdict import Facts
+from nerode.verdict import Facts, find_architecture, householder
 
 HeadKind = Literal["linear", "relu", "none"]
 
@@ -73,6 +76,8 @@ def network_to_architecture(
         NotCompilable: with the reason, if it cannot carry the network.
         InputError: for a type that is too narrow for the weights.
     """
+    if network.attends:
+        return network_to_decoder(network, architecture, dtype=dtype)
     writer = writer_of(architecture)
     name = find_member(architecture).name
     if network.width > _WIDEST:
@@ -237,6 +242,25 @@ _DIGITS = {torch.float64: 24, torch.float32: 11, torch.bfloat16: 4, torch.float1
 """Binary places of a retentive overwrite: the format holds the value before the last, and little more."""
 
 
+Around = Literal["published", "zoo"]
+"""What stands around the layers: the whole model as published, or the zoo's ReLU maps and learned start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedModel:
+    """A model of a real architecture that does a language on a few words.
+
+    Attributes:
+        model: its claims are still to be found.
+        surroundings: "published" or "zoo".
+        network: what it was made from; None for a whole model, which is made from a cascade.
+    """
+
+    model: Model
+    surroundings: Around
+    network: Network | None
+
+
 def load_architecture(
     language: Language,
     architecture: str,
@@ -244,14 +268,50 @@ def load_architecture(
     dtype: torch.dtype = torch.float32,
     facts: Facts | None = None,
     budget: Budget | None = None,
+    surroundings: Around | None = None,
 ) -> Model:
-    """Returns an ordinary model of an architecture whose weights do a language.
+    """Returns the first model of an architecture that does a language on a few words, without claims.
 
-    Layers of real architectures do not see their state before the letter. Where there is a convolution, it
+    `nr.load_architecture` finds out what is known of it; the arguments are those of `candidate_models`.
+
+    Raises:
+        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network, or
+            the format is too coarse for it.
+    """
+    refusals = []
+    for found in candidate_models(
+        language, architecture, dtype=dtype, facts=facts, budget=budget, surroundings=surroundings
+    ):
+        if not isinstance(found, NotCompilable):
+            return found.model
+        refusals.append(found)
+    raise main_refusal(refusals)
+
+
+def main_refusal(refusals: Sequence[NotCompilable]) -> NotCompilable:
+    """Returns the refusal that says most: a theorem's, or that of the first network, or the only one."""
+    possible = [refusal for refusal in refusals if refusal.impossible]
+    return (possible or [*refusals[1:], *refusals])[0]
+
+
+def candidate_models(
+    language: Language,
+    architecture: str,
+    *,
+    dtype: torch.dtype = torch.float32,
+    facts: Facts | None = None,
+    budget: Budget | None = None,
+    surroundings: Around | None = None,
+    options: Options | None = None,
+) -> Iterator[CarriedModel | NotCompilable]:
+    """Yields ordinary models of an architecture whose weights do a language.
+
+    The whole model as published comes first, where there is a construction. In the zoo's surroundings, layers
+    of real architectures do not see their state before the letter. Where there is a convolution, it
     remembers that state; elsewhere cascades keep it by retentive overwrites. For these each format first gets
     the gate that forgets soonest, so that the model has few states in it and `certify_module` can look at
-    them all, and then the usual one, which leaves more room for roundings. The model is tried on a few words;
-    that is no proof, `certify_module` may find one.
+    them all, and then the usual one, which leaves more room for roundings. Each model is tried on a few
+    words; that is no proof. A way that fails yields the reason.
 
     Args:
         language: what it should do.
@@ -259,33 +319,67 @@ def load_architecture(
         dtype: the type of its weights.
         facts: what is known about the language; computed when None.
         budget: limits of the compiler.
+        surroundings: the only ones to try; None for the published ones and then the zoo's.
+        options: the user's choices for networks, whose ways to show a state are replaced.
 
     Raises:
         UnknownName: if there is no such architecture.
-        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network, or
-            the format is too coarse for it.
     """
-    refusals = []
-    for way in _ways(architecture, dtype):
-        options = replace(way, budget=budget or Budget())
+    find_member(architecture)
+    if surroundings != "zoo" and (surroundings == "published" or has_whole_model(architecture)):
         try:
-            network = compile_language(language, architecture, options, facts=facts)
+            model = whole_model(language, architecture, dtype=dtype, budget=budget)
+            yield _tried(CarriedModel(model=model, surroundings="published", network=None), language)
+        except NotCompilable as refusal:
+            yield refusal
+        except BudgetExceeded as stop:
+            yield NotCompilable(architecture, [f"the whole model: {stop}"])
+    if surroundings == "published":
+        return
+    seen: list[Network] = []
+    for way in _ways(architecture, dtype, options or Options()):
+        try:
+            network = compile_language(
+                language, architecture, replace(way, budget=budget or Budget()), facts=facts
+            )
+            if network in seen:
+                continue
+            seen.append(network)
             model = network_to_architecture(network, architecture, dtype=dtype)
         except NotCompilable as refusal:
-            refusals.append(refusal)
+            yield refusal
             continue
-        if isinstance(network.decoder, LogitDecoder) or (error := first_error(model, language)) is None:
-            return model
-        reason = f"its roundings in {dtype} give a wrong answer after {error} letters; use a wider type"
-        refusals.append(NotCompilable(architecture, [reason]))
-    raise refusals[0]
+        except BudgetExceeded as stop:
+            yield NotCompilable(architecture, [str(stop)])
+            continue
+        yield _tried(CarriedModel(model=model, surroundings="zoo", network=network), language)
 
 
-def _ways(architecture: str, dtype: torch.dtype) -> list[Options]:
-    """Ways to show the state before the letter, the one with the fewest float states first."""
+def _tried(found: CarriedModel, language: Language) -> CarriedModel | NotCompilable:
+    """The model, or where it is wrong on a few words."""
+    if found.network is not None and isinstance(found.network.decoder, LogitDecoder):
+        return found
+    error = first_error(found.model, language)
+    if error is None:
+        return found
+    dtype = next(found.model.parameters()).dtype
+    reason = f"its roundings in {dtype} give a wrong answer after {error} letters; use a wider type"
+    return NotCompilable(found.model.config.layers[0].name, [reason])
+
+
+def _ways(architecture: str, dtype: torch.dtype, options: Options) -> list[Options]:
+    """Ways to show the state before the letter, the one with the fewest float states first.
+
+    Reflections by whole numbers come before all others: floats do not round them.
+    """
     digits = Fraction(1, 2 ** _DIGITS.get(dtype, 2))
-    ways = [Options(exclusive_scan=False, retention=digits), Options(exclusive_scan=False)]
-    return [Options(), Options(sign_resets=False), *ways] if remembers(architecture) else ways
+    plain = replace(options, exclusive_scan=False, retention=Fraction(1, 4))
+    ways = [replace(plain, retention=digits), plain]
+    if remembers(architecture):
+        ways = [replace(options, exclusive_scan=True), replace(options, sign_resets=False), *ways]
+    if householder(find_architecture(architecture).properties):
+        ways = [replace(ways[0], exact_floats=True), *ways]
+    return ways
 
 
 _WORDS, _LENGTH = 4, 256
@@ -293,7 +387,7 @@ _WORDS, _LENGTH = 4, 256
 
 @torch.no_grad()
 def first_error(model: Model, language: Language, *, seed: int = 0) -> int | None:
-    """Returns the position of a wrong answer on a few random prefixes of words, or None if all are right.
+    """Returns the position of a wrong answer on a few random prefixes of words, or None if all are correct.
 
     Args:
         model: its scores are above 1/2 where a symbol, or the end as the last one, may follow.

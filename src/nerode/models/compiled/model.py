@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -13,6 +16,7 @@ from nerode.models.compiled.layer import CompiledLayer
 from nerode.models.compiled.numbers import Converter, RoundedWeight
 from nerode.models.compiled.torch_numbers import TorchNumbers
 from nerode.network import Network, NetworkStep
+from nerode.records import ModelClaim, unexamined
 
 
 class CompiledModel(nn.Module):
@@ -23,7 +27,10 @@ class CompiledModel(nn.Module):
 
     Attributes:
         network: the network with its exact weights.
+        find_claims: finds out what is known of it; None if nobody can.
     """
+
+    find_claims: Callable[[], tuple[ModelClaim, ...]] | None = None
 
     def __init__(self, network: Network, numbers: Converter) -> None:
         super().__init__()
@@ -36,6 +43,15 @@ class CompiledModel(nn.Module):
         self.decoder = make_decoder(network.decoder, numbers, letters=len(network.alphabet))
         self.register_buffer("empty", legal_table([network.decoder.empty], len(network.alphabet))[0])
         self.empty: Bool[Tensor, " outputs"]
+
+    @functools.cached_property
+    def claims(self) -> tuple[ModelClaim, ...]:
+        """The claims about the model as it was made, found out when they are first asked for."""
+        if self.find_claims is not None:
+            return self.find_claims()
+        dtype = str(self.dtype).removeprefix("torch.")
+        reason = "The network's weights were rounded to this type; nothing was tested or proved."
+        return (unexamined(reason, dtype=dtype),)
 
     @property
     def dtype(self) -> torch.dtype:

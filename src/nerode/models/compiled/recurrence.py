@@ -13,7 +13,7 @@ from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.torch_numbers import TorchNumbers
 from nerode.models.kernels import cells
 from nerode.models.kernels.scan import dense_scan, diagonal_scan
-from nerode.models.parts.dense import dense_states
+from nerode.models.parts.time_invariant import dense_states
 from nerode.network import ByChoice, Fixed, Gated, GatedCell, Recurrence, RecurrenceStep, Squashed
 
 Drive = tuple[Tensor, ...]

@@ -1,4 +1,4 @@
-"""Runs of an automaton over long words, at the speed of one table look-up a letter; needs no torch."""
+"""Runs of an automaton over long words, at the speed of one table look-up per letter; needs no torch."""
 
 from __future__ import annotations
 

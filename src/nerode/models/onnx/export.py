@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    StringStringEntryProto,
+    TensorProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+)
 
 from nerode.core import Exact, InputError, imaginary_part, real_part, to_float, write_atomically
 from nerode.network import (
@@ -26,6 +36,7 @@ from nerode.network import (
     Row,
     ScoreDecoder,
 )
+from nerode.records import ModelClaim, claims_to_json
 
 IR_VERSION = 10
 OPSET = 18
@@ -34,7 +45,13 @@ MAX_BYTES = 1_500_000_000
 """Protocol buffers end at 2 GiB."""
 
 
-def to_onnx(network: Network, *, dtype: str = "float32", carry_state: bool = False) -> ModelProto:
+def to_onnx(
+    network: Network,
+    *,
+    dtype: str = "float32",
+    carry_state: bool = False,
+    claims: Sequence[ModelClaim] = (),
+) -> ModelProto:
     """Returns the ONNX model of a network.
 
     Inputs: `letters` (batch, time) of int64, and with `carry_state` one `state_i` for each layer. Outputs:
@@ -46,6 +63,7 @@ def to_onnx(network: Network, *, dtype: str = "float32", carry_state: bool = Fal
         network: what the compiler made.
         dtype: float32 or float64.
         carry_state: whether the graph takes the states, for streams; otherwise it begins at the start.
+        claims: what is known of the graph, for the metadata under `claims`.
 
     Raises:
         InputError: for another type, a weight beyond its largest number, or a network too large for one file.
@@ -53,7 +71,10 @@ def to_onnx(network: Network, *, dtype: str = "float32", carry_state: bool = Fal
     if dtype not in ELEMENTS:
         raise InputError(f"ONNX graphs are written in {' or '.join(ELEMENTS)}; {dtype!r} was asked for")
     try:
-        return _write(network, dtype, carry_state)
+        model = _write(network, dtype, carry_state)
+        text = json.dumps(claims_to_json(claims), ensure_ascii=False)
+        model.metadata_props.append(StringStringEntryProto(key="claims", value=text))
+        return model
     except OverflowError:
         raise InputError("a weight of the network is beyond the largest float64") from None
 
@@ -95,9 +116,16 @@ def _write(network: Network, dtype: str, carry_state: bool) -> ModelProto:
     return _finish(graph, network)
 
 
-def write_onnx(path: Path, network: Network, *, dtype: str = "float32", carry_state: bool = False) -> int:
-    """Writes the ONNX file of a network and returns its size in bytes."""
-    content = to_onnx(network, dtype=dtype, carry_state=carry_state).SerializeToString()
+def write_onnx(
+    path: Path,
+    network: Network,
+    *,
+    dtype: str = "float32",
+    carry_state: bool = False,
+    claims: Sequence[ModelClaim] = (),
+) -> int:
+    """Writes the ONNX file of a network and returns its size in bytes; see `to_onnx`."""
+    content = to_onnx(network, dtype=dtype, carry_state=carry_state, claims=claims).SerializeToString()
     write_atomically(path, content)
     return len(content)
 

@@ -1,6 +1,41 @@
 """Certificates in floats: what a module does in the format it runs in, roundings included; needs torch."""
 
-from nerode.proofs.floats.closure import settle
+from nerode.proofs.floats.certify import FloatVerdict, certify_module
+from nerode.proofs.floats.closure import find_cycle
+from nerode.proofs.floats.count_replay import replay_counts
+from nerode.proofs.floats.counts import certify_counts
+from nerode.proofs.floats.decoders import decoder_length, write_decoder
 from nerode.proofs.floats.examination import Examination, examine, recheck_stored, store
+from nerode.proofs.floats.model_claims import known, load_model
+from nerode.proofs.floats.real_models import (
+    ModelReader,
+    RealModel,
+    load_architecture,
+    make_architecture,
+    replay_real_model,
+    write_real_model,
+)
+from nerode.proofs.floats.recheck import recheck as recheck_module
 
-__all__ = ["Examination", "examine", "recheck_stored", "settle", "store"]
+__all__ = [
+    "Examination",
+    "FloatVerdict",
+    "ModelReader",
+    "RealModel",
+    "certify_counts",
+    "certify_module",
+    "decoder_length",
+    "examine",
+    "find_cycle",
+    "known",
+    "load_architecture",
+    "load_model",
+    "make_architecture",
+    "recheck_module",
+    "recheck_stored",
+    "replay_counts",
+    "replay_real_model",
+    "store",
+    "write_decoder",
+    "write_real_model",
+]

@@ -18,10 +18,20 @@ from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES, Certificate, Failure,
 from nerode.languages import Language, Legal, language_hash
 from nerode.models.compiled import load_model
 from nerode.network import Network, network_hash
+from nerode.proofs.answers import agrees
 from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
 from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
 from nerode.proofs.floats.recheck import METHOD, limits, recheck
-from nerode.proofs.floats.runner import Decode, Runner, StepModule, from_rows, layout_of, make_runner, to_rows
+from nerode.proofs.floats.runner import (
+    Decode,
+    Runner,
+    StepModule,
+    as_legal,
+    from_rows,
+    layout_of,
+    make_runner,
+    to_rows,
+)
 from nerode.proofs.proving import Unproved
 
 Json = Any
@@ -31,6 +41,9 @@ SEARCH_SHARE = 0.25
 
 FIRST_SHARE = 0.12
 """The same for all words, where valid prefixes are tried after them: many networks are not for all words."""
+
+FEW = 2_000
+"""States of single words that are looked at where batches have not closed."""
 
 REPLAY_SHARE = 0.6
 """Share of the seconds left that one replay may take; if single words take longer, batches are replayed."""
@@ -58,7 +71,7 @@ class FloatVerdict:
 
     @property
     def length(self) -> int | str:
-        """The length up to which the module is proved right: "all", or a number."""
+        """The length up to which the module is proved correct: "all", or a number."""
         return 0 if self.certificate is None else self.certificate.claims[0].length
 
     def outcome(self) -> Certificate | Refutation | Unproved:
@@ -95,7 +108,8 @@ def certify_module(
     """
     budget = budget or Budget()
     runner = make_runner(module, language, dtype=dtype, decode=decode, empty=empty)
-    batch = 1 if _batch_matters(runner) else None
+    # Batches of one size round alike, which is all that a search needs; single words are looked at last.
+    batch = LARGE_BATCH if _batch_matters(runner) else None
     found: Exploration | None = None
     for wanted in [PREDICT, VALID_PREFIXES] if task is None else [task]:
         share = SEARCH_SHARE if wanted in (task, VALID_PREFIXES) else FIRST_SHARE
@@ -130,15 +144,20 @@ def _confirm(
 ) -> FloatVerdict:
     """Replays what a search has found; a search of single words follows where they differ from batches."""
     certificate, problem = None, ""
-    if found.length not in (-1, 0):
-        batches = [1] if batch == 1 else _batches(runner, found, budget)
+    differs = batch is not None
+    sealed: Certificate | Failure | BudgetExceeded | None = None
+    if differs and not _refutes_alone(runner, language, found):
+        few = budget if found.length == "all" else replace(budget, elements=min(FEW, budget.elements))
+        found, sealed = _confirm_apart(runner, language, found, network, few)
+    elif found.length not in (-1, 0):
+        batches = [LARGE_BATCH] if differs else _batches(runner, found, budget)
         sealed = _seal(runner, language, found, batches, network, budget)
         if isinstance(sealed, Failure) and batches != [LARGE_BATCH]:
             found, sealed = _confirm_apart(runner, language, found, network, budget)
-        if isinstance(sealed, Certificate):
-            certificate = sealed
-        else:
-            problem = f"a proof was found, but not confirmed: {getattr(sealed, 'what', sealed)}"
+    if isinstance(sealed, Certificate):
+        certificate = sealed
+    elif sealed is not None and found.refutation is None:
+        problem = f"a proof was found, but not confirmed: {getattr(sealed, 'what', sealed)}"
     return FloatVerdict(
         runner=runner,
         task=found.task,
@@ -149,6 +168,19 @@ def _confirm(
     )
 
 
+def _refutes_alone(runner: Runner, language: Language, found: Exploration) -> bool:
+    """Whether a word that refutes a module in batches does so when it is read alone."""
+    if found.refutation is None:
+        return False
+    word = language.alphabet.encode(found.refutation.word)
+    if not word:
+        return True
+    state = runner.start()
+    for letter in word:
+        answers, state = runner.step(np.array([letter]), state)
+    return not agrees(found.task, language.legal_along(word)[-1], as_legal(answers[0]))
+
+
 def _confirm_apart(
     runner: Runner, language: Language, found: Exploration, network: str | None, budget: Budget
 ) -> tuple[Exploration, Certificate | Failure | BudgetExceeded]:
@@ -157,7 +189,7 @@ def _confirm_apart(
     Single words are slow; batches alone are proved only if they close and single words do not in the time.
     """
     alone = explore(runner, language, task=found.task, batch=1, budget=_share(budget))
-    if found.length == "all" and alone.length != "all" and alone.refutation is None:
+    if alone.length != "all" and alone.refutation is None and _reach(found) > _reach(alone):
         together = _seal(runner, language, found, [LARGE_BATCH], network, budget)
         if isinstance(together, Certificate):
             return found, together
@@ -197,7 +229,16 @@ def _seal(
             budget=_share(budget, REPLAY_SHARE),
         )
     except BudgetExceeded as stop:
-        return stop if len(batches) == 1 else _seal(runner, language, found, [LARGE_BATCH], network, budget)
+        if len(batches) > 1:
+            return _seal(runner, language, found, [LARGE_BATCH], network, budget)
+        if found.length == "all":
+            return stop
+        # A shorter length has fewer states to replay.
+        few = replace(_share(budget), elements=len(found.states) // 4)
+        shorter = explore(runner, language, task=found.task, batch=batches[0], budget=few)
+        if shorter.refutation is not None or len(shorter.states) >= len(found.states):
+            return stop
+        return _seal(runner, language, shorter, batches, network, budget)
     return failure or certificate
 
 
@@ -221,12 +262,11 @@ def _batches(runner: Runner, found: Exploration, budget: Budget) -> list[int]:
     letter = np.zeros(1, dtype=np.int64)
     state = runner.start()
     runner.step(letter, state)
-    begin = time.monotonic()
+    begin = time.process_time()
     for _ in range(3):
         runner.step(letter, state)
-    one = (time.monotonic() - begin) / 3
-    left = budget.seconds - budget.elapsed()
-    return [1, BATCH] if one * int((found.moves >= 0).sum()) < left / 4 else [LARGE_BATCH]
+    one = (time.process_time() - begin) / 3
+    return [1, BATCH] if one * int((found.moves >= 0).sum()) < budget.left() / 4 else [LARGE_BATCH]
 
 
 def _batch_matters(runner: Runner) -> bool:
@@ -246,4 +286,4 @@ def _reach(found: Exploration) -> float:
 
 def _share(budget: Budget, share: float = SEARCH_SHARE) -> Budget:
     """The same limits with a share of the seconds that are left, from now on."""
-    return replace(budget, seconds=max(1e-3, share * (budget.seconds - budget.elapsed()))).start()
+    return budget.part(share)

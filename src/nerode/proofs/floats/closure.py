@@ -3,7 +3,7 @@
 A module's step is a function on finitely many bit patterns. If the joint states (bits, configuration of the
 language) that words reach are all found, and the answer is correct at each, then the module is correct at
 every length, whatever its roundings do. If the search has to stop, it is correct at least up to the last
-length whose words have all been read. `settle` follows a single input that is repeated.
+length whose words have all been read. `find_cycle` follows a single input that is repeated.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Search:
         self.configurations = [0]
         self.parents: list[tuple[int, int]] = [(-1, -1)]
         self.moves: list[list[int]] = []
-        self.number = {(self.rows[0].tobytes(), 0): 0}
+        self.number = {_keys(self.rows[0][None], np.zeros(1, dtype=np.int64))[0]: 0}
         self.refutation: Refutation | None = None
         self.reason = ""
 
@@ -176,26 +176,34 @@ class _Search:
         rows, nans = to_rows(after, batch)[: len(nodes)], nan_rows(after, batch)
         before = np.array([self.configurations[i] for i in nodes.tolist()], dtype=np.int64)
         targets = self.known.advance(before, letters)
-        expected = self.known.answers(targets)
-        for i, (node, letter) in enumerate(zip(nodes.tolist(), letters.tolist(), strict=True)):
-            if not self._right(expected[i], answers[i]):
-                self.refutation = self._refute((*self._word(node), letter), expected[i], answers[i])
-                return False
-            if nans[i]:
-                word = self.language.alphabet.decode((*self._word(node), letter))
-                self.reason = f"after {word} the state of the module holds a NaN"
-                return False
-            key = (rows[i].tobytes(), int(targets[i]))
-            if key not in self.number:
-                if len(self.rows) >= self.most:
+        expected, got = self.known.answers(targets), answers[: len(nodes)]
+        right = (expected == got)[:, -1] if self.task == RECOGNISE else (expected == got).all(axis=1)
+        bad = np.flatnonzero(~right | nans[: len(nodes)])
+        fine = int(bad[0]) if len(bad) else len(nodes)
+        parents = list(zip(nodes[:fine].tolist(), letters[:fine].tolist(), strict=True))
+        for i, key in enumerate(_keys(rows[:fine], targets[:fine])):
+            node, letter = parents[i]
+            found = self.number.get(key)
+            if found is None:
+                found = len(self.rows)
+                if found >= self.most:
                     self.reason = f"there are more than {self.most:,} joint states"
                     return False
-                self.number[key] = len(self.rows)
+                self.number[key] = found
                 self.rows.append(rows[i])
                 self.configurations.append(int(targets[i]))
-                self.parents.append((node, letter))
-            self.moves[node][letter] = self.number[key]
-        return True
+                self.parents.append(parents[i])
+            self.moves[node][letter] = found
+        if fine < len(nodes):
+            self._stop((*self._word(int(nodes[fine])), int(letters[fine])), expected[fine], got[fine])
+        return fine == len(nodes)
+
+    def _stop(self, word: Word, expected: Answers, got: Answers) -> None:
+        """Notes why a word ends the search: a wrong answer, or a state that is no number."""
+        if not self._right(expected, got):
+            self.refutation = self._refute(word, expected, got)
+            return
+        self.reason = f"after {self.language.alphabet.decode(word)} the state of the module holds a NaN"
 
     def _run(self, nodes: Numbers, letters: Numbers, batch: int) -> tuple[Answers, State]:
         """One step of a full batch, the last pair repeated."""
@@ -231,17 +239,24 @@ class _Search:
         )
 
 
+def _keys(rows: Rows, configurations: Numbers) -> list[bytes]:
+    """The bits of joint states, one object of bytes for each."""
+    joined = np.concatenate([rows, configurations[:, None].view(np.uint8)], axis=1)
+    found: list[bytes] = np.ascontiguousarray(joined).view(f"V{joined.shape[1]}").ravel().tolist()
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class StateCycle:
     """The states repeat: after `steps` repetitions they go around in `period`; 1 is a fixed point."""
 
     steps: int
     period: int
 
 
-def settle(
+def find_cycle(
     advance: Callable[[State], State], start: State, *, most: int = 100_000, budget: Budget | None = None
-) -> Settled | None:
+) -> StateCycle | None:
     """Returns after how many repetitions the state comes back to itself, None if not within `most`.
 
     It needs the memory of two states, by Brent's way of finding cycles: the state is compared with one that
@@ -276,12 +291,12 @@ def settle(
     while _bits(ahead) != _bits(behind):
         ahead, behind, tail = advance(ahead), advance(behind), tail + 1
         budget.check_time(repetitions=steps + tail)
-    return Settled(steps=tail, period=period)
+    return StateCycle(steps=tail, period=period)
 
 
 def _bits(state: State) -> tuple[bytes, ...]:
     batch = len(next(iter(state.values()))) if state else 1
     if nan_rows(state, batch).any():
-        raise InputError("the state holds a NaN; it does not settle anywhere")
+        raise InputError("the state holds a NaN; it does not find_cycle anywhere")
     rows = to_rows(state, batch)
     return (str(rows.shape).encode(), rows.tobytes())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.core import Budget, BudgetExceeded, FormatError, InputError, write_atomically
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, write_atomically
 from nerode.kernel import (
     ANY_ORDER,
     TESTED,
@@ -33,6 +33,7 @@ from nerode.languages import Language
 from nerode.models.compiled import load_model
 from nerode.network import Network, network_hash
 from nerode.proofs.floats.certify import FloatVerdict, certify_floats
+from nerode.proofs.floats.decoders import examine_decoder
 from nerode.proofs.floats.horizons import Horizon, LoopReport, search_loops
 from nerode.proofs.floats.listing import describe_arithmetic
 from nerode.proofs.floats.recheck import METHOD, recheck
@@ -44,8 +45,9 @@ LOOPS = "loops"
 LONGEST = 1 << 16
 """Length to which loops are read where no proof reaches all lengths."""
 
-LOOP_SECONDS = 5.0
-"""Time for loops, even if the proof has taken all of the budget."""
+_SHARE = 0.8
+"""Of the seconds that are left, for the proof, and then for loops; the rest is for `forward`."""
+_SECONDS_TO_COMPARE = 10.0
 
 MAX_BYTES = 1 << 26
 
@@ -80,6 +82,7 @@ def examine(
     *,
     dtype: str,
     known: Sequence[Claim] = (),
+    folder: Path | None = None,
     budget: Budget | None = None,
 ) -> Examination:
     """Returns what can be shown about a network in a dtype, and what was tested.
@@ -89,12 +92,15 @@ def examine(
         language: what it should do.
         dtype: the format.
         known: claims that are already proved, of which one may cover any order of evaluation.
+        folder: of the network, which may hold the decoder of a network with attention.
         budget: limits the joint states (`elements`) and the time.
     """
     budget = budget or Budget()
+    if network.attends:
+        return _examine_decoder(folder, network, language, dtype, None, budget)
     task = next((c.task for c in known if c.dtype == dtype), None)
     try:
-        verdict = certify_floats(network, language, dtype=dtype, task=task, budget=budget)
+        verdict = certify_floats(network, language, dtype=dtype, task=task, budget=budget.part(_SHARE))
     except InputError as error:
         # A complex state in half precision, or a weight that the format does not hold: there is no module.
         return Examination(
@@ -110,8 +116,7 @@ def examine(
     details = _details(verdict)
     horizon = None
     if verdict.length != "all":
-        seconds = max(LOOP_SECONDS, budget.seconds - budget.elapsed())
-        more = replace(budget, seconds=seconds).start()
+        more = budget.part(_SHARE)
         loops = search_loops(verdict.runner, language, task=verdict.task, longest=LONGEST, budget=more)
         horizon = loops.horizon
         details |= _loop_details(loops, language)
@@ -140,12 +145,13 @@ def recheck_stored(
     path = certificate_path(folder, dtype)
     if not path.exists():
         return None
-    if path.stat().st_size > MAX_BYTES:
-        raise FormatError(f"is larger than {MAX_BYTES:,} bytes", path=path)
+    content = read_json(path, max_bytes=MAX_BYTES)
     try:
-        certificate = certificate_from_json(json.loads(path.read_text(encoding="utf-8")))
+        certificate = certificate_from_json(content)
     except (InputError, ValueError, RecursionError) as error:
         raise FormatError(f"is not a certificate: {error}", path=path) from None
+    if network.attends:
+        return _examine_decoder(folder, network, language, dtype, certificate, budget)
     module = load_model(network, dtype=getattr(torch, dtype)).eval()
     failure = recheck(
         module,
@@ -167,6 +173,23 @@ def recheck_stored(
         horizon=None,
         details=details,
         certificate=None if failure else certificate,
+    )
+
+
+def _examine_decoder(
+    folder: Path | None,
+    network: Network,
+    language: Language,
+    dtype: str,
+    stored: Certificate | None,
+    budget: Budget | None,
+) -> Examination:
+    """The examination of a network with attention: of its softmax decoder, by lemmas about heads."""
+    claims, failure, details, certificate = examine_decoder(
+        folder, network, language, dtype=dtype, stored=stored, budget=budget
+    )
+    return Examination(
+        dtype=dtype, claims=claims, failure=failure, horizon=None, details=details, certificate=certificate
     )
 
 
@@ -244,7 +267,7 @@ def _compare(runner: Runner, task: str, budget: Budget) -> tuple[list[Claim], st
     letters = random_words(runner, words=_WORDS, length=_LENGTH)
     try:
         difference = compare_forward(
-            runner, letters, cuts=_CUTS, budget=replace(budget, seconds=10.0).start()
+            runner, letters, cuts=_CUTS, budget=budget.part(1.0, seconds=_SECONDS_TO_COMPARE)
         )
     except BudgetExceeded:
         return [], ""

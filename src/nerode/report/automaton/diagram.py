@@ -47,14 +47,15 @@ class Diagram:
         States that the start does not reach are never drawn. Dead states, from which no word is accepted,
         are drawn if `show_dead` asks for it or if the start itself is dead.
         """
-        keep_dead = show_dead or not dfa.live[dfa.start]
+        live = dfa.live.tolist()
+        keep_dead = show_dead or not live[dfa.start]
         rows = dfa.transitions.tolist()
         rank = {dfa.start: 0}
         order = [dfa.start]
         hidden = set()
         for q in order:
             for target in rows[q]:
-                if not keep_dead and not dfa.live[target]:
+                if not keep_dead and not live[target]:
                     hidden.add(target)
                 elif target not in rank:
                     rank[target] = rank[q] + 1
@@ -65,7 +66,7 @@ class Diagram:
                 if target in rank:
                     letters.setdefault((q, target), []).append(letter)
         arrows = tuple(
-            Arrow(source=q, target=p, letters=tuple(found)) for (q, p), found in sorted(letters.items())
+            [Arrow(source=q, target=p, letters=tuple(found)) for (q, p), found in sorted(letters.items())]
         )
         return cls(dfa=dfa, rank=rank, arrows=arrows, hidden=tuple(sorted(hidden)))
 

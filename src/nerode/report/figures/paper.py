@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nerode.core import InputError, write_atomically
+from nerode.core import MARK, InputError, load_extra, write_atomically
 from nerode.report.figures.bars_and_heat_maps import BarChart, HeatMap
 from nerode.report.figures.length_figure import LengthCurves
 from nerode.report.figures.line_chart import LineChart
@@ -60,15 +60,11 @@ def save_figure(record: Record, path: Path, *, width: float = 5.5) -> None:
     """
     if path.suffix not in (".svg", ".pdf"):
         raise InputError(f"{path} is neither .svg nor .pdf; figures for papers are written as these")
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError(
-            "figures for papers need matplotlib, which is not installed; pip install 'nerode[plots]'"
-        ) from None
+    matplotlib = load_extra("matplotlib")
     import io
+
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     # From the library's own defaults: the settings of whoever runs it do not change the file.
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE, "backend": "agg"}
@@ -79,8 +75,8 @@ def save_figure(record: Record, path: Path, *, width: float = 5.5) -> None:
         _DRAW[type(record)](axes, record)
         axes.set_title(record.title, loc="left", pad=_room_above(record))
         out = io.BytesIO()
-        dates = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None}
-        figure.savefig(out, format=path.suffix[1:], metadata=dates)
+        date = "Date" if path.suffix == ".svg" else "CreationDate"
+        figure.savefig(out, format=path.suffix[1:], metadata={date: None, "Creator": MARK})
     write_atomically(path, out.getvalue())
 
 

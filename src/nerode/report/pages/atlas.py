@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from markupsafe import Markup
 
@@ -18,7 +19,7 @@ from nerode.report.tables.verdicts import (
     sense_title,
 )
 from nerode.study import Disagreement, TrainingOutcome, find_disagreements
-from nerode.verdict import ARCHITECTURES, Architecture, Sense
+from nerode.verdict import ARCHITECTURES, Architecture, Sense, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class _Section:
     summary: Markup
     markup: Markup
     statuses: list[str]
+    marks: list[str]
     trained: list[TrainingOutcome]
 
 
@@ -100,6 +102,7 @@ def atlas_page(
                 summary=Markup(entry.summary),
                 markup=Markup(entry.section),
                 statuses=statuses[i],
+                marks=[book.mark(answers[first]) for answers in cells[i]],
                 trained=known[i],
             )
             for i, entry in enumerate(entries)
@@ -108,6 +111,7 @@ def atlas_page(
         architecture_sections=_architecture_sections(entries, architectures, statuses),
         spans=_spans(architectures),
         totals={status: sum(row.count(status) for row in statuses) for status in ("yes", "no", "open")},
+        open_cells=count_open(entries),
         task=next((entry.task for entry in entries), "predict"),
         data=data,
         bibliography=bibliography,
@@ -115,6 +119,42 @@ def atlas_page(
         trained_count=sum(map(len, known)),
         disagreements=_disagreements(entries, known, sense),
         highlights=highlights,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCells:
+    """The number of open cells of languages × architectures × senses; a sense without meaning has none.
+
+    Attributes:
+        cells: all cells that were asked for.
+        open: those that are open.
+        recurrent: those among them whose architecture has no attention.
+        questions: the open questions with their numbers of cells, the largest first.
+    """
+
+    cells: int
+    open: int
+    recurrent: int
+    questions: tuple[tuple[str, int], ...]
+
+
+def count_open(entries: Sequence[AtlasEntry]) -> OpenCells:
+    """Returns how many cells of these languages are open, and which questions they leave."""
+    asked = [
+        (ARCHITECTURES[name].properties.state is State.CACHE, answer)
+        for entry in entries
+        for name, answers in entry.cells.items()
+        for answer in answers
+        if answer is not None and answer.mark != "–"
+    ]
+    left = [(cached, answer) for cached, answer in asked if answer.status == "open"]
+    questions = Counter(answer.reason for _, answer in left)
+    return OpenCells(
+        cells=len(asked),
+        open=len(left),
+        recurrent=sum(not cached for cached, _ in left),
+        questions=tuple(questions.most_common()),
     )
 
 
@@ -231,6 +271,8 @@ class _AnswerBook:
                     answer.status,
                     *map(self._place, texts),
                     *([self._place(line) for line in lines] for lines in lists),
+                    self._place(answer.mark),
+                    self._place(answer.conditional_on),
                 ]
             )
         return self._numbers[answer]
@@ -238,6 +280,10 @@ class _AnswerBook:
     def status(self, number: int) -> str:
         """Returns the status of an answer, "open" where nothing was asked."""
         return "open" if number < 0 else str(self.answers[number][0])
+
+    def mark(self, number: int) -> str:
+        """Returns how an answer is shown, "?" where nothing was asked."""
+        return "?" if number < 0 else self.strings[cast("int", self.answers[number][9])]
 
     def _place(self, string: str) -> int:
         if string not in self._places:

@@ -30,6 +30,8 @@ class AtlasAnswer:
         witness: of a "no".
         assumptions: of the theorem.
         tried: theorems that do not apply to an open question, with the reason.
+        mark: the answer as the matrix shows it.
+        conditional_on: what the answer hangs on.
     """
 
     status: str
@@ -41,6 +43,8 @@ class AtlasAnswer:
     witness: str
     assumptions: tuple[str, ...]
     tried: tuple[str, ...]
+    mark: str = ""
+    conditional_on: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +160,8 @@ def _answer(verdict: Verdict | None, bibliography: Bibliography) -> AtlasAnswer 
         witness=text.witness,
         assumptions=text.assumptions,
         tried=text.tried,
+        mark=text.mark,
+        conditional_on=text.conditional_on,
     )
 
 

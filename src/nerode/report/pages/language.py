@@ -29,6 +29,8 @@ _CLASS_TITLES = {
     "quasi-aperiodic": "quasi-aperiodic",
     "r-infinity": "ℛ-infinity",
     "r-of-groups": "ℛ of groups",
+    "locally-r-trivial": "locally ℛ-trivial",
+    "c-rasp": "C-RASP",
 }
 
 

@@ -1,4 +1,4 @@
-"""The page of a report."""
+"""The page of a report, and the page of an analysis, each from records alone."""
 
 from __future__ import annotations
 
@@ -119,6 +119,13 @@ def findings(item: TaskReport) -> Iterator[TheoryFinding]:
         first = model.summary(task.lengths[0], task.measure)
         learned = first is not None and first.median >= task.threshold
         said = _SENTENCES[theory.status, mastered] if learned or mastered else _NOT_LEARNED[theory.status]
+        if not mastered and found.high >= task.threshold:
+            seeds = model.reaching(longest, task.measure, task.threshold)
+            said = _SOME_SEEDS[theory.status].format(seeds=seeds, all=len(model.runs), length=longest)
+        elif not learned and not mastered and first is not None and first.high >= task.threshold:
+            shortest = task.lengths[0]
+            seeds = model.reaching(shortest, task.measure, task.threshold)
+            said = _SOME_LEARNED.format(seeds=seeds, all=len(model.runs), length=shortest)
         text = f"Median {share(found.median)} at length {longest:,}: {said}"
         agrees = theory.status == "open" or (theory.status == "yes") == mastered
         word = {"yes": "possible", "no": "impossible", "open": "open"}[theory.status]
@@ -139,6 +146,13 @@ _SENTENCES = {
     ("open", False): "no theorem in the table settles it.",
 }
 
+
+_SOME_SEEDS = {
+    "yes": "some weights do it at every length; {seeds} of {all} seeds do it at length {length:,}.",
+    "no": "no weights do it at every length, though {seeds} of {all} seeds do it at length {length:,}.",
+    "open": "no theorem in the table settles it; {seeds} of {all} seeds do it at length {length:,}.",
+}
+_SOME_LEARNED = "{seeds} of {all} seeds learned the shortest length tested ({length:,}), none the longest."
 
 _NOT_LEARNED = {
     "yes": "some weights do it at every length; training found none, even for the shortest length tested.",
@@ -175,3 +189,49 @@ def _analysis_section(found: Mapping[str, Any]) -> AnalysisSection:
 
 def _some(figure: Figure | None) -> tuple[Figure, ...]:
     return () if figure is None else (figure,)
+
+
+FORMAT = "nerode-analysis-1"
+
+FINDINGS = {
+    True: "Every constant stream of ignored bits ends in a state that comes back to itself bit for bit, and "
+    "the written bit is read correctly all the way: correct at every length, in these floats.",
+    False: "Some constant stream of ignored bits makes the network forget the written bit.",
+    None: "Not every constant stream was seen to settle; nothing is claimed for all lengths.",
+}
+
+
+def analysis_page(found: Mapping[str, Any], *, command: str = "") -> str:
+    """Returns one HTML file about an analysis; it needs no network.
+
+    Args:
+        found: the JSON of an analysis.
+        command: the command line that made it.
+
+    Raises:
+        InputError: if it is not the JSON of an analysis.
+    """
+    if found.get("format") != FORMAT:
+        raise InputError(f"this has the format {found.get('format')!r}; an analysis has {FORMAT!r}")
+    forgetting = found["forgetting"]
+    return render(
+        "analysis.html.j2",
+        figures=True,
+        styles=("analysis.css",),
+        title=found["name"],
+        name=found["name"],
+        about=found["about"],
+        tables=summary(found),
+        left_out=found["left_out"],
+        latch="" if forgetting is None else FINDINGS[forgetting["latch"]],
+        unpredicted="" if forgetting is None else forgetting["unpredicted"],
+        spectra=list(zip(draw.spectrum_figures(found), draw.product_figures(found), strict=True)),
+        context=draw.context_figure(found),
+        clusters=draw.cluster_figures(found),
+        traces=draw.trace_figures(found),
+        word=" ".join(found["trace"]["word"]) if found["trace"] else "",
+        attention=draw.attention_figures(found),
+        margin=draw.margin_figure(found),
+        forgetting=draw.forgetting_figure(found),
+        command=command,
+    )

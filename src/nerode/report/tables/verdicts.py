@@ -47,6 +47,9 @@ class VerdictText:
     size: str
     witness: str
     tried: tuple[str, ...]
+    mark: str = ""
+    conditional_on: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +172,9 @@ def answer(verdict: Verdict, bibliography: Bibliography) -> VerdictText:
         size="" if verdict.size is None else str(verdict.size),
         witness=witness_text(verdict.witness),
         tried=verdict.tried,
+        mark=verdict.mark,
+        conditional_on=verdict.conditional_on,
+        model=verdict.model,
     )
 
 
@@ -190,7 +196,7 @@ def _plain(value: Any) -> str:
 def _key(answers: Mapping[Sense, Verdict]) -> tuple[Any, ...]:
     """The answers that two architectures must share to stand in one row."""
     return tuple(
-        (sense, v.status, v.reason, v.reference, str(v.size), v.assumptions, witness_text(v.witness))
+        (sense, v.mark, v.reason, v.reference, str(v.size), v.assumptions, witness_text(v.witness))
         for sense, v in sorted(answers.items())
     )
 

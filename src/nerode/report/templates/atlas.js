@@ -1,7 +1,6 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const marks = { yes: "✓", no: "✗", open: "?" };
   const table = document.querySelector(".matrix table");
   const dialog = document.querySelector("dialog");
   const rows = [...table.querySelectorAll("tbody tr[data-language]")];
@@ -28,7 +27,8 @@
         const status = statusOf(l, a);
         cell.classList.remove("yes", "no", "open");
         cell.classList.add(status);
-        cell.textContent = marks[status];
+        const answer = answerOf(l, a, sense);
+        cell.textContent = answer ? data.strings[answer[9]] : "?";
         const seen = trainedOf(l, a);
         if (seen.length) cell.append(element("sup", seen.some((t) => t.generalises) ? "●" : "○"));
         cell.title = `${data.languages[l]} × ${data.architectures[a][0]}: ${status}`;
@@ -47,6 +47,7 @@
     const add = (name, value) => {
       if (value) list.append(element("dt", name), element("dd", value));
     };
+    add("condition", text(answer[10]));
     add("size", text(answer[5]));
     add("witness", text(answer[6]));
     answer[7].forEach((i, k) => add(k ? " " : "assumes", text(i)));

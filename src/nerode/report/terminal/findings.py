@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from rich.console import RenderableType
 
-from nerode.core import NerodeError
-from nerode.languages import Language, language_hash
-from nerode.languages.bestiary import lookup_language
+from nerode.languages import Language, is_named_rightly
 from nerode.proofs import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
+from nerode.records import MARKS, Settlement
 from nerode.report.terminal.verdicts import name_table
 
 
@@ -26,13 +27,28 @@ def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
     yield _agreement(item)
     difference = item["difference"]
     if difference is None:
-        yield f"✓ equal to {item['target']} on every word"
+        yield from _equal_lines(item)
     else:
         yield (
             f"✗ not {item['target']}: after {difference['word']} it says {difference['got']}, "
             f"{difference['expected']} is correct; no shorter word tells them apart"
         )
     yield from _theory_lines(item["theory"])
+
+
+def _equal_lines(item: Mapping[str, Any]) -> Iterable[str]:
+    """An automaton that is the target; what that says about the network depends on how it was found."""
+    network = item["network"]
+    if network["proved"]:
+        yield f"✓ equal to {item['target']} on every word, as all states of the network were looked at"
+        return
+    yield f"✓ this automaton is equal to {item['target']} on every word"
+    if network["refuted"]:
+        yield f"✗ the network is not: {network['refuted'][:1].lower()}{network['refuted'][1:]}"
+    elif item["fails_on"] is not None:
+        yield "✗ the network is not: it differs from the automaton, as said above"
+    else:
+        yield "· of the network itself nothing is proved; `nerode prove` and `nerode repair` look for more"
 
 
 def _agreement(item: Mapping[str, Any]) -> str:
@@ -69,7 +85,7 @@ def standing_table(rows: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     compiled = f"✓ {row['compiled']}" if row["compiled"] else f"✗ {row['refusal']}"
-    runs = [f"seed {run['seed']}: {_reach(run)}" for run in row["trained"]]
+    runs = [f"seed {run['seed']}: {_reach(run)}{_end(run)}" for run in row["trained"]]
     proofs = [("✓ " if proof["holds"] else "✗ ") + "; ".join(proof["claims"]) for proof in row["certified"]]
     mark = {"yes": "✓", "no": "✗", "open": "?"}[row["theory"]]
     return (
@@ -79,6 +95,15 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         "\n".join(runs) or "–",
         "\n".join(proofs) or "–",
     )
+
+
+def _end(run: Mapping[str, Any]) -> str:
+    """The end of a run after its reach; empty if it is not settled."""
+    settled = run.get("settled")
+    if not settled:
+        return ""
+    length = f" by a word of {run['fails_first']:,}" if settled == "refuted" else ""
+    return f"; {MARKS[settled]} {settled}{length}"
 
 
 def _reach(run: Mapping[str, Any]) -> str:
@@ -103,13 +128,14 @@ def claim_line(claim: Claim) -> str:
         parts = [f"right up to length {claim.length:,} in {claim.dtype}"]
     if claim.scope == TESTED:
         parts = [f"tested to length {claim.length:,} in {claim.dtype}, no proof"]
-    if claim.task == WINDOW or claim.task == FRAGILE:
+    if claim.task in (WINDOW, FRAGILE) or claim.method.startswith("n-gram"):
+        # Their scope alone would say too much: which prefixes and which window is in the sentence.
         parts = [claim.covers.removesuffix(".")]
     if claim.scope == UNDER_NOISE and claim.dtype is not None:
         parts.append(f"computed in {claim.dtype}")
     if claim.eps is not None:
         parts.append(f"eps = {float(claim.eps):.3g}")
-    if claim.task == VALID_PREFIXES:
+    if claim.task == VALID_PREFIXES and not claim.method.startswith("n-gram"):
         parts.append("on valid prefixes")
     if claim.task == RECOGNISE:
         parts.append("membership only")
@@ -127,16 +153,10 @@ def language_line(language: Language) -> str:
     states = language.num_states() if language.regular else None
     size = "" if states is None else f" of {states:,} state{'' if states == 1 else 's'}"
     alphabet = language.alphabet.describe()
-    return f"a {language.kind} language{size} over {{{alphabet}}}; its file calls it {language.name!r}"
-
-
-def is_named_rightly(language: Language) -> bool:
-    """Whether the bestiary has a language of this name, and it is this one."""
-    try:
-        known = lookup_language(language.name)
-    except NerodeError:
-        return False
-    return known is not None and language_hash(known) == language_hash(language)
+    article = "an" if language.kind.startswith("n-") else "a"
+    return (
+        f"{article} {language.kind} language{size} over {{{alphabet}}}; its file calls it {language.name!r}"
+    )
 
 
 def polished_lines(*, margin: float, length: int, dtype: str) -> str:
@@ -146,3 +166,46 @@ def polished_lines(*, margin: float, length: int, dtype: str) -> str:
         f"{margin:.3g}\n"
         f"✓ as it is, correct up to length {length:,} in {dtype}, one letter after the other"
     )
+
+
+def with_powers(word: Sequence[str]) -> str:
+    """Returns a word whose long runs of one letter are written as powers: 1 0^34."""
+    parts = []
+    for letter, run in itertools.groupby(word):
+        times = len(list(run))
+        parts += [f"{letter}^{times}"] if times > _LONGEST_RUN else [letter] * times
+    return " ".join(parts) or "the empty word"
+
+
+_LONGEST_RUN = 3
+
+
+def settlement_lines(found: Settlement, *, name: str = "") -> list[str]:
+    """Returns the end of a network in lines: what is settled, and what it rests on."""
+    title = f"{name}: " if name else ""
+    where = "in exact arithmetic" if found.dtype is None else f"bit for bit in {found.dtype}, step by step"
+    cost = f"{found.cpu_seconds:.1f} CPU s"
+    if found.status == "proved":
+        noise = "" if found.noise is None else f", under noise below {float(Fraction(found.noise)):.2g}"
+        how = f"{found.method}, {found.states:,} states" if found.states else found.method
+        if found.noise is not None:
+            where = "in exact arithmetic" if found.dtype is None else f"in {found.dtype}, roundings included"
+        first = f"{found.mark} {title}proved for {found.about} at every length, {where}{noise}"
+        return [first, f"  on {found.words}  [{how}, {cost}]"]
+    if found.status == "refuted":
+        assert found.word is not None
+        which = "the shortest failing word" if found.shortest else "a failing word"
+        shown = _shortened(with_powers(found.word))
+        size = f"{len(found.word):,} letter{'' if len(found.word) == 1 else 's'}"
+        return [
+            f"{found.mark} {title}refuted for {found.about} by {which}, of {size}: {shown}",
+            f"  expected {found.expected}, got {found.got}  [{found.method}, {cost}]",
+        ]
+    lines = [
+        f"{found.mark} {title}unsettled for {found.about}: {found.reason}",
+        f"  correct up to length {found.length:,} on {found.words}; {found.states:,} states seen  [{cost}]",
+    ]
+    if found.undecided:
+        shares = ", ".join(f"{layer} {share:.1%}" for layer, share in found.undecided.items())
+        lines.append(f"  gates that are neither 0 nor 1 nor -1: {shares}")
+    return lines

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from rich.table import Table
 from rich.text import Text
 
-from nerode.records import Measure, RunRecord
-from nerode.study import labelled_groups
+from nerode.records import Measure, RunRecord, Settlement
+from nerode.study import labelled_groups, settled_cell
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,7 +73,9 @@ def live_table(rows: Iterable[RunRow]) -> Table:
     return view
 
 
-def results_table(records: Sequence[RunRecord], measure: Measure) -> Table:
+def results_table(
+    records: Sequence[RunRecord], measure: Measure, settled: Mapping[str, Settlement] | None = None
+) -> Table:
     """Returns model × length: every seed, then the median and the range of each model.
 
     A run that diverged was not tested; it counts as 0.
@@ -81,13 +83,16 @@ def results_table(records: Sequence[RunRecord], measure: Measure) -> Table:
     Args:
         records: of the runs.
         measure: which accuracy.
+        settled: the ends of the runs by key; None for no such column.
     """
     lengths = sorted({score.length for record in records for score in record.evaluations})
-    view = _plain_table("model", "seed", "steps", "cpu s", *map(str, lengths), "reaches")
+    last = [] if settled is None else ["settled"]
+    view = _plain_table("model", "seed", "steps", "cpu s", *map(str, lengths), "reaches", *last)
     for label, places in labelled_groups(records):
         group = [records[place] for place in places]
         for number, record in enumerate(group):
-            view.add_row(*_result_row(label if number == 0 else "", record, lengths, measure))
+            end = [] if settled is None else [settled_cell(settled.get(record.key))]
+            view.add_row(*_result_row(label if number == 0 else "", record, lengths, measure), *end)
         if len(group) > 1:
             view.add_row("", "median", "", "", *_summary(group, lengths, measure), "", style="bold")
             view.add_row("", "range", "", "", *_range(group, lengths, measure), "", style="dim")

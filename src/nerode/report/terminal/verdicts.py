@@ -16,7 +16,22 @@ from nerode.languages import Language
 from nerode.report.notation import visible
 from nerode.verdict import Sense, Status, Verdict, VerdictTable
 
-_MARKS = {Status.YES: ("✓", "green"), Status.NO: ("✗", "red"), Status.OPEN: ("?", "yellow")}
+_COLOURS = {Status.YES: "green", Status.NO: "red", Status.OPEN: "yellow"}
+
+_LEGEND = "° on a condition   · derived here or recalled   – not defined"
+
+_MEANINGS: Mapping[Sense, tuple[str, ...]] = {
+    Sense.EXACT: ("exact: real numbers, gates that the layer has (no limits), tame maps between layers.",),
+    Sense.FINITE_PRECISION: (
+        "finite: states are not rounded, gates may be limits; what a layer hands on takes finitely many",
+        "values, read with a margin.",
+    ),
+    Sense.IEEE: (
+        "float: bit for bit, to nearest with ties to even, gradual underflow, no fused operations.",
+    ),
+    Sense.ROBUST: ("robust: under every disturbance below some eps > 0 at every step.",),
+}
+"""The senses in a line or two; docs/theory/senses.md defines them."""
 
 _ROOM = 90
 """Characters from which on columns of text are read with ease."""
@@ -45,7 +60,11 @@ def check_view(
         asked: how the user named the language, as words for a shell; its name by default.
     """
     parts: list[RenderableType] = [_headline(language), *_algebra_lines(language, profile), Text("")]
+    parts += [*_summary_lines(table, sense), Text("")]
     parts.append(Fitting(wide=_verdict_table(table, sense), narrow=_narrow_verdicts(table, sense)))
+    if any(verdict.mark not in "✓✗?" for verdict in table):
+        parts.append(Text(_LEGEND, style="dim"))
+    parts.extend(_horizon_lines(table))
     parts.append(Text(""))
     if details:
         parts.extend(_detail_lines(table, sense))
@@ -112,6 +131,27 @@ def _algebra_lines(language: Language, profile: Profile) -> list[RenderableType]
     return lines
 
 
+def _summary_lines(table: VerdictTable, sense: Sense) -> list[RenderableType]:
+    """The answer in at most three lines: which architectures can, cannot, and are open."""
+    names: dict[Status, list[str]] = {status: [] for status in Status}
+    for verdict in table:
+        if verdict.sense is sense:
+            names[verdict.status].append(verdict.architecture)
+    view = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
+    view.add_column(no_wrap=True)
+    view.add_column(overflow="fold")
+    for status, word in ((Status.YES, "can"), (Status.NO, "cannot"), (Status.OPEN, "open")):
+        if names[status]:
+            view.add_row(Text(word, style=_COLOURS[status]), Text(", ".join(names[status])))
+    meant = {
+        Sense.EXACT: "in exact arithmetic",
+        Sense.FINITE_PRECISION: "at finite precision",
+        Sense.IEEE: f"bit for bit in {table.dtype}",
+        Sense.ROBUST: "under small noise",
+    }
+    return [Text(f"At every length, {meant[sense]}:", style="bold"), view]
+
+
 def _count(number: int | None) -> str:
     return "?" if number is None else f"{number:,}"
 
@@ -153,7 +193,7 @@ def _heading(sense: Sense, table: VerdictTable) -> str:
 
 
 def _marks(row: Mapping[Sense, Verdict]) -> list[Text]:
-    return [Text(mark, style=colour) for mark, colour in (_MARKS[row[column].status] for column in Sense)]
+    return [Text(row[column].mark, style=_COLOURS[row[column].status]) for column in Sense]
 
 
 def _because(verdict: Verdict) -> Text:
@@ -167,9 +207,19 @@ def _grouped(table: VerdictTable, sense: Sense) -> Iterable[tuple[list[str], Map
     for name in table.architectures():
         row = {s: table[name, s] for s in Sense}
         main = row[sense]
-        key = (*(row[s].status for s in Sense), main.reason, str(main.reference), str(main.size))
+        key = (*(row[s].mark for s in Sense), main.reason, str(main.reference), str(main.size))
         groups.setdefault(key, ([], row))[0].append(name)
     return groups.values()
+
+
+def _horizon_lines(table: VerdictTable) -> Iterable[Text]:
+    """The lengths that floats reach where the answer at every length is not yes."""
+    reached: dict[int, list[str]] = {}
+    for verdict in table:
+        if verdict.horizon is not None and table.dtype in verdict.horizon:
+            reached.setdefault(verdict.horizon[table.dtype], []).append(verdict.architecture)
+    for length, names in reached.items():
+        yield Text(f"in {table.dtype} up to {length:,} letters: {', '.join(names)}", style="dim")
 
 
 def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]:
@@ -180,8 +230,13 @@ def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]
         seen.add(verdict.theorem)
         known = f", {verdict.provenance.value}" if verdict.provenance is not None else ""
         yield Text(f"{verdict.theorem}  {verdict.reference}{known}", style="bold")
+        yield Text(f"  stated for: {verdict.model}")
+        if verdict.conditional_on:
+            yield Text(f"  on the condition: {verdict.conditional_on}")
         for assumption in verdict.assumptions:
             yield Text(f"  assumes: {assumption}")
+    for meaning in _MEANINGS[sense]:
+        yield Text(meaning, style="dim")
     yield Text("")
 
 

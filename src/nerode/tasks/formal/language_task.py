@@ -108,34 +108,6 @@ def length_bins(shortest: int, longest: int, *, longer: tuple[int, ...] = (1, 2,
     return (LengthBin(low=shortest, high=longest), *after)
 
 
-def draw_bin(
-    task: Task, split: Split, lengths: LengthBin, count: int, rng: np.random.Generator
-) -> list[Batch]:
-    """Returns `count` sequences with lengths drawn uniformly from those of a bin that have any.
-
-    Each batch has one length.
-
-    Raises:
-        InputError: if the split has no sequence in this bin.
-    """
-    wanted: dict[int, int] = {}
-    empty: set[int] = set()
-    while sum(wanted.values()) < count:
-        length = int(rng.integers(lengths.low, lengths.high + 1))
-        if length in empty:
-            if not wanted and len(empty) >= min(_TRIES, lengths.high - lengths.low + 1):
-                raise InputError(f"{task.name} has no sequence of length {lengths.name} in the {split} split")
-            continue
-        if length not in wanted:
-            try:
-                task.draw(split, length, 1, rng)
-            except InputError:
-                empty.add(length)
-                continue
-        wanted[length] = wanted.get(length, 0) + 1
-    return [task.draw(split, length, number, rng) for length, number in sorted(wanted.items())]
-
-
 _BLOCK = 128
 """Words that are drawn together."""
 

@@ -11,7 +11,7 @@ import torch
 
 from nerode.core import InputError, Reference
 from nerode.tasks.formal.language_task import LanguageSettings
-from nerode.tasks.formal.prediction import NextToken
+from nerode.tasks.formal.recognition import NextToken
 from nerode.tasks.formal.source import AutomatonWords
 from nerode.tasks.task import Answer, Integers, TaskKind
 

@@ -1,93 +1,218 @@
-"""Theorems about transformers."""
+"""Theorems about transformers: hard attention as classes of its own, softmax attention under its names."""
 
 from __future__ import annotations
 
 from nerode.core import Reference
-from nerode.verdict.classes import attention, with_positions
-from nerode.verdict.facts import Facts, of_family, quasi_aperiodic, regular, star_free
+from nerode.verdict.classes import (
+    hard_left,
+    hard_right,
+    nearest_heads,
+    periodic_positions,
+    softmax,
+    with_positions,
+)
+from nerode.verdict.facts import (
+    Facts,
+    counter_machine,
+    in_class,
+    of_family,
+    quasi_aperiodic,
+    r_trivial,
+    regular,
+    star_free,
+)
 from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import Theorem, theorem
+from nerode.verdict.theorems.base import HARD, LOG_BITS, SOFT, Theorem, theorem
+from nerode.verdict.theorems.groups import parity_like
 
-_HARD = "unique hard attention with strict future masking; softmax attention is not covered"
+_EXACT = frozenset({Sense.EXACT})
+_HARD_SENSES = frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE})
+_FREE_POSITIONS = "position encodings are free to choose, not only those of the architecture"
+_PERIODIC = "position encodings with finitely many values (periodic)"
 
 theorem(
     Theorem(
         name="hard-attention-star-free",
-        statement="Masked hard-attention transformers without positions recognise exactly the star-free "
-        "languages.",
+        statement="Masked unique hard attention without positions recognises the star-free languages.",
         language=star_free,
-        architecture=attention,
-        senses=frozenset({Sense.EXACT}),
+        architecture=hard_right,
+        senses=_HARD_SENSES,
         conclusion=Status.YES,
         reference=Reference("YangChiangAngluin2024"),
-        provenance=Provenance.RECALLED,
-        assumptions=(_HARD,),
-        reason=lambda f: "star-free: hard attention finds the last relevant letter",
+        provenance=Provenance.SECONDARY,
+        model=HARD,
+        assumptions=("strict future masking, ties to the right",),
+        reason=lambda f: "as unique hard attention: star-free, a head finds the last relevant letter",
     )
 )
 
 theorem(
     Theorem(
         name="hard-attention-only-star-free",
-        statement="Masked hard-attention transformers without positions recognise nothing but star-free "
-        "languages.",
+        statement="Masked unique hard attention without positions recognises only star-free languages.",
         language=regular & ~star_free,
-        architecture=attention & ~with_positions,
-        senses=frozenset({Sense.EXACT}),
+        architecture=(hard_right | hard_left) & ~with_positions,
+        senses=_HARD_SENSES,
         conclusion=Status.NO,
         reference=Reference("YangChiangAngluin2024"),
-        provenance=Provenance.RECALLED,
-        assumptions=(_HARD,),
-        reason=lambda f: "hard attention without positions is star-free",
+        provenance=Provenance.SECONDARY,
+        model=HARD,
+        reason=lambda f: "as unique hard attention without positions: star-free languages only",
         witness=Facts.counter_witness,
+    )
+)
+
+theorem(
+    Theorem(
+        name="hard-attention-left",
+        statement="With ties to the left hard attention expresses the logic of 'once', which contains the "
+        "R-trivial languages.",
+        language=r_trivial,
+        architecture=hard_left,
+        senses=_HARD_SENSES,
+        conclusion=Status.YES,
+        reference=Reference("Jerad2025"),
+        provenance=Provenance.RECALLED,
+        model=HARD,
+        reason=lambda f: "as leftmost hard attention: the first letters of each kind, in order",
     )
 )
 
 theorem(
     Theorem(
         name="hard-attention-positions",
-        statement="With periodic position encodings masked hard-attention transformers recognise exactly the "
-        "regular languages in AC0.",
+        statement="With periodic position encodings masked hard attention recognises exactly the regular "
+        "languages in AC0.",
         language=quasi_aperiodic,
-        architecture=attention & with_positions,
-        senses=frozenset({Sense.EXACT}),
+        architecture=hard_right & periodic_positions,
+        senses=_HARD_SENSES,
         conclusion=Status.YES,
         reference=Reference("YangChiangAngluin2024"),
         provenance=Provenance.RECALLED,
-        assumptions=(_HARD, "position encodings with finitely many values (periodic)"),
-        reason=lambda f: "regular in AC0: star-free with positions modulo m",
+        model=HARD,
+        assumptions=(_PERIODIC,),
+        reason=lambda f: "as unique hard attention: star-free once positions modulo m are known",
     )
 )
 
 theorem(
     Theorem(
         name="hard-attention-positions-only-ac0",
-        statement="With periodic position encodings masked hard-attention transformers recognise no regular "
-        "language outside AC0.",
+        statement="With periodic position encodings masked hard attention recognises no regular language "
+        "outside AC0.",
         language=regular & ~quasi_aperiodic,
-        architecture=attention & with_positions,
-        senses=frozenset({Sense.EXACT}),
+        architecture=hard_right & periodic_positions,
+        senses=_HARD_SENSES,
         conclusion=Status.NO,
         reference=Reference("YangChiangAngluin2024"),
         provenance=Provenance.RECALLED,
-        assumptions=(_HARD, "position encodings with finitely many values (periodic)"),
-        reason=lambda f: "hard attention with periodic positions stays in AC0",
+        model=HARD,
+        assumptions=(_PERIODIC,),
+        reason=lambda f: "as unique hard attention with periodic positions: regular languages in AC0 only",
         witness=Facts.counter_witness,
     )
 )
 
 theorem(
     Theorem(
+        name="softmax-simulates-hard",
+        statement="Softmax attention with positions or temperatures that grow with the length simulates "
+        "unique hard attention, so it does the regular languages in AC0.",
+        language=quasi_aperiodic,
+        architecture=softmax & with_positions,
+        senses=_EXACT,
+        conclusion=Status.YES,
+        reference=Reference("YangStrobl2026"),
+        provenance=Provenance.SECONDARY,
+        model=SOFT,
+        conditional_on=_FREE_POSITIONS,
+        reason=lambda f: "softmax with unbounded positions finds the last relevant letter",
+    )
+)
+
+theorem(
+    Theorem(
+        name="softmax-parity",
+        statement="Four layers of causal softmax attention with positions that do not depend on the length "
+        "compute PARITY.",
+        language=parity_like,
+        architecture=softmax & with_positions,
+        senses=_EXACT,
+        conclusion=Status.YES,
+        reference=Reference("Kozachinskiy2026"),
+        provenance=Provenance.SECONDARY,
+        model=SOFT,
+        conditional_on=_FREE_POSITIONS,
+        assumptions=("polynomially bounded position encodings; no layer norm; earlier: [ChiangCholak2022]",),
+        reason=lambda f: "softmax with positions counts the ones and looks up the parity of the count",
+        size=lambda f, a: Size(layers=4),
+    )
+)
+
+theorem(
+    Theorem(
+        name="nearest-heads-star-free",
+        statement="Softmax attention whose scores fall with the distance, at slopes of its own choice, gives "
+        "the latest match more than half of the weight: star-free languages over the reals.",
+        language=star_free,
+        architecture=softmax & nearest_heads,
+        senses=_EXACT,
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=SOFT,
+        assumptions=("the sign of a value is read however small its weight is",),
+        reason=lambda f: "star-free: the latest match outweighs all others together",
+    )
+)
+
+theorem(
+    Theorem(
+        name="attention-once",
+        statement="Softmax attention expresses 'once', hence the languages of partially ordered automata, up "
+        "to the current letter.",
+        language=r_trivial | in_class("letter-constant"),
+        architecture=softmax,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("LiCotterell2025"),
+        provenance=Provenance.SECONDARY,
+        model=SOFT,
+        assumptions=("that an average is above 0 is seen at every length",),
+        reason=lambda f: "which letters have occurred, level by level, and the current one",
+    )
+)
+
+theorem(
+    Theorem(
+        name="attention-counts",
+        statement="Softmax attention without rounding inside the average expresses C-RASP, which compares "
+        "counts of earlier positions.",
+        language=counter_machine,
+        architecture=softmax,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("YangChiang2024"),
+        provenance=Provenance.RECALLED,
+        model=SOFT,
+        assumptions=("averages are not rounded; everything else may be",),
+        reason=lambda f: "averages are counts divided by the length; their signs are compared",
+    )
+)
+
+theorem(
+    Theorem(
         name="bounded-dyck-attention",
-        statement="Self-attention with suitable position encodings does bounded Dyck(K, m) with O(log K) "
-        "dimensions.",
+        statement="Self-attention with the positions i/n does bounded Dyck(K, m) with O(log K) dimensions.",
         language=of_family({"bounded-dyck"}, "a bounded Dyck language"),
-        architecture=attention & with_positions,
-        senses=frozenset({Sense.FINITE_PRECISION}),
+        architecture=softmax & with_positions,
+        senses=_EXACT,
         conclusion=Status.YES,
         reference=Reference("Yao2021"),
         provenance=Provenance.SECONDARY,
-        assumptions=("position encodings made for the purpose",),
+        model=LOG_BITS,
+        conditional_on="positions i/n, so that the length n is known in advance",
+        assumptions=("partly hard attention, O(log n) bits",),
         reason=lambda f: "matching bracket by depth",
         size=lambda f, a: Size(note="O(log K) dimensions"),
     )

@@ -13,6 +13,27 @@ from nerode.verdict.facts import Facts, LanguageCondition
 from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 
 ALL_TASKS = frozenset(VerdictTask)
+ANYTHING = ClassCondition("any architecture", lambda c: True)
+
+TAME = "real numbers without rounding, tame maps between layers"
+GEOMETRIC = "one layer over the reals, readout continuous on finitely many open convex sets"
+MARGIN = "unrounded states, finitely many values between layers, read with a margin"
+SARROF = "constantly many fractional bits and unbounded integer bits, states normalised before the readout"
+CAST = "all states and products cast into one finite set of values"
+FIXED_WIDTH = "fixed-width arithmetic that saturates"
+LOG_BITS = "numbers with O(log n) bits on words of length n"
+FLOATS = "IEEE floats step by step: to nearest, gradual underflow, no fused operations"
+METRIC = "metric automata: a disturbance below eps at every step"
+HARD = "unique hard attention with strict future masking"
+SOFT = "softmax over the reals; averages may be compared exactly"
+INTEGERS = "unbounded integers"
+RATIONALS = "rational numbers of unbounded length"
+SATURATING = "units with a threshold or saturation, exact"
+"""Models of arithmetic in which sources state their results; docs/theory/senses.md says how they relate."""
+
+RATIONAL_ANGLES = "the angle of every gate is a rational multiple of 2π"
+TC0 = "TC0 ≠ NC1"
+"""Conditions on which answers may hang."""
 
 
 def no_size(facts: Facts, architecture: Architecture) -> Size | None:
@@ -41,6 +62,9 @@ class Theorem:
         conclusion: yes or no.
         reference: where it comes from; a place inside the work only where that was read.
         provenance: how we know what the work says.
+        model: the model of arithmetic in which the source states it.
+        conditional_on: a conjecture, or an assumption about the weights that the sense does not make; empty
+            if the answer hangs on nothing.
         assumptions: what a reader must accept.
         reason: the short "because" for a language to which it applies.
         size: the smallest size that it gives.
@@ -55,9 +79,11 @@ class Theorem:
     conclusion: Status
     reference: Reference
     provenance: Provenance
+    model: str
     reason: Callable[[Facts], str]
     over_the_reals: ClassCondition | None = None
     tasks: frozenset[VerdictTask] = ALL_TASKS
+    conditional_on: str = ""
     assumptions: tuple[str, ...] = ()
     size: Callable[[Facts, Architecture], Size | None] = no_size
     witness: Callable[[Facts], Mapping[str, Any] | None] = no_witness

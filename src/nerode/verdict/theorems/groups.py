@@ -5,7 +5,7 @@ from __future__ import annotations
 from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
-    attention,
+    can_fade,
     complex_gates,
     dense,
     diagonal,
@@ -16,10 +16,11 @@ from nerode.verdict.classes import (
     linear,
     permutation_diagonal,
     real_gates,
+    softmax,
 )
 from nerode.verdict.facts import Facts, LanguageCondition, regular, solvable, two_groups
 from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import Theorem, theorem
+from nerode.verdict.theorems.base import CAST, LOG_BITS, SARROF, TAME, TC0, Theorem, theorem
 
 parity_like = LanguageCondition(
     "a group language with two states",
@@ -57,6 +58,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
+        model=SARROF,
         assumptions=("a gate of exactly -1: in the limit over the reals, by saturation in floats",),
         reason=lambda f: "one sign that flips",
         size=lambda f, a: Size(layers=1, width=1),
@@ -70,16 +72,21 @@ theorem(
         "components does "
         "the language with gates in {-1, 0, 1}.",
         language=two_groups,
-        architecture=linear & (diagonal | householder) & input_dependent & has_minus_one,
+        architecture=linear & (diagonal | householder) & input_dependent & has_minus_one & can_fade,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE}),
         conclusion=Status.YES,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
+        model=TAME,
         assumptions=(
             "Krohn-Rhodes decomposition; a 2-group has a subnormal series with factors Z2",
             "gates -1, 0 and 1 are reached: in the limit over the reals, by saturation in floats",
         ),
-        reason=lambda f: _groups(f) if f.profile.groups else "star-free: a cascade of set-reset layers",
+        reason=lambda f: (
+            "all groups are 2-groups: a cascade of signs and registers"
+            if f.profile.groups
+            else "star-free: a cascade of set-reset layers"
+        ),
     )
 )
 
@@ -95,6 +102,7 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("Grazzi2025", "Theorem 2"),
         provenance=Provenance.READ,
+        model=CAST,
         assumptions=("stated for counting modulo m; a loop of the language counts modulo an odd number",),
         reason=lambda f: f"real gates only double periods; {_groups(f)}",
         witness=lambda f: f.group_witness(f.odd_group()),
@@ -113,6 +121,7 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
+        model=TAME,
         reason=lambda f: f"real gates only double periods; {_groups(f)}",
         witness=lambda f: f.group_witness(f.odd_group()),
     )
@@ -125,13 +134,18 @@ theorem(
         "length k "
         "with Abelian factors; with set-reset layers this gives every regular language with solvable groups.",
         language=solvable,
-        architecture=linear & diagonal & input_dependent & complex_gates,
+        architecture=linear & diagonal & input_dependent & complex_gates & can_fade,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Shakerinava2026"),
         provenance=Provenance.SECONDARY,
+        model=CAST,
         assumptions=("stated for groups; for other monoids through the Krohn-Rhodes decomposition",),
-        reason=lambda f: _groups(f) + ", solvable" if f.profile.groups else "star-free",
+        reason=lambda f: (
+            f"solvable groups ({f.group_names()}): a cascade of rotations and registers"
+            if f.profile.groups
+            else "star-free: a cascade of set-reset layers"
+        ),
         size=_series_size,
     )
 )
@@ -146,6 +160,7 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("Shakerinava2026"),
         provenance=Provenance.SECONDARY,
+        model=CAST,
         assumptions=("stated for tracking a group that divides the monoid",),
         reason=_non_solvable,
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
@@ -163,8 +178,10 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("Merrill2024", "Theorem 4.4 and Corollary 4.7"),
         provenance=Provenance.READ,
-        assumptions=("TC0 is not NC1", "the word problem of the group reduces to the language"),
-        reason=lambda f: f"{_non_solvable(f)}: NC1-complete",
+        model=LOG_BITS,
+        conditional_on=TC0,
+        assumptions=("the word problem of the group reduces to the language",),
+        reason=lambda f: f"{_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     )
 )
@@ -172,17 +189,18 @@ theorem(
 theorem(
     Theorem(
         name="transformers-in-tc0",
-        statement="Transformers of fixed depth at logarithmic precision are in TC0, and so are their "
-        "mixtures "
-        "with diagonal recurrences.",
+        statement="Transformers of fixed depth at logarithmic precision are in TC0; diagonal recurrences "
+        "are, too [Merrill2024], hence their mixtures.",
         language=regular & ~solvable,
-        architecture=attention | hybrid,
+        architecture=softmax | hybrid,
         senses=frozenset({Sense.FINITE_PRECISION}),
         conclusion=Status.NO,
         reference=Reference("MerrillSabharwal2023"),
         provenance=Provenance.SECONDARY,
-        assumptions=("TC0 is not NC1", "the word problem of the group reduces to the language"),
-        reason=lambda f: f"{_non_solvable(f)}: NC1-complete",
+        model=LOG_BITS,
+        conditional_on=TC0,
+        assumptions=("the word problem of the group reduces to the language",),
+        reason=lambda f: f"{_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     )
 )
@@ -193,11 +211,12 @@ theorem(
         statement="One layer with input-dependent dense matrices and a start symbol recognises every regular "
         "language: the state is the one-hot vector of the automaton's state.",
         language=regular,
-        architecture=linear & dense & input_dependent,
+        architecture=linear & dense & input_dependent & can_fade,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE}),
         conclusion=Status.YES,
         reference=Reference("Merrill2024", "Theorem 5.2"),
         provenance=Provenance.READ,
+        model=TAME,
         reason=lambda f: "the transition matrices themselves, entries 0 and 1",
         size=_states_size,
     )
@@ -213,6 +232,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Terzic2025PdSsm", "Proposition 2"),
         provenance=Provenance.READ,
+        model=TAME,
         assumptions=("|D| = 1: in the limit over the reals, by saturation (logit of 17 in float32)",),
         reason=lambda f: "column-one-hot transition matrices",
         size=_states_size,

@@ -9,15 +9,18 @@ from nerode.verdict.classes import (
     exact_gates,
     free_write,
     has_minus_one,
+    has_negative,
     householder,
     linear,
     many_factors,
+    nonnegative,
     one_factor,
     scalar_gate,
+    signed,
 )
 from nerode.verdict.facts import Facts, LanguageCondition, group_language, regular, with_group
 from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import Theorem, theorem
+from nerode.verdict.theorems.base import CAST, TAME, Theorem, theorem
 
 shrinks_evenly = many_factors | exact_gates
 """Reflections with β = 2, or factors enough to shrink a state evenly where β only comes close to 2."""
@@ -92,6 +95,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 3"),
         provenance=Provenance.READ,
+        model=TAME,
         assumptions=(_EVENLY,),
         reason=lambda f: "every letter permutes the states: products of reflections",
         size=_reflection_size,
@@ -103,13 +107,14 @@ theorem(
         name="rotation-group-two-reflections",
         statement="A rotation of space is a product of two reflections, so the finite rotation groups "
         "(cyclic, "
-        "dihedral, A4, S4, A5) need n_h = 2 and three dimensions in one layer.",
+        "dihedral, A4, S4, A5) are done with n_h = 2 and three dimensions in one layer.",
         language=rotation_group,
         architecture=linear & householder & has_minus_one & many_factors,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Siems2025"),
         provenance=Provenance.SECONDARY,
+        model=CAST,
         assumptions=(_EVENLY,),
         reason=lambda f: "a rotation group: two reflections a letter",
         size=lambda f, a: Size(layers=1, width=3, factors=2),
@@ -127,6 +132,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 3"),
         provenance=Provenance.READ,
+        model=CAST,
         reason=lambda f: "every letter is one swap",
         size=_swap_size,
     )
@@ -143,6 +149,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 6"),
         provenance=Provenance.READ,
+        model=CAST,
         assumptions=("with the two cases of the proof's induction exchanged",),
         reason=lambda f: "a cyclic group: position parity, then reflections in the plane",
         size=lambda f, a: Size(layers=2, width=3, factors=1, note="1 + 2"),
@@ -160,6 +167,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 4"),
         provenance=Provenance.READ,
+        model=CAST,
         assumptions=(
             "the printed proof hands the new state upwards; a delay between the layers mends it",
             _EVENLY,
@@ -180,6 +188,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Siems2025"),
         provenance=Provenance.SECONDARY,
+        model=CAST,
         reason=lambda f: "permutation-reset layers; the gate clears the state",
     )
 )
@@ -196,25 +205,77 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Siems2025"),
         provenance=Provenance.SECONDARY,
+        model=CAST,
         assumptions=(
             "stated for the word problem of S_n with a lookup table of exponential size between the layers",
             "other monoids through the Krohn-Rhodes decomposition",
         ),
-        reason=lambda f: "four layers a group, set-reset heads for the rest",
+        reason=lambda f: (
+            "one reflection per token: four layers for each group of the Krohn-Rhodes cascade, registers for "
+            "the rest"
+        ),
     )
 )
 
 theorem(
     Theorem(
         name="regular-by-rwkv7",
-        statement="RWKV-7 recognises every regular language with four layers.",
+        statement="RWKV-7 with the removal doubled, so that a gate of -1 exists, recognises every regular "
+        "language with four layers.",
         language=regular,
-        architecture=linear & householder & has_minus_one & one_factor & free_write,
+        architecture=linear & householder & signed & one_factor & free_write,
         senses=frozenset({Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Peng2025Rwkv7"),
         provenance=Provenance.SECONDARY,
+        model=TAME,
+        assumptions=(
+            "the abstract claims it of RWKV-7; a swap I - 2 κ κᵀ needs a removal of 2, which the published "
+            "parametrisation, a in (0,1), does not contain",
+        ),
         reason=lambda f: "any regular language in four layers",
         size=lambda f, a: Size(layers=4),
+    )
+)
+
+theorem(
+    Theorem(
+        name="exact-blocks-one-factor",
+        statement="One factor per token, β strictly between 0 and 2: over a block of tokens, timed by a "
+        "clock of signs, the factors make a multiple of the permutation of the block before, so that "
+        "directions are exact over the reals.",
+        language=regular,
+        architecture=linear & householder & one_factor & has_negative,
+        senses=frozenset({Sense.EXACT}),
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=TAME,
+        assumptions=(
+            "Krohn-Rhodes: blocks for the groups, registers that fade for the rest",
+            "the readout looks at directions however small the state is",
+        ),
+        reason=lambda f: "blocks of tokens turn the state and shrink it evenly; its direction is exact",
+    )
+)
+
+theorem(
+    Theorem(
+        name="exact-products-of-contractions",
+        statement="Products of factors with β in (0,1) make multiples of every rotation, so several factors "
+        "per token do every regular language over the reals.",
+        language=regular,
+        architecture=linear & householder & nonnegative & many_factors,
+        senses=frozenset({Sense.EXACT}),
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=TAME,
+        assumptions=(
+            "a matrix of positive determinant is a product of at most five positive definite ones "
+            "[Ballantine1970]",
+            "as many factors per token as the dimension asks for; the readout looks at directions",
+        ),
+        reason=lambda f: "products of contractions turn and shrink the state; its direction is exact",
     )
 )

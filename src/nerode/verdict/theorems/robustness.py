@@ -16,7 +16,7 @@ from nerode.verdict.classes import (
 )
 from nerode.verdict.facts import regular, star_free, window_determined
 from nerode.verdict.records import Provenance, Sense, Status
-from nerode.verdict.theorems.base import Theorem, theorem
+from nerode.verdict.theorems.base import METRIC, Theorem, theorem
 
 _ROBUST = frozenset({Sense.ROBUST})
 _slstm = ClassCondition("sLSTM cells", lambda c: c.state is State.NORMALISED)
@@ -32,6 +32,7 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("Dankowiakowski2025", "Theorems 3 and 4"),
         provenance=Provenance.READ,
+        model=METRIC,
         assumptions=(
             "stated for FLIP-FLOP; the proof's contraction covers every language that no finite window "
             "settles (docs/theory)",
@@ -52,6 +53,7 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("Dankowiakowski2025", "Theorem 7"),
         provenance=Provenance.READ,
+        model=METRIC,
         assumptions=("real-valued gates: in floats a saturated gate is exactly 1",),
         reason=lambda f: "gates below 1 let every held state collapse",
     )
@@ -68,6 +70,7 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("Dankowiakowski2025", "Theorem 1"),
         provenance=Provenance.READ,
+        model=METRIC,
         reason=lambda f: "a robust state space has finitely many components",
     )
 )
@@ -82,6 +85,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Dankowiakowski2025", "Theorem 5"),
         provenance=Provenance.READ,
+        model=METRIC,
         assumptions=("with the repeat cell's intervals scaled by tanh 2",),
         reason=lambda f: "star-free: flip-flop and repeat cells with a margin",
     )
@@ -97,6 +101,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
+        model=METRIC,
         assumptions=("gated cells are set so that they act as an Elman network",),
         reason=lambda f: "each step pulls the state back to its corner",
     )

@@ -7,18 +7,23 @@ import math
 from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
+    WayOfCounting,
+    can_fade,
     can_hold,
+    counts_by,
+    dense,
     diagonal,
-    free_write,
+    exact_gates,
     householder,
     input_dependent,
     linear,
     nonnegative,
     plain_state,
+    unit_gates,
 )
 from nerode.verdict.facts import Facts, of_family, regular, star_free
 from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
-from nerode.verdict.theorems.base import Theorem, theorem
+from nerode.verdict.theorems.base import CAST, FLOATS, GEOMETRIC, SARROF, TAME, Theorem, theorem
 
 
 def _not_star_free(facts: Facts) -> str:
@@ -36,11 +41,12 @@ theorem(
         statement="A stack of input-dependent diagonal layers with gates in [0,1] predictively models every "
         "star-free language.",
         language=star_free,
-        architecture=linear & diagonal & input_dependent & can_hold,
+        architecture=linear & diagonal & input_dependent & can_hold & can_fade,
         senses=frozenset({Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
+        model=SARROF,
         assumptions=(
             "gates 0 (or 1/4) and 1 are available: over the reals in the limit, in floats by saturation",
             "a layer can see the state before the current letter (short convolution, delay or retentive "
@@ -56,11 +62,12 @@ theorem(
         statement="Mamba-type layers recognise every star-free language as geometrically constrained "
         "systems.",
         language=star_free,
-        architecture=linear & diagonal & input_dependent,
+        architecture=linear & diagonal & input_dependent & can_fade,
         senses=frozenset({Sense.EXACT}),
         conclusion=Status.YES,
         reference=Reference("Dankowiakowski2025", "Theorem 8"),
         provenance=Provenance.READ,
+        model=GEOMETRIC,
         assumptions=("exact real arithmetic; the readout looks at signs however small the state is",),
         reason=lambda f: "star-free: sign-coded registers decay but never cross zero",
     )
@@ -72,14 +79,15 @@ theorem(
         statement="With saturated gates the set-reset cascade takes finitely many float values and is exact "
         "at every length.",
         language=star_free,
-        architecture=linear & diagonal & input_dependent & can_hold,
+        architecture=linear & diagonal & input_dependent & can_hold & can_fade,
         senses=frozenset({Sense.IEEE}),
         conclusion=Status.YES,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
+        model=FLOATS,
         assumptions=(
-            "the gate saturates to exactly 1.0 (Mamba: Δ pre-activation of about -25 in float32; sigmoid "
-            "gates: logit of 17)",
+            "the gate saturates to exactly 1.0 (Mamba: Δ pre-activation of about -25 in float32; a sigmoid "
+            "computed as 1/(1 + exp(-x)): logit of 17, a correctly rounded one: 17.4)",
             "about the recurrence; a whole block is certified when it is compiled",
         ),
         reason=lambda f: f"star-free: saturated gates hold exactly in {f.dtype}",
@@ -97,7 +105,11 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
-        assumptions=("β reaches 0 and 1: in the limit over the reals, by saturation in floats",),
+        model=FLOATS,
+        assumptions=(
+            "β reaches 1, and v = 0 while a register holds: in the limit over the reals, by saturation in "
+            "floats",
+        ),
         reason=lambda f: "star-free: each head is a set-reset register",
     )
 )
@@ -112,6 +124,7 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
+        model=SARROF,
         assumptions=(
             "the state is normalised before the readout; an unbounded counter read without a norm escapes "
             "the argument",
@@ -132,9 +145,10 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("Dankowiakowski2025", "Theorem 9"),
         provenance=Provenance.READ,
+        model=TAME,
         assumptions=(
-            "the readout is continuous on a finite union of open convex sets",
-            "applied to a loop of several letters through the product of its gates",
+            "stated for one layer and a readout on finitely many open convex sets; stacks with tame maps by "
+            "the sign lemma (docs/theory/tame-maps.md)",
         ),
         reason=_not_star_free,
         witness=Facts.counter_witness,
@@ -153,7 +167,10 @@ theorem(
         conclusion=Status.NO,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
-        assumptions=("step by step evaluation with a monotone rounding, no NaN",),
+        model=FLOATS,
+        assumptions=(
+            "step by step evaluation with a monotone rounding, fused or not; a related result: [Nowak2026]",
+        ),
         reason=_not_star_free,
         witness=Facts.counter_witness,
     )
@@ -168,10 +185,14 @@ theorem(
         architecture=linear & householder & nonnegative,
         senses=frozenset({Sense.FINITE_PRECISION}),
         conclusion=Status.NO,
-        reference=Reference("Grazzi2025", "Theorem 1 and Proposition 1"),
+        reference=Reference("Grazzi2025", "Proposition 1"),
         provenance=Provenance.READ,
+        model=CAST,
         assumptions=(
-            "stated for (11)*; a loop of several letters is covered by the proposition on products",
+            "Theorem 1 is about (11)*; a loop of several letters, or several factors, is covered by the "
+            "proposition on products",
+            "over the reals, where a state may fade without end, several factors do more "
+            "(exact-products-of-contractions)",
         ),
         reason=_not_star_free,
         witness=Facts.counter_witness,
@@ -196,13 +217,23 @@ theorem(
         statement="Two layers of width O(m log K) predict bounded Dyck(K, m): a depth counter, then one "
         "register for each depth.",
         language=bounded_dyck,
-        architecture=linear & diagonal & input_dependent & can_hold & free_write & plain_state,
-        senses=frozenset({Sense.FINITE_PRECISION}),
+        architecture=linear
+        & (diagonal | (dense & unit_gates))
+        & input_dependent
+        & can_hold
+        & counts_by(WayOfCounting.FREE, WayOfCounting.SLOW_DECAY)
+        & plain_state,
+        over_the_reals=exact_gates,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         tasks=frozenset({VerdictTask.PREDICT}),
         conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
-        reason=lambda f: "depth counter and one register a depth, no stack",
+        model=SARROF,
+        assumptions=(
+            "gates of modulus 1 do not overwrite: the bracket that closes takes away what the other added",
+        ),
+        reason=lambda f: "depth counter and one register per depth, no stack",
         size=_bounded_dyck_size,
     )
 )
@@ -213,12 +244,13 @@ theorem(
         statement="Two layers predict the flip-flop language: the last instruction, then the last "
         "written bit.",
         language=of_family({"flip-flop"}, "the flip-flop language"),
-        architecture=linear & diagonal & input_dependent & can_hold,
+        architecture=linear & diagonal & input_dependent & can_hold & can_fade,
         senses=frozenset({Sense.FINITE_PRECISION}),
         tasks=frozenset({VerdictTask.PREDICT}),
         conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
+        model=SARROF,
         assumptions=("gates 0 and 1 are available: over the reals in the limit, in floats by saturation",),
         reason=lambda f: "layer 1 keeps the instruction, layer 2 the bit",
         size=lambda f, a: Size(layers=2, width=5, note="3 + 2"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
+    can_fade,
     can_hold,
     complex_gates,
     dense,
     linear,
     mixed_diagonal,
+    plain_state,
     time_invariant,
 )
 from nerode.verdict.facts import (
@@ -25,7 +27,16 @@ from nerode.verdict.facts import (
     with_neutral_letter,
 )
 from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
-from nerode.verdict.theorems.base import Theorem, theorem
+from nerode.verdict.theorems.base import (
+    FIXED_WIDTH,
+    FLOATS,
+    METRIC,
+    RATIONAL_ANGLES,
+    SARROF,
+    TAME,
+    Theorem,
+    theorem,
+)
 
 
 def _window_text(facts: Facts) -> str:
@@ -54,6 +65,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Nandakumar2024", "Theorem 4.1"),
         provenance=Provenance.READ,
+        model=TAME,
         assumptions=(
             "prediction at prefixes of at least n-1 words",
             "the well-conditioned construction, not the generic one of the paper",
@@ -69,12 +81,16 @@ theorem(
         statement="A constant gate of 1/4 keeps the last letters as base-4 digits with a margin, so every "
         "linear recurrence with such a gate does what a finite window settles, under noise too.",
         language=window_determined,
-        architecture=linear & can_hold,
+        architecture=linear & can_fade,
         senses=frozenset(Sense),
         conclusion=Status.YES,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
-        assumptions=("one delay layer for each letter of the window, with a piecewise-linear decoder",),
+        model=METRIC,
+        assumptions=(
+            "one delay layer for each letter of the window, with a piecewise-linear decoder",
+            "RetNet: fixed gates of many angles make a filter that is a delay up to any error",
+        ),
         reason=_window_text,
     )
 )
@@ -84,12 +100,13 @@ theorem(
         name="time-invariant-not-parity",
         statement="No time-invariant SSM whose gate angles are rational recognises PARITY.",
         language=regular & ~star_free & ~quasi_aperiodic & with_neutral_letter,
-        architecture=linear & time_invariant,
+        architecture=linear & time_invariant & complex_gates & can_hold,
         senses=frozenset({Sense.FINITE_PRECISION}),
         conclusion=Status.NO,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
-        assumptions=("every gate has an angle that is a rational multiple of 2π",),
+        model=SARROF,
+        conditional_on=RATIONAL_ANGLES,
         reason=lambda f: "fixed gates cannot skip neutral letters while counting",
         witness=Facts.counter_witness,
     )
@@ -102,12 +119,13 @@ theorem(
         "in AC0: "
         "a group in the stable semigroup has loops of every length divisible by the common period.",
         language=regular & ~quasi_aperiodic,
-        architecture=linear & time_invariant,
+        architecture=linear & time_invariant & complex_gates & can_hold,
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.NO,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
-        assumptions=("every eigenvalue has an angle that is a rational multiple of 2π",),
+        model=TAME,
+        conditional_on=RATIONAL_ANGLES,
         reason=lambda f: "fixed gates need a quasi-aperiodic language (regular in AC0)",
         witness=Facts.counter_witness,
     )
@@ -123,6 +141,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Alsmann2026"),
         provenance=Provenance.SECONDARY,
+        model=FIXED_WIDTH,
         assumptions=(
             "where |λ| = 1 is only a limit, in exact arithmetic the angle of a shrinking state is read",
         ),
@@ -141,6 +160,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
+        model=FLOATS,
         reason=lambda f: "only the length matters: a cyclic shift of 0s and 1s",
         size=lambda f, a: Size(layers=1, width=f.profile.num_states),
     )
@@ -152,11 +172,12 @@ theorem(
         statement="Time-invariant diagonal layers express unary past temporal logic with counting of "
         "positions, which contains the locally testable and the R-trivial languages.",
         language=in_class("locally-testable") | in_class("r-trivial"),
-        architecture=linear & time_invariant & can_hold,
+        architecture=linear & time_invariant & can_hold & plain_state,
         senses=frozenset({Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("Alsmann2026"),
         provenance=Provenance.SECONDARY,
+        model=FIXED_WIDTH,
         assumptions=("arithmetic of fixed width that saturates",),
         reason=lambda f: "definable with 'yesterday' and 'once' alone",
     )
@@ -173,6 +194,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("MemoryGeneralization", "Appendix I"),
         provenance=Provenance.READ,
+        model=TAME,
         assumptions=("every burst is complete: an interrupted one leaves a phase error for ever",),
         reason=lambda f: "one rotation a burst",
         size=lambda f, a: Size(layers=1, width=1, note="complex"),
@@ -190,6 +212,7 @@ theorem(
         conclusion=Status.YES,
         reference=Reference("Alsmann2026"),
         provenance=Provenance.SECONDARY,
+        model=FIXED_WIDTH,
         assumptions=("arithmetic of fixed width",),
         reason=lambda f: "regular in AC0: star-free with a clock",
     )
@@ -198,16 +221,17 @@ theorem(
 theorem(
     Theorem(
         name="mixed-layers-only-ac0",
-        statement="Time-invariant and selective diagonal layers together express nothing regular beyond AC0; "
-        "in particular not PARITY.",
+        statement="Time-invariant and selective layers with gates in [0,1] together express nothing regular "
+        "beyond AC0; in particular not PARITY.",
         language=regular & ~quasi_aperiodic,
         architecture=mixed_diagonal,
-        senses=frozenset({Sense.FINITE_PRECISION}),
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.NO,
-        reference=Reference("Alsmann2026"),
-        provenance=Provenance.SECONDARY,
-        assumptions=("arithmetic of fixed width",),
-        reason=lambda f: "needs a regular language in AC0",
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=TAME,
+        conditional_on=RATIONAL_ANGLES,
+        reason=lambda f: "a clock and nonnegative gates need a regular language in AC0",
         witness=Facts.counter_witness,
     )
 )

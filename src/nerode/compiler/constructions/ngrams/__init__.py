@@ -3,13 +3,13 @@
 Everything rests on detectors, neurons that single out one context; the next-word distribution can then be
 written into their output weights. docs/theory/ngrams.md has the argument.
 
-    word_points.py  words as integer points of one norm, far apart
-    layouts.py      words, detectors and delay neurons, on a sphere or on a line
+    layouts.py      words as points of one norm, detectors and delay neurons, on a sphere or on a line
     targets.py      the scores of each context, and how delay neurons share them with detectors
     networks.py     the SSM with a delay line, the SSM of detectors alone, and the Elman network
-    compile.py      the rows of the table, and the choice among these networks
+    backoff.py      back-off models: one unit per context of any length, correct from the first word on;
+                    the rows of the table, and the choice among these networks
 """
 
-from nerode.compiler.constructions.ngrams.compile import NGRAM_RNN, NGRAM_SSM
+from nerode.compiler.constructions.ngrams.backoff import NGRAM_RNN, NGRAM_SSM
 
 __all__ = ["NGRAM_RNN", "NGRAM_SSM"]

@@ -26,7 +26,7 @@ from nerode.compiler.constructions.ngrams.targets import (
     no_sharing,
     share,
 )
-from nerode.compiler.matrices import independent_rows, invert, multiply
+from nerode.compiler.rotations import independent_rows, invert, multiply
 from nerode.core import Exact, Reference, simplify
 from nerode.network import (
     Affine,
@@ -129,13 +129,14 @@ def state_layer(
     readout_units: Affine,
     outputs: Sequence[str],
     readout: Affine,
+    start: Sequence[Exact] | None = None,
 ) -> Layer:
-    """Returns the layer that reads the embedding and starts from zero."""
+    """Returns the layer that reads the embedding; it starts from zero unless a state is given."""
     return Layer(
         name="contexts",
         reads=embedding.directions,
         state=tuple(names),
-        start=(0,) * len(names),
+        start=(0,) * len(names) if start is None else tuple(start),
         units=Affine(num_inputs=len(embedding.directions), bias=(), rows=()),
         recurrence=recurrence,
         readout_units=readout_units,

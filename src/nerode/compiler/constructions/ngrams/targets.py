@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nerode.compiler.construction import NgramOptions
-from nerode.compiler.matrices import independent_rows, invert
+from nerode.compiler.rotations import independent_rows, invert
 from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, NgramModel
 from nerode.network import LogSum

@@ -9,12 +9,10 @@ import torch
 from torch import nn
 
 from nerode.models.architectures.mamba import Mamba, MambaSettings
-from nerode.models.audit.peer import Pair, Peer, give_weights, match_weights, shake
+from nerode.models.audit.peer import Pair, Peer, give_weights, match_places, shake
+from nerode.models.libraries.layers import MAMBA
 
 WIDTH, STATES = 20, 5
-
-NAMES = {"conv1d.weight": "convolution.weight", "conv1d.bias": "convolution.bias"}
-"""For each weight of a Mamba block that is called otherwise here, its name here."""
 
 
 def pair_mamba(theirs: nn.Module, dtype: torch.dtype, device: str = "cpu") -> Pair:
@@ -22,7 +20,7 @@ def pair_mamba(theirs: nn.Module, dtype: torch.dtype, device: str = "cpu") -> Pa
     ours = Mamba(WIDTH, MambaSettings(states=STATES))
     shake(ours, torch.default_generator, by=0.1)
     ours, theirs = ours.to(device, dtype), theirs.to(device, dtype)
-    matches = match_weights(ours, theirs, NAMES)
+    matches = match_places(ours, theirs, MAMBA)
     give_weights(matches)
     return Pair(ours=ours, theirs=theirs, matches=matches, inputs=WIDTH, device=device)
 

@@ -7,18 +7,11 @@ from torch import nn
 
 from nerode.models.architectures.gru import Gru, GruSettings
 from nerode.models.architectures.lstm import Lstm, LstmSettings
-from nerode.models.audit.peer import Pair, Peer, give_weights, match_weights
+from nerode.models.audit.peer import Pair, Peer, give_weights, match_places
 from nerode.models.base import SequenceLayer
+from nerode.models.libraries.layers import torch_cell
 
 INPUTS, HIDDEN = 5, 7
-
-NAMES = {
-    "weight_ih_l0": "read.weight",
-    "weight_hh_l0": "recurrent",
-    "bias_ih_l0": "read.bias",
-    "bias_hh_l0": "recurrent_bias",
-}
-"""For each weight of torch's cells its name here."""
 
 
 def pair_lstm(*, dtype: torch.dtype, length: int) -> Pair:
@@ -34,7 +27,7 @@ def pair_gru(*, dtype: torch.dtype, length: int) -> Pair:
 
 def _pair(ours: SequenceLayer, theirs: nn.Module, dtype: torch.dtype) -> Pair:
     ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_weights(ours, theirs, NAMES)
+    matches = match_places(ours, theirs, torch_cell(0, bias=True))
     give_weights(matches)
     return Pair(ours=ours, theirs=theirs, matches=matches, inputs=INPUTS)
 

@@ -3,93 +3,31 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.models.architectures.griffin import Griffin, GriffinSettings
 from nerode.models.architectures.mamba2 import Mamba2, Mamba2Settings
-from nerode.models.architectures.mlstm import MlstmInputs, initial_memory, mlstm_scan
+from nerode.models.architectures.mlstm import MLstmLarge, MLstmSettings
 from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
-from nerode.models.audit.peer import Match, Pair, PairBuilder, Peer, give_weights, match_weights, shake
+from nerode.models.audit.peer import Pair, PairBuilder, Peer, give_weights, match_places, shake
 from nerode.models.audit.peers.mambapy import STATES, WIDTH, pair_mamba
-from nerode.models.parts.heads import HeadNorm, split_heads
+from nerode.models.libraries.layers import MAMBA_2, MLSTM_LARGE, RWKV_4, griffin
 
-_CAP = 15.0
-_EPSILON = 1e-6
-
-
-class Sizes(NamedTuple):
-    """Sizes of the layer; half as many keys as values, as published."""
-
-    width: int
-    heads: int
-
-
-class LargeMlstm(nn.Module):
-    """The layer, with the names of weights that the library has."""
-
-    SIZES: ClassVar = Sizes(width=32, heads=4)
-
-    def __init__(self) -> None:
-        super().__init__()
-        width, heads = self.SIZES
-        self.q = nn.Linear(width, width // 2, bias=False)
-        self.k = nn.Linear(width, width // 2, bias=False)
-        self.v = nn.Linear(width, width, bias=False)
-        self.ogate_preact = nn.Linear(width, width, bias=False)
-        self.igate_preact = nn.Linear(width, heads)
-        self.fgate_preact = nn.Linear(width, heads)
-        self.multihead_norm = HeadNorm(heads, width, "layer", eps=_EPSILON)
-        self.out_proj = nn.Linear(width, width, bias=False)
-
-    def forward(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time width"]:
-        """Returns the outputs of a sequence."""
-        q, k, v = (split_heads(part(x), self.SIZES.heads) for part in (self.q, self.k, self.v))
-        gates = MlstmInputs(
-            q=q,
-            k=k * k.shape[-1] ** -0.5,
-            v=v,
-            log_input=_cap(self.igate_preact(x)),
-            log_forget=nn.functional.logsigmoid(_cap(self.fgate_preact(x))),
-        )
-        zeros = x.new_zeros(len(x), self.SIZES.heads, k.shape[-1], v.shape[-1])
-        h, _ = mlstm_scan(gates, initial_memory(zeros, None, None), _EPSILON)
-        y: Tensor = self.out_proj(torch.sigmoid(self.ogate_preact(x)) * self.multihead_norm(h))
-        return y
+WIDE, HEADS = 32, 4
+"""Sizes of the layer of xLSTM-7B; half as many keys as values, as published."""
 
 
 def pair_large_mlstm(theirs: nn.Module, dtype: torch.dtype) -> Pair:
-    """Returns the layer around our scan beside a library's, which gets our weights."""
-    ours = LargeMlstm()
+    """Returns our large mLSTM beside a library's, which gets our weights."""
+    ours = MLstmLarge(WIDE, MLstmSettings(form="large", heads=HEADS, norm_epsilon=1e-6))
     shake(ours, torch.default_generator, by=0.1)
     ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_weights(ours, theirs)
+    matches = match_places(ours, theirs, MLSTM_LARGE)
     give_weights(matches)
-    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=LargeMlstm.SIZES.width)
-
-
-def _cap(x: Tensor) -> Tensor:
-    return _CAP * torch.tanh(x / _CAP)
-
-
-MAMBA_2_NAMES = {
-    "conv1d.weight": "convolution.weight",
-    "conv1d.bias": "convolution.bias",
-    "norm.weight": "norm_weight",
-}
-GRIFFIN_NAMES = {
-    "conv_1d.weight": "convolution.weight",
-    "conv_1d.bias": "convolution.bias",
-    "rg_lru.recurrent_param": "decay",
-    "rg_lru.recurrent_gate_weight": "recurrence_gate.weight",
-    "rg_lru.recurrent_gate_bias": "recurrence_gate.bias",
-    "rg_lru.input_gate_weight": "input_gate.weight",
-    "rg_lru.input_gate_bias": "input_gate.bias",
-}
-RWKV_NAMES = {"time_decay": "decay", "time_first": "bonus"}
+    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=WIDE)
 
 
 def pair_mamba_mixer(*, dtype: torch.dtype, length: int) -> Pair:
@@ -126,7 +64,7 @@ def pair_mamba_2(*, dtype: torch.dtype, length: int, groups: int = 1) -> Pair:
     theirs: Any = Mamba2Mixer(config, layer_idx=0)
     shake(ours, torch.default_generator, by=0.1)
     ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_weights(ours, theirs, MAMBA_2_NAMES)
+    matches = match_places(ours, theirs, MAMBA_2)
     give_weights(matches)
     return Pair(ours=ours, theirs=theirs, matches=matches, inputs=8)
 
@@ -141,11 +79,7 @@ def pair_recurrent_gemma(*, dtype: torch.dtype, length: int) -> Pair:
     theirs: Any = RecurrentGemmaRecurrentBlock(config, layer_idx=0)
     shake(ours, torch.default_generator, by=0.1)
     ours, theirs = ours.to(dtype), theirs.to(dtype)
-    # The peer multiplies its gate matrices from the right.
-    matches = tuple(
-        Match(name=m.name, ours=m.ours, theirs=m.theirs, turned=m.name.endswith("_gate.weight"))
-        for m in match_weights(ours, theirs, GRIFFIN_NAMES)
-    )
+    matches = match_places(ours, theirs, griffin(3))
     give_weights(matches)
 
     def run(x: Tensor) -> Tensor:
@@ -167,21 +101,9 @@ def pair_rwkv(*, dtype: torch.dtype, length: int) -> Pair:
     theirs: Any = RwkvSelfAttention(config, layer_id=1)
     shake(ours, torch.default_generator, by=0.3)
     ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_rwkv(ours, theirs, rows=("receptance", "key", "value"))
+    matches = match_places(ours, theirs, RWKV_4)
     give_weights(matches)
     return Pair(ours=ours, theirs=theirs, matches=matches, inputs=8)
-
-
-def match_rwkv(ours: Any, theirs: Any, rows: tuple[str, ...]) -> tuple[Match, ...]:
-    """Returns the pairs of weights; each mixture of the peer is a row of our one weight for all of them."""
-    mine = dict(ours.named_parameters())
-    parts = {f"time_mix_{name}": number for number, name in enumerate(rows)}
-    matches = []
-    for name, weight in theirs.named_parameters():
-        part = parts.get(name)
-        here = RWKV_NAMES.get(name, name) if part is None else "mix"
-        matches.append(Match(name=here, ours=mine[here], theirs=weight, part=part))
-    return tuple(matches)
 
 
 def pair_xlstm(*, dtype: torch.dtype, length: int) -> Pair:
@@ -189,8 +111,7 @@ def pair_xlstm(*, dtype: torch.dtype, length: int) -> Pair:
     from transformers import xLSTMConfig
     from transformers.models.xlstm.modeling_xlstm import xLSTMBlock
 
-    sizes = LargeMlstm.SIZES
-    config = xLSTMConfig(hidden_size=sizes.width, num_heads=sizes.heads, num_hidden_layers=1)
+    config = xLSTMConfig(hidden_size=WIDE, num_heads=HEADS, num_hidden_layers=1)
     return pair_large_mlstm(xLSTMBlock(config.to_xlstm_block_config()).mlstm_layer, dtype)
 
 
@@ -229,7 +150,6 @@ PEERS = (
         "mLSTM layer of xLSTMBlock in its default mode",
         "mlstm",
         pair_xlstm,
-        note="our scan in the layer of xLSTM-7B; transformers takes the layer of xlstm where that is "
-        "installed",
+        note="the layer of xLSTM-7B; transformers takes that of xlstm where it is installed",
     ),
 )

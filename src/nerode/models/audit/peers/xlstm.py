@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import Any
 
@@ -10,32 +9,8 @@ import torch
 
 from nerode.models.architectures.mlstm import MLstmBlock, MLstmSettings
 from nerode.models.architectures.slstm import Slstm, SlstmSettings
-from nerode.models.audit.peer import Match, Pair, PairBuilder, Peer, give_weights, match_weights, shake
-
-MLSTM_NAMES = {
-    "proj_up.weight": "up.weight",
-    "q_proj.weight": "query.weight",
-    "k_proj.weight": "key.weight",
-    "v_proj.weight": "value.weight",
-    "conv1d.conv.weight": "convolution.weight",
-    "conv1d.conv.bias": "convolution.bias",
-    "mlstm_cell.igate.weight": "input_gate.weight",
-    "mlstm_cell.igate.bias": "input_gate.bias",
-    "mlstm_cell.fgate.weight": "forget_gate.weight",
-    "mlstm_cell.fgate.bias": "forget_gate.bias",
-    "mlstm_cell.outnorm.weight": "norm.weight",
-    "learnable_skip": "skip",
-    "proj_down.weight": "down.weight",
-}
-SLSTM_NAMES = {
-    "conv1d.conv.weight": "convolution.weight",
-    "conv1d.conv.bias": "convolution.bias",
-    "slstm_cell._recurrent_kernel_": "recurrent",
-    "slstm_cell._bias_": "bias",
-    "group_norm.weight": "norm.weight",
-}
-SLSTM_READS = {"fgate.weight": 0, "igate.weight": 1, "zgate.weight": 2, "ogate.weight": 3}
-"""The package calls the map of its input gate `fgate`, and that of its forget gate `igate`."""
+from nerode.models.audit.peer import Pair, PairBuilder, Peer, give_weights, match_places, shake
+from nerode.models.libraries.layers import MLSTM_BLOCK, SLSTM_BLOCK, SLSTM_CELL
 
 
 def pair_mlstm(*, dtype: torch.dtype, length: int, epsilon: float | None = None) -> Pair:
@@ -56,7 +31,7 @@ def pair_mlstm(*, dtype: torch.dtype, length: int, epsilon: float | None = None)
     ours = MLstmBlock(32, settings)
     shake(ours, torch.default_generator, by=0.05)
     ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = _with_shifted_norm(match_weights(ours, theirs, MLSTM_NAMES))
+    matches = match_places(ours, theirs, MLSTM_BLOCK)
     give_weights(matches)
     return Pair(ours=ours, theirs=theirs, matches=matches, inputs=32)
 
@@ -78,20 +53,9 @@ def pair_slstm(*, dtype: torch.dtype, length: int, convolution: int = 4) -> Pair
     ours = Slstm(width, settings)
     shake(ours, torch.default_generator, by=0.1)
     ours, theirs = ours.to(dtype), theirs.to(dtype)
-    mine = dict(ours.named_parameters())
-    matches = []
-    for name, weight in theirs.named_parameters():
-        part = SLSTM_READS.get(name)
-        here = SLSTM_NAMES[name] if part is None else "read"
-        matches.append(Match(name=here, ours=mine[here], theirs=weight, part=part))
-    shifted = _with_shifted_norm(tuple(matches))
-    give_weights(shifted)
-    return Pair(ours=ours, theirs=theirs, matches=shifted, inputs=width)
-
-
-def _with_shifted_norm(matches: tuple[Match, ...]) -> tuple[Match, ...]:
-    """The package keeps the weight of a norm less one."""
-    return tuple(dataclasses.replace(m, shift=-1.0) if m.name == "norm.weight" else m for m in matches)
+    matches = match_places(ours, theirs, SLSTM_BLOCK if convolution else SLSTM_CELL)
+    give_weights(matches)
+    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=width)
 
 
 def _row(name: str, layer: str, ours: str, build: PairBuilder, note: str) -> Peer:

@@ -1,0 +1,192 @@
+"""Star-free languages as softmax decoders: size, proof, CPU seconds, and answers on words of 10,000 letters.
+
+Options: `--words N` sets the length of the words (0 for none), `--random N` the number of random automata,
+and `--NAME` restricts the table to a language. Words are random ones and adversarial ones, in which letters
+that change no state come in long runs. Each is read at once (the fused kernel), the adversarial ones also
+letter by letter (a cache that forgets).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from nerode.algebra import find_counter
+from nerode.algebra.cascades import decompose
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, NotCompilable
+from nerode.languages import Alphabet, Dfa, Language, RegularLanguage, minimise
+from nerode.languages.bestiary import BESTIARY, find_language
+from nerode.models import DecoderStream, Model
+from nerode.models.compiled import network_to_decoder
+from nerode.proofs import Certificate, certify
+from nerode.proofs.floats.attention import check_decoder
+from nerode.verdict import ARCHITECTURES, decide
+
+TARGET = "transformer-alibi"
+COUNTERS = ("majority", "dyck-1", "anbn", "anbncn", "shuffle-2", "shuffle-4", "boolean-3", "boolean-5")
+LENGTH = 10_000
+
+
+def words_of(dfa: Dfa, length: int) -> list[list[int]]:
+    """Returns a word of random legal letters, and one with long runs of letters that change nothing."""
+    rng = np.random.default_rng(0)
+    found = []
+    for hold in (0.0, 0.995):
+        word, q = list[int](), dfa.start
+        while len(word) < length:
+            idle = [a for a in range(dfa.num_letters) if dfa.transitions[q, a] == q]
+            legal = [a for a in range(dfa.num_letters) if dfa.legal[q, a]] or list(range(dfa.num_letters))
+            letter = int(rng.choice(idle if idle and rng.random() < hold else legal))
+            word.append(letter)
+            q = int(dfa.transitions[q, letter])
+        found.append(word)
+    return found
+
+
+@torch.no_grad()
+def count_wrong(model: Model, dfa: Dfa, length: int) -> tuple[int, int]:
+    """Returns the number of wrong positions, read at once and letter by letter."""
+    at_once = stepped = 0
+    for adversarial, word in enumerate(words_of(dfa, length)):
+        q, expected = dfa.start, []
+        for letter in word:
+            q = int(dfa.transitions[q, letter])
+            expected.append([*dfa.legal[q].tolist(), bool(dfa.accepting[q])])
+        wanted = torch.tensor(expected)
+        at_once += int(((model(torch.tensor([word]))[0][0] > 0.5) != wanted).any(-1).sum())
+        if not adversarial:
+            continue
+        stream = DecoderStream(model)
+        scores = torch.stack([stream.read(letter) for letter in word])
+        stepped += int(((scores > 0.5) != wanted).any(-1).sum())
+    return at_once, stepped
+
+
+def star_free(names: Sequence[str]) -> list[tuple[str, Dfa]]:
+    """Returns the star-free languages whose automaton can be built."""
+    found = []
+    for name in names or BESTIARY:
+        language = find_language(name)
+        if not language.regular:
+            continue
+        try:
+            dfa = language.dfa()
+        except BudgetExceeded as stop:
+            print(f"{name:<22} no automaton: {stop}")
+            continue
+        if find_counter(dfa) is None:
+            found.append((name, dfa))
+    return found
+
+
+def report_star_free(names: Sequence[str], length: int) -> None:
+    """Prints the table of star-free languages."""
+    print(
+        f"{'language':<22} {'construction':<18} {'blocks':>6} {'k':>3} {'cascade':>7} {'2k+1':>5} "
+        f"{'heads':>5} {'joint':>6} {'letters':>10} {'margin':>6} {'kernel':>6} "
+        f"{'CPU s':>6} {'wrong':>6} {'stepped':>7}"
+    )
+    total, every = 0.0, 0
+    for name, dfa in star_free(names):
+        language = find_language(name)
+        started = time.process_time()
+        try:
+            network = compile_language(language, TARGET)
+            exact = isinstance(certify(network, language), Certificate)
+            model = network_to_decoder(network, TARGET)
+            proof = check_decoder(model, language)
+        except (NotCompilable, BudgetExceeded) as refusal:
+            print(f"{name:<22} {refusal}")
+            continue
+        spent = time.process_time() - started
+        total, every = total + spent, every + (proof.length == "all")
+        depth = decompose(dfa, Budget()).depth
+        cascade = compile_language(language, TARGET, Options(construction="star-free-heads"))
+        blocks = len(network_to_decoder(cascade, TARGET).blocks)
+        wrong = count_wrong(model, dfa, length) if length else ("-", "-")
+        print(
+            f"{name:<22} {network.origin.construction:<18} {len(model.blocks):>6} {depth:>3} {blocks:>7} "
+            f"{2 * depth + 1:>5} {len(proof.heads):>5} {proof.joint_states:>6} {proof.length:>10} "
+            f"{proof.margin:>6.2f} {'yes' if exact else 'NO':>6} {spent:>6.1f} {wrong[0]:>6} {wrong[1]:>7}",
+            flush=True,
+        )
+    print(f"compiled and proved in {total:.1f} CPU s; {every} at every length")
+
+
+def report_counters() -> None:
+    """Prints counter languages with their horizons."""
+    for name in COUNTERS:
+        language: Language = find_language(name)
+        target = "transformer-nope" if not name.startswith("an") else TARGET
+        started = time.process_time()
+        network = compile_language(language, target)
+        exact = isinstance(certify(network, language), Certificate)
+        proof = check_decoder(network_to_decoder(network, target), language)
+        spent = time.process_time() - started
+        print(f"{name:<22} {target:<18} kernel {exact}, float32 up to {proof.length:,}, {spent:.1f} CPU s")
+
+
+def report_random(count: int) -> None:
+    """Compiles and proves random star-free automata."""
+    rng, done, started = np.random.default_rng(16), 0, time.process_time()
+    while done < count:
+        states = int(rng.integers(2, 7))
+        table = rng.integers(states, size=(states, 2))
+        dfa = minimise(
+            Dfa(
+                alphabet=Alphabet(("a", "b")),
+                transitions=table,
+                start=0,
+                accepting=rng.random(states) < 0.5,
+            )
+        )
+        if dfa.num_states < 2 or find_counter(dfa) is not None:
+            continue
+        language = RegularLanguage(name="random", automaton=dfa, convention="")
+        network = compile_language(language, TARGET, Options(construction="star-free-heads"))
+        assert isinstance(certify(network, language), Certificate)
+        assert check_decoder(network_to_decoder(network, TARGET), language).length in (1 << 24, "all")
+        done += 1
+    print(
+        f"{done} random star-free automata compiled and proved in {time.process_time() - started:.1f} CPU s"
+    )
+
+
+def report_open() -> None:
+    """Prints the number of open cells in the columns of attention."""
+    names = [
+        name
+        for name, row in ARCHITECTURES.items()
+        if "transformer" in " ".join((name, *row.properties.parts))
+    ]
+    senses = ("exact", "finite-precision", "ieee")
+    for task in ("recognise", "predict"):
+        open_cells = dict.fromkeys(senses, 0)
+        for language in BESTIARY:
+            table = decide(find_language(language), architectures=names, task=task)
+            for sense in senses:
+                open_cells[sense] += sum(table[name, sense].status.value == "open" for name in names)
+        print(f"open cells of {len(names)} columns, to {task}: {open_cells}")
+
+
+def main(options: Sequence[str] = ()) -> None:
+    """Prints all tables, or the first one for the languages that are named."""
+    given = list(options)
+    length, count = LENGTH, 200
+    if "--words" in given:
+        i = given.index("--words")
+        length = int(given[i + 1])
+        del given[i : i + 2]
+    if "--random" in given:
+        i = given.index("--random")
+        count = int(given[i + 1])
+        del given[i : i + 2]
+    report_star_free([name.lstrip("-") for name in given], length)
+    if not given:
+        report_counters()
+        report_random(count)
+        report_open()

@@ -1,0 +1,283 @@
+"""Training through exact gates, plain training beside it, and what theory refuses: experiments/settled.
+
+    python -m benchmarks settled                    every study, those that are there already not again
+    python -m benchmarks settled --parts no,plain   some parts of it, in this order: exact, no, plain
+
+Settings are those of `ExactTraining` and of each layer's exact form, found on seeds 0 to 4; the seeds here
+were run once. Rows that are in the file are not run again, so the command can be stopped and goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from nerode.analysis.proofs.exact_training import ExactProof, exact_config, train_exact, train_plain
+from nerode.analysis.settle import settle
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import Budget, stream, write_atomically
+from nerode.models import Model
+from nerode.records import TaskConfig
+from nerode.tasks import Task, build_task
+
+SEEDS = (201, 202, 203, 204, 205)
+TABLE = Path("experiments/settled/README.md")
+ROWS = Path("experiments/settled/results.jsonl")
+FACTORS = (8, 64)
+
+FIRST = tuple(f"predict-{name}" for name in ("flip-flop", "tomita-1", "tomita-2", "tomita-4", "tomita-7"))
+THEN = tuple(
+    f"predict-{name}" for name in ("set-reset", "aabbccddee", "ab-star-d-bc-star", "012-star-02-star")
+)
+TIED, SIGNED = ("griffin", "hgrn2", "mingru", "mamba-2"), ("mamba-signed", "deltanet-signed")
+EXACT: tuple[tuple[str, str, int], ...] = (
+    ("deltanet-signed", "parity", 1),
+    ("mamba-signed", "parity", 1),
+    *(("mamba", task, 1) for task in FIRST),
+    ("griffin", "predict-flip-flop", 1),
+    *((arch, task, 1) for arch in SIGNED for task in ("predict-tomita-5", "predict-abab-star")),
+    *(
+        (arch, "predict-set-reset", 1)
+        for arch in (*TIED, "gla", "mlstm", "slstm", "deltanet", "gated-deltanet")
+    ),
+    ("deltaproduct-signed", "s3", 1),
+    *((arch, f"predict-{name}", 1) for arch in ("gru", "lstm") for name in ("tomita-5", "tomita-3")),
+    *((arch, "predict-contains-abaab", 1) for arch in ("gru", "lstm")),
+    ("mamba", "predict-d-2", 2),
+    *((arch, "predict-flip-flop", 2) for arch in ("hgrn2", "mingru", "mamba-2")),
+    *((arch, "predict-flip-flop", 1) for arch in ("mlstm", "slstm")),
+    *(("mamba", task, 1) for task in THEN),
+    *((arch, task, 1) for arch in ("gru", "lstm") for task in ("predict-tomita-6", "s3")),
+    ("mamba", "predict-d-3", 3),
+    ("mamba", "predict-dyck-2-3", 3),
+)
+"""Architecture, task and layers, where theory says yes."""
+
+UNABLE: tuple[tuple[str, str, int], ...] = (
+    *((arch, "parity", 1) for arch in ("mamba", "griffin", "hgrn2", "mingru", "gla", "deltanet")),
+    *(("mamba", task, 1) for task in ("predict-tomita-5", "predict-abab-star", "predict-aa-star", "s3")),
+)
+"""The same where theory says no: gates in [0,1] on languages that are not star-free."""
+
+UPDATES = 400
+"""Updates of a network that theory says cannot do its task."""
+
+SETTLE_SECONDS = 20.0
+
+HEAD = """# Trained through exact gates: proved, or what stood in the way
+
+Written by `python -m benchmarks settled`; do not edit. Each network is trained through gates that are
+exactly 0, 1 or -1 (`docs/theory/exact-gates.md`), folded into the plain layer, and its float states are
+searched and replayed. One setting for all, frozen before these seeds were run; each seed was run once and
+none is left out.
+
+"all" words: every word over the alphabet; "valid": every prefix of a word of the language. Accuracy is the
+share of random words of 8 and 64 times the longest training length (40) that a network answers correctly
+throughout, forward, in float32.
+"""
+
+PLAIN_HEAD = """
+## Beside plain training
+
+The same config, words, rate and number of updates (those of all attempts together), without exact gates; then
+the network is settled as it is.
+
+| architecture | layers | task | seed | exact: at 8× | at 64× | end | plain: at 8× | at 64× | end |
+|---|---|---|---|---|---|---|---|---|---|"""
+
+NO_HEAD = """
+## Where theory says no
+
+Plain training of 400 updates on lengths up to 40; each network is then settled as it is.
+
+| architecture | task | seed | end | word | expected | came | CPU s |
+|---|---|---|---|---|---|---|---|"""
+
+Row = dict[str, Any]
+Study = tuple[str, str, int]
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    torch.set_num_threads(1)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks settled")
+    parser.add_argument("--parts", default="exact,no,plain")
+    rows = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
+    for part in parser.parse_args(arguments).parts.split(","):
+        for (arch, task, layers), seed in plan(part):
+            if find(rows, part, (arch, task, layers), seed) is not None:
+                continue
+            before = find(rows, "exact", (arch, task, layers), seed)
+            if part == "plain" and before is None:
+                continue
+            rows.append({"part": part, **MAKERS[part](arch, task, layers, seed, before)})
+            write_atomically(ROWS, "".join(json.dumps(row) + "\n" for row in rows))
+            write_atomically(TABLE, page(rows))
+            print(json.dumps(rows[-1]), flush=True)
+    write_atomically(TABLE, page(rows))
+    print(f"{TABLE} is written")
+
+
+def plan(part: str) -> list[tuple[Study, int]]:
+    """The runs of a part; where theory says no, and for plain training, the first seed of all comes first."""
+    studies = UNABLE if part == "no" else EXACT
+    if part == "exact":
+        return [(study, seed) for study in studies for seed in SEEDS]
+    return [(study, seed) for seed in SEEDS for study in studies]
+
+
+def find(rows: list[Row], part: str, study: Study, seed: int) -> Row | None:
+    for row in rows:
+        same = (row["architecture"], row["task"], row["layers"]) == study and row["seed"] == seed
+        if same and row.get("part", "exact") == part:
+            return row
+    return None
+
+
+def exact_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
+    task = build_task(TaskConfig(name=name))
+    found = train_exact(exact_config(arch, task, layers=layers), task, seed=seed)
+    last = found.looks[-1]
+    return {
+        "architecture": arch,
+        "task": name,
+        "layers": layers,
+        "seed": seed,
+        "proved": found.verdict is not None,
+        "words": last.words,
+        "states": last.states,
+        "live": list(last.live),
+        "attempts": last.attempt + 1,
+        "named_words": sum(look.outcome == "refuted" for look in found.looks),
+        "updates": _updates(found),
+        "search_seconds": round(last.search_seconds, 2),
+        "reason": found.reason,
+        "cpu_seconds": round(found.cpu_seconds, 1),
+        "accuracy": accuracies(found.model, task),
+    }
+
+
+def _updates(found: ExactProof) -> int:
+    """The updates of all attempts."""
+    return sum({look.attempt: look.step for look in found.looks}.values())
+
+
+def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
+    task = build_task(TaskConfig(name=name))
+    updates = UPDATES if before is None else before.get("updates", UPDATES)
+    valid = before is not None and before["words"] == "valid"
+    config = exact_config(arch, task, layers=layers)
+    model = train_plain(config, task, seed=seed, updates=updates, valid=valid)
+    language = getattr(task, "language", None)
+    subject = LoadedNetwork(name=arch, model=model, task=task, language=language)
+    end = settle(subject, budget=Budget(seconds=SETTLE_SECONDS)).settlement
+    return {
+        "architecture": arch,
+        "task": name,
+        "layers": layers,
+        "seed": seed,
+        "updates": updates,
+        "status": end.status,
+        "word": None if end.word is None else list(end.word),
+        "expected": end.expected,
+        "got": end.got,
+        "shortest": end.shortest,
+        "reason": end.reason,
+        "accuracy": accuracies(model, task),
+        "cpu_seconds": end.cpu_seconds,
+    }
+
+
+def no_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
+    return plain_row(arch, name, layers, seed, None)
+
+
+MAKERS = {"exact": exact_row, "plain": plain_row, "no": no_row}
+
+
+@torch.no_grad()
+def accuracies(model: Model, task: Task) -> dict[str, float]:
+    """The share of random words that are answered correctly throughout, by multiples of 40 letters."""
+    found = {}
+    for factor in FACTORS:
+        batch = task.sample(40 * factor, 100, stream(0, "settled", task.name, 40 * factor))
+        found[str(factor)] = float(np.mean(task.correct(model(batch.inputs)[0], batch).all(1).numpy()))
+    return found
+
+
+def shares(row: Row) -> str:
+    return " | ".join(f"{row['accuracy'][str(factor)]:.2f}" for factor in FACTORS)
+
+
+def exact_line(row: Row) -> str:
+    end = f"proved, {row['words']} words" if row["proved"] else f"**not proved**: {row['reason']}"
+    return (
+        f"| {row['architecture']} | {row['layers']} | {row['task']} | {row['seed']} | {end} | "
+        f"{row['states']:,} | {'+'.join(map(str, row['live'])) or '–'} | {row['attempts']} | "
+        f"{row['named_words']} | {shares(row)} | {row.get('search_seconds', 0):.1f} | "
+        f"{row['cpu_seconds']:.1f} |"
+    )
+
+
+def plain_line(row: Row, exact: Row) -> str:
+    end = "proved" if exact["proved"] else "not proved"
+    return (
+        f"| {row['architecture']} | {row['layers']} | {row['task']} | {row['seed']} | {shares(exact)} | "
+        f"{end} | {shares(row)} | {row['status']} |"
+    )
+
+
+def no_line(row: Row) -> str:
+    word = "" if row["word"] is None else " ".join(row["word"]) if len(row["word"]) <= 24 else "…"
+    length = "" if row["word"] is None else f" ({len(row['word'])})"
+    return (
+        f"| {row['architecture']} | {row['task']} | {row['seed']} | {row['status']} | {word}{length} | "
+        f"{row['expected']} | {row['got']} | {row['cpu_seconds']:.1f} |"
+    )
+
+
+def page(rows: list[Row]) -> str:
+    parts = {part: [r for r in rows if r.get("part", "exact") == part] for part in MAKERS}
+    exact = parts["exact"]
+    proved = [row for row in exact if row["proved"]]
+    seconds = sorted(row["cpu_seconds"] for row in proved) or [0.0]
+    lines = [
+        HEAD,
+        f"**{len(proved)} of {len(exact)} runs proved** at every length, bit for bit in float32; CPU seconds "
+        f"of a proved run, all attempts included: median {seconds[len(seconds) // 2]:.1f}, largest "
+        f"{seconds[-1]:.1f}. Of the plan, {len(EXACT) * len(SEEDS) - len(exact)} runs were not made yet.",
+        "",
+        "| architecture | layers | task | proved | of seeds |",
+        "|---|---|---|---|---|",
+    ]
+    for study in EXACT:
+        own = [row for seed in SEEDS if (row := find(rows, "exact", study, seed)) is not None]
+        tally = f"{sum(r['proved'] for r in own)} | {len(own)}" if own else "not run | 0"
+        lines.append(f"| {study[0]} | {study[2]} | {study[1]} | {tally} |")
+    lines += [
+        "",
+        "## Every run",
+        "",
+        "| architecture | layers | task | seed | end | float states | gates with memory | attempts | words "
+        "named by the search | correct at 8× | correct at 64× | CPU s of the last search | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        *map(exact_line, exact),
+        PLAIN_HEAD,
+    ]
+    for row in parts["plain"]:
+        beside = find(rows, "exact", (row["architecture"], row["task"], row["layers"]), row["seed"])
+        assert beside is not None
+        lines.append(plain_line(row, beside))
+    lines += [
+        f"\n{len(exact) - len(parts['plain'])} runs of the plan above have no plain run beside them yet."
+    ]
+    refuted = sum(row["status"] == "refuted" for row in parts["no"])
+    lines += [NO_HEAD, *map(no_line, parts["no"])]
+    missing = len(UNABLE) * len(SEEDS) - len(parts["no"])
+    lines += [f"\n{refuted} of {len(parts['no'])} refuted by a shown word; {missing} runs not made yet."]
+    return "\n".join(lines) + "\n"

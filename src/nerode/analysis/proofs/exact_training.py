@@ -1,0 +1,483 @@
+"""Training through exact gates, which ends with a proof in floats or with what stood in the way.
+
+The loss is given the network that will be proved, from the first update on: its gates are exactly 0, 1 or -1.
+Every so many updates, if the words of training come out correctly, channels that need no memory lose it, the
+gates are folded into the plain layers, and the float states of the plain network are searched. A word that
+the search names joins the words of training. An attempt that finds no proof is followed by one from fresh
+weights, twice as long; the first is at all words, the later ones at prefixes of words of the language.
+
+Nothing is chosen by words longer than those of training; the search for float states decides.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from nerode.analysis.proofs.goals import Goal, ScoreReading, goal_of
+from nerode.core import Budget, InputError, stream
+from nerode.models import (
+    ExactGates,
+    LayerBlock,
+    LayerConfig,
+    Model,
+    ModelConfig,
+    SequenceLayer,
+    Surroundings,
+    build_model,
+    find_member,
+)
+from nerode.proofs import PREDICT, RECOGNISE, VALID_PREFIXES
+from nerode.proofs.floats import FloatVerdict, certify_module
+from nerode.tasks import Prediction, Task
+
+Words = npt.NDArray[np.int64]
+
+_BEGINNINGS = 16
+"""Words of a batch that begin with a word that came out incorrectly."""
+
+EXACT_WIDTH = 16
+"""Features of a model with exact gates."""
+
+BARE = Surroundings(norm="none", residual=False, feed_forward="none")
+"""Nothing around a cell: its units go to the head as they are."""
+
+_WARM = 0.4
+"""Share of the updates at the full rate; then it falls to a tenth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactTraining:
+    """Settings of training through exact gates; one setting serves every architecture.
+
+    Attributes:
+        steps: updates of the first attempt.
+        every: updates between two looks for a proof.
+        rate: of Adam.
+        batch: words of an update.
+        longest: length of the longest word.
+        stray: weight of letters that leave the language, where all words are trained on.
+        attempts: from fresh weights, at most.
+        states: joint float states that a proof may list.
+        margin: scores are kept this far from 0.
+        hinge: weight of that.
+        cpu_seconds: of all attempts.
+    """
+
+    steps: int = 400
+    every: int = 100
+    rate: float = 5e-3
+    batch: int = 64
+    longest: int = 40
+    stray: float = 0.05
+    attempts: int = 4
+    states: int = 8_000
+    margin: float = 0.5
+    hinge: float = 0.1
+    cpu_seconds: float = 150.0
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.every, self.batch, self.longest, self.attempts, self.states) < 1:
+            raise InputError(f"{self} cannot be used; numbers of steps, words and attempts are 1 or more")
+        if not (self.rate > 0 and self.cpu_seconds > 0):
+            raise InputError(f"{self} cannot be used; the rate and the seconds are above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactLook:
+    """One look for a proof.
+
+    Attributes:
+        attempt: its number, from 0.
+        words: "all" or "valid".
+        given: whether the attempt began with given weights, not with fresh ones.
+        step: updates so far.
+        accuracy: share of random words of the longest length of training that are correct throughout.
+        live: gates that keep memory, in each layer; empty before the words of training come out correctly.
+        outcome: "not learned", "open", "refuted" or "proved".
+        states: joint float states that were seen.
+        word: the failing word that the search named, as letters; empty for none.
+        search_seconds: CPU seconds of this search and its replay.
+        cpu_seconds: since the beginning.
+    """
+
+    attempt: int
+    words: str
+    given: bool = False
+    step: int
+    accuracy: float
+    live: tuple[int, ...] = ()
+    outcome: str = "not learned"
+    states: int = 0
+    word: tuple[str, ...] = ()
+    search_seconds: float = 0.0
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactProof:
+    """The outcome of training through exact gates.
+
+    Attributes:
+        model: the plain network of the last attempt.
+        verdict: the proof; None if there is none.
+        reason: why there is none; empty otherwise.
+        looks: what was tried, in order.
+        cpu_seconds: of all of it.
+    """
+
+    model: Model
+    verdict: FloatVerdict | None
+    reason: str
+    looks: tuple[ExactLook, ...]
+    cpu_seconds: float
+
+
+def exact_config(architecture: str, task: Task, *, layers: int = 1) -> ModelConfig:
+    """Returns a model with the settings that exact gates ask for; one width serves every architecture.
+
+    Raises:
+        InputError: if the architecture has no exact gates.
+    """
+    form = find_member(architecture).kind.exact_gates
+    if form is None:
+        raise InputError(f"{architecture} does not tell its gate scores; exact gates are for layers that do")
+    layer = LayerConfig(name=architecture, settings=dict(form.settings))
+    if form.one_hot and layers > 1:
+        raise InputError(f"exact gates of {architecture} read letters as they are; give one layer")
+    bare = form.bare
+    return ModelConfig(
+        layers=(layer,) * layers,
+        letters=task.letters,
+        outputs=task.outputs,
+        width=None if form.one_hot else EXACT_WIDTH,
+        surroundings=BARE if bare else None,
+        final_norm="none" if bare else "rms",
+    )
+
+
+def train_exact(
+    config: ModelConfig,
+    task: Task,
+    *,
+    seed: int,
+    settings: ExactTraining | None = None,
+    given: Model | None = None,
+) -> ExactProof:
+    """Returns a network that was trained through exact gates, with a proof where one was found.
+
+    Args:
+        config: of the model; each of its layers must tell its gate scores.
+        task: about a language with a small automaton.
+        seed: of weights and words.
+        settings: how to train.
+        given: a trained model of this config, with whose weights the first attempts begin, at all words and
+            at prefixes; it is not changed. The later ones begin with fresh weights.
+
+    Raises:
+        InputError: if a layer has no exact gates, or the task is none of an automaton.
+    """
+    return _Training(config, task, seed, settings or ExactTraining(), given).run()
+
+
+def train_plain(
+    config: ModelConfig,
+    task: Task,
+    *,
+    seed: int,
+    updates: int,
+    valid: bool = False,
+    settings: ExactTraining | None = None,
+) -> Model:
+    """Returns a network that was trained without exact gates, on the same words and at the same rate.
+
+    Args:
+        config: of the model.
+        task: about a language with a small automaton.
+        seed: of weights and words.
+        updates: how many.
+        valid: whether the words are prefixes of words of the language.
+        settings: how to train; what is said of attempts and proofs does not count.
+    """
+    chosen = settings or ExactTraining()
+    training = _Training(config, task, seed, chosen, None)
+    words = _WordSource(training.goal, stray=0.0 if valid else chosen.stray)
+    rng = stream(seed, "exact-gates", "plain")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**62)))
+        model = build_model(config)
+    adam = torch.optim.Adam(model.parameters(), lr=chosen.rate)
+    for step in range(1, updates + 1):
+        training._update(model, (), adam, words, (), rng, step, updates)
+    return model.eval()
+
+
+class _Training:
+    """Attempts one after the other, until one ends with a proof."""
+
+    def __init__(
+        self, config: ModelConfig, task: Task, seed: int, settings: ExactTraining, given: Model | None
+    ) -> None:
+        self.config, self.seed, self.settings, self.given = config, seed, settings, given
+        self.goal = goal_of(task)
+        self.reading = ScoreReading.of(task)
+        self.forms = [layer.resolve()[0].exact_gates for layer in config.layers]
+        self.partial = isinstance(task, Prediction) and bool(self.goal.dead.any())
+        self.looks: list[ExactLook] = []
+        self.verdict: FloatVerdict | None = None
+        self.begun = time.process_time()
+
+    def run(self) -> ExactProof:
+        """Trains until there is a proof, or attempts or time are used up."""
+        found: Model | None = None
+        for number in range(self.settings.attempts):
+            found = self._attempt(number)
+            if self.verdict is not None or self._cpu() > self.settings.cpu_seconds:
+                break
+        assert found is not None
+        return ExactProof(
+            model=found,
+            verdict=self.verdict,
+            reason="" if self.verdict is not None else self._reason(),
+            looks=tuple(self.looks),
+            cpu_seconds=self._cpu(),
+        )
+
+    def _attempt(self, number: int) -> Model:
+        """One attempt from fresh weights."""
+        settings = self.settings
+        everything = number == 0 or not self.partial
+        words = _WordSource(self.goal, stray=settings.stray if everything else 0.0)
+        steps = settings.steps * 2 ** max(0, number - self.partial)
+        rng = stream(self.seed, "exact-gates", number)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(rng.integers(2**62)))
+            fresh = build_model(self.config)
+            if self._begins_with_given(number):
+                assert self.given is not None
+                fresh.load_state_dict(self.given.state_dict())
+            exact = ExactModel(fresh, self.forms)
+        exact.spread(words.draw(rng, settings.batch, settings.longest)[0])
+        adam = torch.optim.Adam(exact.model.parameters(), lr=settings.rate)
+        food: list[tuple[int, ...]] = []
+        for step in range(1, steps + 1):
+            self._update(exact.model, exact.gates, adam, words, food, rng, step, steps)
+            if step % settings.every == 0 or step == steps:
+                plain = self._look(exact, words, food, rng, number, step, everything=everything)
+                if self.verdict is not None and plain is not None:
+                    return plain
+                if self._cpu() > settings.cpu_seconds:
+                    break
+        return exact.plain(words.draw(rng, 128, 60)[0])
+
+    def _begins_with_given(self, number: int) -> bool:
+        """Whether an attempt begins with the given weights: the first of each kind of words."""
+        return self.given is not None and number <= int(self.partial)
+
+    def _update(
+        self,
+        model: Model,
+        exact: Sequence[ExactGates],
+        adam: torch.optim.Optimizer,
+        words: _WordSource,
+        food: Sequence[tuple[int, ...]],
+        rng: np.random.Generator,
+        step: int,
+        steps: int,
+    ) -> None:
+        settings, done = self.settings, step / steps
+        cooled = 0.1 + 0.45 * (1 + np.cos(np.pi * (done - _WARM) / (1 - _WARM)))
+        adam.param_groups[0]["lr"] = settings.rate * (1.0 if done < _WARM else cooled)
+        length = int(rng.integers(1, min(settings.longest, 3 + step // 4) + 1))
+        x, states = words.draw(rng, settings.batch, length, food[-_BEGINNINGS:])
+        scores = model(x)[0]
+        loss = self._loss(scores, states)
+        for gates in exact:
+            if gates.live.any():
+                near = torch.relu(settings.margin - gates.scores.abs())[..., gates.live]
+                loss = loss + settings.hinge * near.mean()
+        adam.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+
+    def _loss(self, scores: Tensor, states: Words) -> Tensor:
+        """The loss of the answers along words, whose states of the automaton are known."""
+        if self.goal.classes is None:
+            wanted = torch.from_numpy(self.goal.bits[states]).to(scores.dtype)
+            return nn.functional.binary_cross_entropy_with_logits(scores, wanted)
+        classes = torch.from_numpy(self.goal.classes[states])
+        return nn.functional.cross_entropy(scores.flatten(0, 1), classes.flatten())
+
+    def _look(
+        self,
+        exact: ExactModel,
+        words: _WordSource,
+        food: list[tuple[int, ...]],
+        rng: np.random.Generator,
+        number: int,
+        step: int,
+        *,
+        everything: bool,
+    ) -> Model | None:
+        """Looks for a proof, if the words of training come out correctly."""
+        said = "all" if everything else "valid"
+        accuracy, wrong = self._correct(exact.model, words, rng, 128, self.settings.longest)
+        food.extend(wrong)
+        look = ExactLook(
+            attempt=number,
+            words=said,
+            given=self._begins_with_given(number),
+            step=step,
+            accuracy=accuracy,
+            cpu_seconds=self._cpu(),
+        )
+        plain = None
+        if accuracy == 1.0:
+            self._thin(exact, words, rng)
+            plain = exact.plain(words.draw(rng, 128, 60)[0])
+            begun = self._cpu()
+            verdict = certify_module(
+                plain,
+                self.reading.language,
+                task=self.reading.task or (PREDICT if everything else VALID_PREFIXES),
+                decode=self.reading.decode,
+                budget=Budget(elements=self.settings.states, seconds=self.settings.cpu_seconds),
+            )
+            letters = () if verdict.refutation is None else verdict.refutation.word
+            if letters:
+                food.append(self.goal.language.alphabet.encode(letters))
+            proved = verdict.length == "all" and verdict.certificate is not None
+            self.verdict = verdict if proved else None
+            look = replace(
+                look,
+                live=tuple(int(gates.live.sum()) for gates in exact.gates),
+                outcome="proved" if proved else "refuted" if letters else "open",
+                states=verdict.states,
+                word=tuple(letters),
+                search_seconds=self._cpu() - begun,
+                cpu_seconds=self._cpu(),
+            )
+        self.looks.append(look)
+        return plain
+
+    def _thin(self, exact: ExactModel, words: _WordSource, rng: np.random.Generator) -> None:
+        """Takes the memory from every gate without which the words of training stay correct."""
+        for gates in exact.gates:
+            for gate in rng.permutation(np.flatnonzero(gates.live.numpy())).tolist():
+                gates.live[gate] = False
+                short = self._correct(exact.model, words, rng, 64, self.settings.longest // 2 or 1)[0]
+                if short < 1.0 or self._correct(exact.model, words, rng, 128, self.settings.longest)[0] < 1.0:
+                    gates.live[gate] = True
+
+    @torch.no_grad()
+    def _correct(
+        self, model: nn.Module, words: _WordSource, rng: np.random.Generator, count: int, length: int
+    ) -> tuple[float, list[tuple[int, ...]]]:
+        """The share of words that are correct throughout, and some others up to their first mistake."""
+        x, states = words.draw(rng, count, length)
+        answers = self.reading.decode(model(x)[0]).numpy()
+        wanted = self.goal.bits[states]
+        if self.goal.task == RECOGNISE:
+            answers, wanted = answers[..., -1:], wanted[..., -1:]
+        right = (answers == wanted).all(-1)
+        rows = np.flatnonzero(~right.all(1))[:8]
+        food = [tuple(x[row, : int(np.argmin(right[row])) + 1].tolist()) for row in rows]
+        return float(right.all(1).mean()), food
+
+    def _cpu(self) -> float:
+        return time.process_time() - self.begun
+
+    def _reason(self) -> str:
+        last = self.looks[-1] if self.looks else None
+        if last is None or last.outcome == "not learned":
+            share = 0.0 if last is None else last.accuracy
+            return (
+                f"{share:.1%} of the words of training are correct throughout; train longer, or make it wider"
+            )
+        if last.outcome == "refuted":
+            return f"the search names a failing word of {len(last.word)} letters; train longer"
+        return f"its float states are still open after {last.states:,}; allow more, or fewer channels"
+
+
+class _WordSource:
+    """Random words of an automaton; letters that leave the language have a small weight, or none."""
+
+    def __init__(self, goal: Goal, *, stray: float) -> None:
+        moves = np.asarray(goal.dfa.transitions, dtype=np.int64)
+        dead = goal.dead
+        weights = np.where(dead[moves] & ~dead[:, None], stray, 1.0)
+        total = weights.sum(axis=1, keepdims=True)
+        weights = np.where(total > 0, weights, 1.0)
+        self._moves, self._start = moves, goal.dfa.start
+        self._odds = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, :-1]
+
+    def draw(
+        self,
+        rng: np.random.Generator,
+        count: int,
+        length: int,
+        beginnings: Sequence[tuple[int, ...]] = (),
+    ) -> tuple[Tensor, Words]:
+        """Returns words and the states after their letters; the first ones begin with given words."""
+        words = np.empty((count, length), dtype=np.int64)
+        states = np.full((count, length + 1), self._start, dtype=np.int64)
+        for place in range(length):
+            drawn = rng.random((count, 1))
+            words[:, place] = (drawn > self._odds[states[:, place]]).sum(axis=1)
+            for row, beginning in enumerate(beginnings[:count]):
+                if place < len(beginning):
+                    words[row, place] = beginning[place]
+            states[:, place + 1] = self._moves[states[:, place], words[:, place]]
+        return torch.from_numpy(words), states[:, 1:]
+
+
+class ExactModel:
+    """A model of the zoo whose gated layers are in their exact form while it is trained.
+
+    Args:
+        model: fresh weights; its blocks are changed.
+        kinds: the exact form of each of its layers.
+    """
+
+    def __init__(self, model: Model, kinds: Sequence[type[ExactGates] | None]) -> None:
+        self.model = model
+        self.gates: list[ExactGates] = []
+        for block, kind in zip(model.blocks, kinds, strict=True):
+            assert isinstance(block, LayerBlock)
+            if kind is None:
+                raise InputError(
+                    f"{type(block.layer).__name__} does not tell its gate scores; exact gates are for layers "
+                    "that do"
+                )
+            signed = bool(getattr(block.layer.settings, "signed", False))
+            exact = kind(block.layer, signed=signed)
+            exact.begin()
+            block.layer = exact  # type: ignore[assignment]
+            self.gates.append(exact)
+
+    def spread(self, words: Tensor) -> None:
+        """Spreads the scores of each layer in turn over some words."""
+        for gates in self.gates:
+            with torch.no_grad():
+                self.model(words)
+            gates.spread()
+
+    def plain(self, words: Tensor) -> Model:
+        """Returns a plain model with the decided gates, as they are on some words, written into it."""
+        with torch.no_grad():
+            self.model(words)
+        found = copy.deepcopy(self.model)
+        for block, gates in zip(found.blocks, self.gates, strict=True):
+            assert isinstance(block, LayerBlock)
+            layer: SequenceLayer = block.layer.layer  # type: ignore[assignment]
+            gates.fold(layer)
+            block.layer = layer
+        return found.eval()

@@ -1,0 +1,24 @@
+"""Settling: each network ends proved at every length, refuted by a word, or unsettled with what is known."""
+
+from nerode.analysis.settle.hardening import harden, write_hardened
+from nerode.analysis.settle.settling import (
+    SettleSettings,
+    confirmed_settlement,
+    load_for_task,
+    replay_settlement,
+    settle,
+    settle_folder,
+    settled_or_new,
+)
+
+__all__ = [
+    "SettleSettings",
+    "confirmed_settlement",
+    "harden",
+    "load_for_task",
+    "replay_settlement",
+    "settle",
+    "settle_folder",
+    "settled_or_new",
+    "write_hardened",
+]

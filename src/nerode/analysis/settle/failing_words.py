@@ -1,0 +1,210 @@
+"""Failing words from the tests of a task, made short.
+
+The test sequences of a task are drawn at growing lengths; the first position that a network answers
+incorrectly ends a failing word. Blocks of letters are then left out as long as the word goes on failing, so
+that a user sees why. A word counts only if it fails alone, step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, NetworkQuestion
+from nerode.core import Budget, BudgetExceeded, InputError, stream
+from nerode.languages import Word
+from nerode.tasks import Batch, Task
+from nerode.training import run
+
+_PART = 512
+"""Positions of a sequence that are read at once."""
+
+_TRIED_TOGETHER = 64
+"""Shortened words that are tried at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongAnswer:
+    """A word that a network answers incorrectly at its end.
+
+    Attributes:
+        word: the numbers of its letters.
+        expected: the correct answer.
+        got: that of the network.
+    """
+
+    word: Word
+    expected: str
+    got: str
+
+
+def failing_test(
+    model: nn.Module, task: Task, lengths: Sequence[int], *, sequences: int, budget: Budget
+) -> WrongAnswer | None:
+    """Returns the failing word of the first length at which a test fails, up to its first mistake.
+
+    Args:
+        model: in evaluation mode.
+        task: draws the tests; lengths without a test are passed over.
+        lengths: in the order in which they are tried.
+        sequences: tests of each length.
+        budget: limits the time; None is returned when it is up.
+    """
+    for length in lengths:
+        try:
+            rng = stream(0, "settle", task.name, length)
+            batch = task.draw("test", length, sequences, rng)
+            budget.check_time()
+        except InputError:
+            continue
+        except BudgetExceeded:
+            return None
+        found = _first_mistake(model, task, batch)
+        if found is not None:
+            return found
+    return None
+
+
+@torch.no_grad()
+def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> WrongAnswer | None:
+    """The earliest mistake in a batch of tests."""
+    state = None
+    for first in range(0, batch.inputs.shape[1], _PART):
+        part = slice(first, first + _PART)
+        piece = Batch(inputs=batch.inputs[:, part], targets=batch.targets[:, part], mask=batch.mask[:, part])
+        scores, state = run(model, piece.inputs, state)
+        wrong = ~(task.correct(scores, piece) & (torch.isfinite(scores).all(-1) | ~piece.mask))
+        if wrong.any():
+            place = int(wrong.any(0).nonzero()[0])
+            row = int(wrong[:, place].nonzero()[0])
+            return WrongAnswer(
+                word=tuple(batch.inputs[row, : first + place + 1].tolist()),
+                expected=_answer(task, piece.targets[row, place]),
+                got=_answer(
+                    task, scores[row, place] > 0 if task.targets_are_bits else scores[row, place].argmax()
+                ),
+            )
+    return None
+
+
+def _answer(task: Task, value: torch.Tensor) -> str:
+    """An answer as text: the numbers of the bits that are set, or the number of a class."""
+    if task.targets_are_bits:
+        return " ".join(str(i) for i in value.nonzero().flatten().tolist()) or NOTHING
+    return str(int(value))
+
+
+def first_failure(machine: Machine, question: NetworkQuestion, word: Word) -> WrongAnswer | None:
+    """Returns the first mistake of a network along a word that it reads alone; None if it makes none."""
+    return _mistake(question, word, machine.traces([word])[0])
+
+
+def _mistake(question: NetworkQuestion, word: Word, outputs: Sequence[str]) -> WrongAnswer | None:
+    target = question.target
+    place = target.initial()
+    for number, letter in enumerate(word, start=1):
+        place = target.advance(place, letter)
+        expected = target.answer(place)
+        if expected in (OUTSIDE, NOTHING):
+            return None
+        if expected != UNASKED and outputs[number] != expected:
+            return WrongAnswer(word=word[:number], expected=expected, got=outputs[number])
+    return None
+
+
+def shorten(
+    machine: Machine, question: NetworkQuestion, failing: WrongAnswer, *, letters: int, budget: Budget
+) -> WrongAnswer:
+    """Returns a failing word that is no longer than the given one, and often much shorter.
+
+    Args:
+        machine: the network.
+        question: what it is asked.
+        failing: a word that fails.
+        letters: that may be read in all.
+        budget: limits the time.
+    """
+    best, left = failing, letters
+    size = len(best.word) // 2
+    while size:
+        for words in _shortened(best.word, size):
+            left -= sum(map(len, words))
+            if left < 0 or not budget.left():
+                return best
+            found = _shortest_mistake(machine, question, words)
+            if found is not None:
+                best = found
+                break
+        else:
+            size //= 2
+            continue
+        size = min(size, len(best.word) // 2)
+    return best
+
+
+def _shortest_mistake(
+    machine: Machine, question: NetworkQuestion, words: Sequence[Word]
+) -> WrongAnswer | None:
+    """The shortest failing word that some words begin with, confirmed alone."""
+    tried = [_mistake(question, w, t) for w, t in zip(words, machine.traces(words), strict=True)]
+    for found in sorted((t for t in tried if t is not None), key=lambda t: len(t.word)):
+        alone = first_failure(machine, question, found.word)
+        if alone is not None:
+            return alone
+    return None
+
+
+def _shortened(word: Word, size: int) -> Iterator[list[Word]]:
+    """The words without one block of a size, some at a time, the last letter kept."""
+    starts = list(range(0, len(word) - 1, size))
+    for first in range(0, len(starts), _TRIED_TOGETHER):
+        yield [
+            word[:start] + word[min(start + size, len(word) - 1) :]
+            for start in starts[first : first + _TRIED_TOGETHER]
+        ]
+
+
+def failing_hold(
+    machine: Machine, question: NetworkQuestion, *, length: int, words: int, budget: Budget
+) -> WrongAnswer | None:
+    """Returns a failing word among words with long runs of one letter, None if none fails.
+
+    Gates that leak a little are right on short words and on busy ones; a long hold shows them.
+
+    Args:
+        machine: the network.
+        question: what it is asked; letters after which nothing is asked any more are not drawn.
+        length: of the words.
+        words: how many.
+        budget: limits the time.
+    """
+    rng = stream(0, "settle", "holds")
+    drawn = []
+    for number in range(words):
+        stay = (0.5, 0.9, 0.98)[number % 3]
+        drawn.append(_held_word(question, length, stay, rng))
+        if not budget.left():
+            break
+    return _shortest_mistake(machine, question, [word for word in drawn if word])
+
+
+def _held_word(question: NetworkQuestion, length: int, stay: float, rng: np.random.Generator) -> Word:
+    target, letters = question.target, len(question.alphabet)
+    place = target.initial()
+    word: list[int] = []
+    for _ in range(length):
+        after = [target.advance(place, letter) for letter in range(letters)]
+        open_letters = [i for i, then in enumerate(after) if target.answer(then) not in (OUTSIDE, NOTHING)]
+        if not open_letters:
+            break
+        if not (word and word[-1] in open_letters and rng.random() < stay):
+            word.append(int(rng.choice(open_letters)))
+        else:
+            word.append(word[-1])
+        place = after[word[-1]]
+    return tuple(word)

@@ -1,0 +1,156 @@
+"""`nerode convert` and `nerode diff`: automata between formats, as expressions and tables, and compared."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nerode.algebra import green, transition_monoid
+from nerode.algebra.cascades import dfa_to_formula
+from nerode.cli.options import budgeted, force_option, language_options, read_language
+from nerode.core import Budget, InputError, claim_file, write_atomically
+from nerode.languages import (
+    Dfa,
+    complement,
+    difference,
+    distinguishing_word,
+    intersection,
+    minimise,
+    over_one_alphabet,
+    union,
+)
+from nerode.languages.formats import FORMATS, automaton_files, write_automaton
+from nerode.languages.pastltl import to_text as formula_text
+from nerode.languages.regex import dfa_to_regex, to_text as regex_text
+
+OPERATIONS = {"and": intersection, "or": union, "minus": difference}
+
+
+def monoid_tables(dfa: Dfa, budget: Budget) -> dict[str, Any]:
+    """Returns the transition monoid as data: shortest words, products and Green's relations."""
+    monoid = transition_monoid(dfa, budget)
+    relations = green(monoid, budget)
+    classes = {"r": relations.r_class, "l": relations.l_class, "d": relations.d_class}
+    return {
+        "format": "nerode-monoid",
+        "alphabet": list(dfa.alphabet),
+        "elements": [[dfa.alphabet.symbols[a] for a in monoid.word(x)] for x in range(len(monoid))],
+        "identity": 0,
+        "idempotents": relations.idempotents.tolist(),
+        "green": {name: numbers.tolist() for name, numbers in classes.items()},
+        "d_covers": [list(below) for below in relations.covers],
+        "products": monoid.multiplication_table(budget).tolist(),
+    }
+
+
+def _text_of(form: str, dfa: Dfa, budget: Budget) -> str:
+    if form == "regex":
+        return regex_text(dfa_to_regex(dfa, budget))
+    if form == "ltl":
+        return formula_text(dfa_to_formula(dfa, budget))
+    if form == "monoid":
+        return json.dumps(monoid_tables(dfa, budget), ensure_ascii=False)
+    return FORMATS[form].write(dfa)
+
+
+TEXTS = ("regex", "ltl", "monoid", *FORMATS)
+"""What can be printed of an automaton."""
+
+
+def _automaton(text: str, options: dict[str, Any], budget: Budget) -> Dfa:
+    language = read_language(
+        text, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
+    )
+    if not language.regular:
+        raise InputError(f"{language.name} is not regular; it has no automaton to convert or to compare")
+    return language.dfa(budget)
+
+
+@click.command()
+@click.argument("language", metavar="LANG")
+@click.option("--and", "and_", metavar="LANG", multiple=True, help="Intersect with this language.")
+@click.option("--or", "or_", metavar="LANG", multiple=True, help="Unite with this language.")
+@click.option("--minus", metavar="LANG", multiple=True, help="Take the words of this language away.")
+@click.option("--complement", "complemented", is_flag=True, help="Take the complement, after the others.")
+@click.option("--as", "form", type=click.Choice(TEXTS), help="Format; by default the end of the file name.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write; without it, print.")
+@language_options
+@force_option
+@budgeted()
+def convert(
+    language: str,
+    complemented: bool,
+    form: str | None,
+    out: Path | None,
+    force: bool,
+    budget: Budget,
+    **options: Any,
+) -> None:
+    """Write the minimal automaton of LANG in another format, or as an expression or a table.
+
+    Formats: att, dot, jff, json (automata); regex (a regular expression); ltl (a formula of past temporal
+    logic, for star-free languages); monoid (elements, products and Green's relations as JSON).
+
+    \b
+    nerode convert tomita-3 -o tomita-3.jff
+    nerode convert model.dot --as regex
+    nerode convert "(ab)*" --and "[ab]*bb[ab]*" --complement -o rest.att
+    nerode convert "[ab]*a[ab]*" --as ltl
+    """
+    if form is None and out is None:
+        raise InputError(f"nothing says in which format; give --as ({', '.join(TEXTS)}) or -o FILE")
+    if out is not None:
+        for place in automaton_files(out) if form is None else (out,):
+            claim_file(place, force=force)
+    found = _automaton(language, options, budget)
+    for name, others in (("and", options["and_"]), ("or", options["or_"]), ("minus", options["minus"])):
+        for other in others:
+            found = OPERATIONS[name](found, _automaton(other, options, budget), budget)
+    found = minimise(complement(found) if complemented else found)
+    if form is None:
+        assert out is not None
+        written = write_automaton(found, out)
+        click.echo(" and ".join(map(str, written)) + f": {found.num_states} states")
+        return
+    text = _text_of(form, found, budget)
+    if out is None:
+        click.echo(text.rstrip("\n"))
+        return
+    write_atomically(out, text.rstrip("\n") + "\n")
+    click.echo(f"{out}: {found.num_states} states as {form}")
+
+
+@click.command()
+@click.argument("left", metavar="LANG")
+@click.argument("right", metavar="LANG")
+@language_options
+@budgeted()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def diff(left: str, right: str, as_json: bool, budget: Budget, **options: Any) -> None:
+    """Say whether two languages are equal; if not, print the shortest word that only one of them has.
+
+    Exit status 0: equal; 1: different.
+
+    \b
+    nerode diff "(ab)*" abab.jff
+    nerode diff tomita-3 tomita-4 --json
+    """
+    both = (_automaton(text, options, budget) for text in (left, right))
+    first, second = over_one_alphabet(*both)
+    word = distinguishing_word(first, second, budget)
+    if word is None:
+        click.echo(json.dumps({"equal": True}) if as_json else "equal: both have the same words")
+        return
+    inside = first.accepts(word)
+    has, lacks = (left, right) if inside else (right, left)
+    if as_json:
+        symbols = [first.alphabet.symbols[a] for a in word]
+        click.echo(json.dumps({"equal": False, "word": symbols, "in": has}, ensure_ascii=False))
+    else:
+        shown = first.alphabet.decode(word) or "ε"
+        click.echo(f"different: {shown} is in {has} and not in {lacks}; no shorter word tells them apart")
+    sys.exit(1)

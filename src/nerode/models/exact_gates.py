@@ -1,0 +1,133 @@
+"""Exact gates: layers that are trained through gates that are exactly 0, 1 or -1.
+
+A gate has a score q, the number that is squashed. Forward, it is exact: where q > 0 the layer writes (gate 0,
+or -1 in a layer with signs), elsewhere it holds, and nothing is written. Backward, it is soft, as the plain
+layer is, so that the loss has slopes (straight through). The decided gates are then folded into the plain
+layer: scores times a power of two, large enough that the squashing function is exact in floats. A folded
+layer computes, in the order of its own step, what the exact one computed, and its gates are decided.
+
+References: [Bengio2013] for straight-through gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+State = dict[str, Tensor]
+
+SATURATED = 220.0
+"""A score at which the squashing functions of all layers are exact in float32, with a wide margin."""
+
+SMALLEST_SCORE = 1e-3
+"""Scores nearer to zero than this are not decided; they are scaled as if they were this large."""
+
+SPREAD = 1.5
+"""The deviation of scores at the start."""
+
+_SHARPNESS = 2.0
+
+
+def straight(hard: Tensor, soft: Tensor) -> Tensor:
+    """Returns the value of `hard` with the slope of `soft`."""
+    return soft + (hard - soft).detach()
+
+
+class ExactGates(nn.Module, ABC):
+    """A layer in its exact form.
+
+    Args:
+        layer: the plain layer, whose weights are trained.
+        signed: whether a decided gate flips the state (gate -1, nothing is written) instead of clearing it.
+
+    Attributes:
+        live: the gates that keep memory. The others have a fixed score: a state that is always written, or
+            never flipped.
+        scores: the scores of the last sequence (batch, time, gates).
+    """
+
+    settings: ClassVar[Mapping[str, Any]] = {"learned_start": True}
+    """Settings of the plain layer with which exact gates are trained."""
+
+    one_hot: ClassVar[bool] = False
+    """Whether the layer has to read letters as they are, one feature for each, without an embedding."""
+
+    bare: ClassVar[bool] = False
+    """Whether nothing stands around the layer while it is trained."""
+
+    sign: ClassVar[float] = 1.0
+    """1 where the map of `score_rows` gives the scores, -1 where it gives them with the other sign."""
+
+    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
+        super().__init__()
+        self.layer = layer
+        self.signed = signed
+        self.grows = False
+        self.idle = -1.0 if signed else 1.0
+        self.live = torch.ones(len(self.score_rows(layer)[1]), dtype=torch.bool)
+        self.scores = torch.zeros(0)
+
+    @abstractmethod
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence by exact gates; the state is that before it."""
+
+    @abstractmethod
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the weights (gates, inputs) and the biases of the scores, as views of the parameters."""
+
+    @abstractmethod
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Takes the scale of the scores out of what else they set in a plain layer."""
+
+    def initial_state(self, batch: int) -> State:
+        """Returns the state of the layer."""
+        state: State = self.layer.initial_state(batch)  # type: ignore[operator]
+        return state
+
+    def begin(self) -> None:
+        """Draws a start of the state that flips can tell apart."""
+        start = getattr(self.layer, "start", None)
+        if self.signed and start is not None:
+            nn.init.normal_(start)
+
+    def decide(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns for scores whether the gates write, 1 or 0, and the scores with idle gates set."""
+        self.scores = scores
+        scores = torch.where(self.live, scores, torch.full_like(scores, self.idle))
+        return straight((scores > 0).to(scores.dtype), torch.sigmoid(_SHARPNESS * scores)), scores
+
+    def keep(self, on: Tensor) -> Tensor:
+        """Returns the gates where `on` says whether they write."""
+        return 1 - 2 * on if self.signed else 1 - on
+
+    @torch.no_grad()
+    def spread(self) -> None:
+        """Rescales the scores of the last sequences to mean 0 and one deviation, so that about half write."""
+        weight, bias = self.score_rows(self.layer)
+        scores = self.scores.flatten(0, -2)
+        factor = SPREAD / scores.std(0).clamp_min(1e-4)
+        bias.copy_((bias - self.sign * scores.mean(0)) * factor)
+        weight.mul_(factor[:, None])
+
+    @torch.no_grad()
+    def fold(self, layer: nn.Module) -> None:
+        """Writes the decided gates into a plain layer with the same weights."""
+        scores = self.scores.flatten(0, -2)[:, self.live]
+        least = float(scores.abs().min()) if scores.numel() else 1.0
+        scale = 2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE)))
+        weight, bias = self.score_rows(layer)
+        weight.mul_(scale)
+        bias.mul_(scale)
+        weight[~self.live] = 0.0
+        bias[~self.live] = self.sign * scale * self.idle
+        self.fold_scale(layer, scale)
+
+
+def amount(scores: Tensor) -> Tensor:
+    """Returns the size of a write: the positive part of the score, with the slope of softplus."""
+    return straight(scores.relu(), nn.functional.softplus(_SHARPNESS * scores) / _SHARPNESS)

@@ -1,0 +1,35 @@
+"""Weights of other libraries: one map for both ways, in and out."""
+
+from typing import TYPE_CHECKING
+
+from nerode.core import lazy_door
+
+if TYPE_CHECKING:
+    from nerode.models.libraries.importing import (
+        ForeignModel,
+        compare_foreign,
+        export_import,
+        library_weights,
+        read_foreign,
+        with_letters,
+        write_import,
+    )
+    from nerode.models.libraries.places import Place, fill_ours, give_theirs
+    from nerode.models.libraries.source import TokenLetters, choose_letters
+
+__getattr__, __dir__ = lazy_door(__name__, __file__)
+
+__all__ = [
+    "ForeignModel",
+    "Place",
+    "TokenLetters",
+    "choose_letters",
+    "compare_foreign",
+    "export_import",
+    "fill_ours",
+    "give_theirs",
+    "library_weights",
+    "read_foreign",
+    "with_letters",
+    "write_import",
+]

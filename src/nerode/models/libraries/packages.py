@@ -1,0 +1,228 @@
+"""Models of the packages mambapy and xlstm: their settings as config.json beside model.safetensors.
+
+Neither package writes such folders by itself. `dataclasses.asdict(model.config)` gives the settings of both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from nerode.core import InputError
+from nerode.models.base import Surroundings
+from nerode.models.libraries.layers import MAMBA, MAMBA_BIASES, MLSTM_BLOCK, SLSTM_BLOCK, SLSTM_CELL
+from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
+from nerode.models.libraries.places import Place, inside, renamed
+from nerode.models.model import ModelConfig
+from nerode.models.zoo import LayerConfig
+
+
+def read_mambapy(settings: Settings, shapes: Shapes) -> LibraryModel:
+    """Returns what a mambapy.lm.LM around a Mamba is here."""
+    settings.require("inner_layernorms", False)
+    settings.require("mup", False)
+    width, layers = settings.whole("d_model"), settings.whole("n_layers")
+    auto = math.ceil(width / 16)
+    bias, with_bias = settings.flag("bias", default=False), settings.flag("conv_bias", default=True)
+    layer = LayerConfig(
+        name="mamba",
+        settings={
+            "channels": settings.whole("expand_factor", default=2) * width,
+            "states": settings.whole("d_state", default=16),
+            "rank": auto if settings.get("dt_rank") == "auto" else settings.whole("dt_rank", default=auto),
+            "convolution": settings.whole("d_conv", default=4),
+            "convolution_bias": with_bias,
+            "bias": bias,
+        },
+    )
+    here = [p for p in (*MAMBA, *(MAMBA_BIASES if bias else ())) if with_bias or p.ours != "convolution.bias"]
+    letters = shapes.get("embedding.weight", (0,))[0] or settings.whole("vocab_size")
+    places = [
+        *renamed({"embedding.weight": "embedding.weight", "norm_f.weight": "final_norm.weight"}),
+        Place(theirs="lm_head.weight", ours="head.weight"),
+    ]
+    for i in range(layers):
+        places.append(Place(theirs=f"mamba.layers.{i}.norm.weight", ours=f"blocks.{i}.norm.weight"))
+        places += inside(here, f"mamba.layers.{i}.mixer.", f"blocks.{i}.layer.")
+    config = ModelConfig(
+        layers=(layer,) * layers,
+        outputs=letters,
+        letters=letters,
+        width=width,
+        surroundings=Surroundings(norm="rms", residual=True),
+        final_norm="rms",
+        norm_epsilon=settings.number("rms_norm_eps", default=1e-5),
+        head_bias=False,
+    )
+    return LibraryModel(config=config, places=tuple(places))
+
+
+def load_mambapy(
+    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]
+) -> tuple[nn.Module, Scorer]:
+    """Returns the package's model and its scores."""
+    # mambapy.lm needs mamba-ssm and its GPU, so what is around the layers is put together here.
+    from mambapy.mamba import Mamba, MambaConfig, RMSNorm
+
+    known = {name: value for name, value in config.items() if name in MambaConfig.__dataclass_fields__}
+    settings = MambaConfig(**known)
+    letters, width = weights["embedding.weight"].shape
+    model: Any = nn.Module()
+    model.embedding, model.mamba = nn.Embedding(letters, width), Mamba(settings)
+    model.norm_f = RMSNorm(width, settings.rms_norm_eps, settings.mup)
+    model.lm_head = nn.Linear(width, letters, bias=False)
+    model.load_state_dict({name: value.float() for name, value in weights.items()})
+    return model.eval(), lambda x: model.lm_head(model.norm_f(model.mamba(model.embedding(x))))
+
+
+def read_xlstm(settings: Settings, shapes: Shapes) -> LibraryModel:
+    """Returns what an xlstm.xLSTMLMModel is here."""
+    settings.require("bias", False)
+    settings.require("add_post_blocks_norm", True)
+    width, layers = settings.whole("embedding_dim"), settings.whole("num_blocks")
+    letters = settings.whole("vocab_size")
+    named = settings.get("slstm_at") or []
+    places_of_slstm = set(range(layers)) if named == "all" or not settings.get("mlstm_block") else set(named)
+    stack = "xlstm_block_stack."
+    head = "lm_head.weight" if "lm_head.weight" in shapes else "token_embedding.weight"
+    places = [
+        Place(theirs="token_embedding.weight", ours="embedding.weight"),
+        Place(theirs=f"{stack}post_blocks_norm.weight", ours="final_norm.weight", shift=-1.0),
+        Place(theirs=head, ours="head.weight"),
+    ]
+    configs, arounds = [], []
+    for i in range(layers):
+        theirs, ours = f"{stack}blocks.{i}.", f"blocks.{i}."
+        part = settings.table("slstm_block" if i in places_of_slstm else "mlstm_block")
+        slstm = i in places_of_slstm
+        layer, map_of_layer = (
+            _slstm(part.table("slstm"))
+            if slstm
+            else _mlstm(part.table("mlstm"), layers, shapes.get(f"{theirs}xlstm.proj_up.weight", (4, 1)))
+        )
+        configs.append(layer)
+        arounds.append(_around(part, shapes.get(f"{theirs}ffn.proj_down.weight")))
+        places.append(Place(theirs=f"{theirs}xlstm_norm.weight", ours=f"{ours}norm.weight", shift=-1.0))
+        places += inside(map_of_layer, f"{theirs}xlstm.", f"{ours}layer.")
+        if arounds[-1].feed_forward != "none":
+            places += inside(_FEED_FORWARD, theirs, ours)
+    config = ModelConfig(
+        layers=tuple(configs),
+        outputs=letters,
+        letters=letters,
+        width=width,
+        surroundings=tuple(arounds),
+        final_norm="layer",
+        head_bias=False,
+    )
+    return LibraryModel(config=config, places=tuple(places))
+
+
+_FEED_FORWARD = (
+    Place(theirs="ffn_norm.weight", ours="second_norm.weight", shift=-1.0),
+    Place(theirs="ffn.proj_up.weight", ours="feed_forward.gate.weight", part=(0, 2)),
+    Place(theirs="ffn.proj_up.weight", ours="feed_forward.up.weight", part=(1, 2)),
+    Place(theirs="ffn.proj_down.weight", ours="feed_forward.down.weight"),
+)
+
+
+def _mlstm(settings: Settings, layers: int, up: tuple[int, ...]) -> tuple[LayerConfig, tuple[Place, ...]]:
+    settings.require("bias", False)
+    made = {
+        "heads": settings.whole("num_heads", default=4),
+        "window": settings.whole("conv1d_kernel_size", default=4),
+        "projection_block": settings.whole("qkv_proj_blocksize", default=4),
+        # The package rounds the width inside a block up.
+        "expansion": up[0] / (2 * up[1]),
+        "num_blocks": layers,
+    }
+    return LayerConfig(name="mlstm", settings=made), MLSTM_BLOCK
+
+
+def _slstm(settings: Settings) -> tuple[LayerConfig, tuple[Place, ...]]:
+    convolution = int(settings.number("conv1d_kernel_size", default=4))
+    made = {
+        "heads": settings.whole("num_heads", default=4),
+        "headwise": True,
+        "convolution": convolution,
+        "group_norm": True,
+    }
+    return LayerConfig(name="slstm", settings=made), SLSTM_BLOCK if convolution else SLSTM_CELL
+
+
+def _around(settings: Settings, down: tuple[int, ...] | None) -> Surroundings:
+    forward = settings.table("feedforward")
+    if settings.get("feedforward") is None or down is None:
+        return Surroundings(norm="layer", residual=True)
+    forward.require("bias", False)
+    forward.require("act_fn", "gelu")
+    return Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=down[1] / down[0])
+
+
+def load_xlstm(
+    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]
+) -> tuple[nn.Module, Scorer]:
+    """Returns the package's model and its scores; an sLSTM runs on its backend in plain torch."""
+    from xlstm import (
+        FeedForwardConfig,
+        mLSTMBlockConfig,
+        mLSTMLayerConfig,
+        sLSTMBlockConfig,
+        sLSTMLayerConfig,
+        xLSTMLMModel,
+        xLSTMLMModelConfig,
+    )
+
+    def make(kind: Any, data: Mapping[str, Any], **parts: Any) -> Any:
+        known = kind.__dataclass_fields__
+        plain = {name: v for name, v in data.items() if name in known and not name.startswith("_")}
+        return kind(**{**plain, **parts})
+
+    blocks: dict[str, Any] = {"mlstm_block": None, "slstm_block": None}
+    if config.get("mlstm_block"):
+        part = config["mlstm_block"]
+        blocks["mlstm_block"] = mLSTMBlockConfig(mlstm=make(mLSTMLayerConfig, part["mlstm"]))
+    if config.get("slstm_block"):
+        part = config["slstm_block"]
+        forward = None if part.get("feedforward") is None else make(FeedForwardConfig, part["feedforward"])
+        cell = make(sLSTMLayerConfig, part["slstm"], backend="vanilla", dtype="float32")
+        blocks["slstm_block"] = sLSTMBlockConfig(slstm=cell, feedforward=forward)
+    model: Any = xLSTMLMModel(make(xLSTMLMModelConfig, config, **blocks))
+    model.load_state_dict({name: value.float() for name, value in weights.items()}, strict=False)
+    longest = int(config.get("context_length", 0))
+
+    def score(letters: Tensor) -> Tensor:
+        if letters.shape[1] > longest:
+            raise InputError(f"the package's model reads up to {longest} positions (context_length)")
+        scores: Tensor = model(letters)
+        return scores
+
+    return model.eval(), score
+
+
+FORMATS = (
+    LibraryFormat(
+        name="mambapy",
+        library="mambapy",
+        architecture="mamba",
+        describes=lambda config: {"d_model", "n_layers", "expand_factor"} <= config.keys(),
+        read=read_mambapy,
+        load=load_mambapy,
+    ),
+    LibraryFormat(
+        name="xlstm",
+        library="xlstm",
+        architecture="mlstm",
+        describes=lambda config: (
+            {"embedding_dim", "num_blocks", "vocab_size"} <= config.keys()
+            and "model_type" not in config
+            and ("mlstm_block" in config or "slstm_block" in config)
+        ),
+        read=read_xlstm,
+        load=load_xlstm,
+    ),
+)

@@ -1,0 +1,150 @@
+"""Places: where each weight of another library lies in a model of the zoo. One map serves both directions.
+
+A library may keep a weight in another shape, transposed, as one of several rows of ours, as one of several
+parts of theirs, or shifted or scaled by a constant. A `Place` says so once. Reading a file, writing one and
+the pairs of an audit all follow from it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nerode.core import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A weight of a library and the weight of ours that means the same: theirs = scale · ours + shift.
+
+    Attributes:
+        theirs: the name of the weight there.
+        ours: the name of the weight here.
+        row: the row of ours that theirs is; None for all of it.
+        part: theirs is cut into equal parts along its first axis; the number of the part and of all parts.
+        turned: whether the last two axes of theirs are those of ours in the other order.
+        axes: where theirs has axes of size 1 that ours has not.
+        shape: the shape of theirs, where it holds the same numbers in another one; -1 for what is left.
+        shift: what theirs has more than ours; a norm may keep its weight less 1.
+        scale: what ours is multiplied with.
+    """
+
+    theirs: str
+    ours: str
+    row: int | None = None
+    part: tuple[int, int] | None = None
+    turned: bool = False
+    axes: tuple[int, ...] = ()
+    shape: tuple[int, ...] | None = None
+    shift: float = 0.0
+    scale: float = 1.0
+
+    def inside(self, theirs: str, ours: str) -> Place:
+        """Returns the same place for a layer that lies behind a prefix on each side."""
+        return replace(self, theirs=f"{theirs}{self.theirs}", ours=f"{ours}{self.ours}")
+
+
+def renamed(names: Mapping[str, str]) -> tuple[Place, ...]:
+    """Returns the places of weights that differ in their names only."""
+    return tuple(Place(theirs=theirs, ours=ours) for theirs, ours in names.items())
+
+
+def inside(places: Iterable[Place], theirs: str, ours: str) -> tuple[Place, ...]:
+    """Returns the places of a layer that lies behind a prefix on each side."""
+    return tuple(place.inside(theirs, ours) for place in places)
+
+
+@torch.no_grad()
+def fill_ours(
+    ours: Mapping[str, Tensor],
+    theirs: Mapping[str, Tensor],
+    places: Sequence[Place],
+    *,
+    optional: Sequence[str],
+) -> None:
+    """Gives our weights the numbers of a library's; weights of ours without a place become zero.
+
+    Args:
+        ours: our weights by name; they are changed in place.
+        theirs: the weights of the library by name.
+        places: the map.
+        optional: weights of the library that may be left over, because they say nothing.
+
+    Raises:
+        InputError: if a weight is missing, left over or of another size, or a number is not finite.
+    """
+    wanted = {place.theirs for place in places}
+    missing, left = sorted(wanted - theirs.keys()), sorted(theirs.keys() - wanted - set(optional))
+    if missing:
+        raise InputError(f"the weight {missing[0]} is missing{_more(missing)}")
+    if left:
+        raise InputError(f"the weight {left[0]} is not one of this architecture{_more(left)}")
+    for name in ours.keys() - {place.ours for place in places}:
+        ours[name].zero_()
+    for place in places:
+        given = theirs[place.theirs]
+        target = ours[place.ours] if place.row is None else ours[place.ours][place.row]
+        if place.part is not None:
+            number, parts = place.part
+            if given.shape[0] % parts:
+                raise _shape(place, given, target)
+            given = given.chunk(parts)[number]
+        target = target.mT if place.turned else target
+        if given.numel() != target.numel():
+            raise _shape(place, given, target)
+        if not bool(torch.isfinite(given).all()):
+            raise InputError(f"the weight {place.theirs} is not finite")
+        values = given.to(target.dtype)
+        if place.shift or place.scale != 1.0:
+            values = (values - place.shift) / place.scale
+        target.copy_(values.reshape(target.shape))
+
+
+@torch.no_grad()
+def give_theirs(ours: Mapping[str, Tensor], places: Sequence[Place]) -> dict[str, Tensor]:
+    """Returns the weights of a library from ours: the way back.
+
+    Args:
+        ours: our weights by name.
+        places: the map.
+
+    Raises:
+        InputError: if a weight of ours that has no place there is not zero, or two of ours that are one
+            weight there differ.
+    """
+    for name in sorted(ours.keys() - {place.ours for place in places}):
+        if bool(ours[name].any()):
+            raise InputError(f"the library has no weight for {name}, which is not zero")
+    parts: dict[str, dict[int, Tensor]] = defaultdict(dict)
+    for place in places:
+        value = ours[place.ours].detach() if place.row is None else ours[place.ours].detach()[place.row]
+        value = value.mT if place.turned else value
+        value = value * place.scale + place.shift
+        for axis in place.axes:
+            value = value.unsqueeze(axis)
+        value = value if place.shape is None else value.reshape(place.shape)
+        number = 0 if place.part is None else place.part[0]
+        known = parts[place.theirs].setdefault(number, value)
+        if known is not value and not torch.allclose(known, value, rtol=1e-6, atol=0.0):
+            raise InputError(f"{place.theirs} of the library is one weight, and {place.ours} another here")
+    return {
+        name: torch.cat([rows[i] for i in sorted(rows)]).contiguous()
+        if len(rows) > 1
+        else rows[0].contiguous()
+        for name, rows in parts.items()
+    }
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+
+
+def _shape(place: Place, given: Tensor, target: Tensor) -> InputError:
+    return InputError(
+        f"the weight {place.theirs} has the shape {tuple(given.shape)}; its settings ask for "
+        f"{tuple(target.shape)}"
+    )

@@ -1,0 +1,156 @@
+"""Lemmas about heads: what softmax returns in a float format, given what a head has seen.
+
+docs/theory/attention.md has the proofs. The output of a head is a nominal value with the error that the lemma
+allows; its summary is what it remembers of the positions so far.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.proofs.floats.attention.errors import Rounding, Values
+from nerode.proofs.floats.attention.records import UNDERFLOW, NotProved
+from nerode.proofs.floats.attention.weights import DecoderHead, DecoderWeights
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Scores before the penalty, their errors, and which positions match, a number for each row."""
+
+    scores: Array
+    errors: Array
+    matches: Mask
+
+    @classmethod
+    def none(cls, rows: int) -> Keys:
+        """Returns scores of 0: every position matches."""
+        return cls(np.zeros(rows), np.zeros(rows), np.ones(rows, dtype=np.bool_))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLemmas:
+    """The lemmas in one format.
+
+    Attributes:
+        rounding: of the weights and the stream.
+        scores: the format of scores and of sums over positions, "float32" or "float64".
+        bits: of that format.
+    """
+
+    rounding: Rounding
+    scores: str
+    bits: int
+
+    @property
+    def underflow(self) -> int:
+        """The number below whose negative exp is 0."""
+        return UNDERFLOW[self.scores]
+
+    def attend(
+        self, head: DecoderHead, stream: Values, states: Array, is_mark: Mask
+    ) -> tuple[Values, Array, Keys]:
+        """Returns the output of a head that is no mean, its new summary, and its keys."""
+        values = self.rounding.apply(head.value, stream)
+        old = states[:, head.columns]
+        rows = len(is_mark)
+        if head.kind == "parity":
+            nominal = np.where(is_mark[:, None], values.nominal, old)
+            return Values(nominal, np.zeros_like(nominal)), values.nominal, Keys.none(rows)
+        if head.kind == "soft":
+            return self._soft(head, values, old, is_mark), values.nominal, Keys.none(rows)
+        query, key = self.rounding.apply(head.query, stream), self.rounding.apply(head.key, stream)
+        if (query.nominal != query.nominal[0]).any() or query.error.any():
+            raise NotProved(f"the queries of {head.where} differ")
+        scores = (query.nominal * key.nominal).sum(axis=1)
+        errors = (np.abs(query.nominal) * key.error).sum(axis=1)
+        keys = Keys(scores, errors, scores == 0)
+        if not keys.matches[is_mark].all():
+            raise NotProved(f"the beginning mark does not match in {head.where}")
+        if head.kind == "last":
+            new = np.where(keys.matches[:, None], values.nominal, old)
+            return Values(new, np.zeros_like(new)), new, keys
+        return self._once(head, values, old, is_mark, keys)
+
+    def _once(
+        self, head: DecoderHead, values: Values, old: Array, is_mark: Mask, keys: Keys
+    ) -> tuple[Values, Array, Keys]:
+        """k/(k+1) for k matches beside the mark; of k only 0, 1 and "more" are kept."""
+        count = np.where(is_mark, 0, np.minimum(2, old[:, 0] + keys.matches))
+        y = np.array([0.0, 1 / 2, 5 / 6])[count.astype(np.int64)]
+        # Sums of up to DEEPEST_SUM additions, and scores of matches that are not quite 0.
+        unsure = float(keys.errors[keys.matches].max(initial=0.0))
+        if not unsure <= 2.0**-4:
+            raise NotProved(f"matches of {head.where} do not score 0 closely enough")
+        off = 1 / 64 + math.expm1(2 * unsure)
+        wide = np.array([0.0, off / 2, 1 / 6 + off])[count.astype(np.int64)]
+        if len(head.value) != 1 or (values.nominal[:, 0] != (keys.matches & ~is_mark)).any():
+            raise NotProved(f"{head.where} averages values that are not 1 at its matches and 0 elsewhere")
+        return Values(y[:, None], wide[:, None]), count[:, None], keys
+
+    def _soft(self, head: DecoderHead, values: Values, old: Array, is_mark: Mask) -> Values:
+        """Own value and the one before, with the weights of scores -slope · distance."""
+        own, late, slack = self.soft_weights(head)
+        if late == 0:
+            return Values(values.nominal, np.zeros_like(values.nominal))
+        terms = math.ceil(self.underflow / head.slope) + 1
+        width = slack + (19 + 2 * terms) * 2.0**-self.bits + 2.0**-50
+        bound = max(1.0, float(np.abs(values.nominal).max(initial=0)), float(np.abs(old).max(initial=0)))
+        nominal = np.where(is_mark[:, None], values.nominal, own * values.nominal + late * old)
+        return Values(nominal, np.where(is_mark[:, None], 0.0, np.full_like(nominal, width * bound)))
+
+    def soft_weights(self, head: DecoderHead) -> tuple[float, float, float]:
+        """Returns the weights of the own value and of the one before, and what both may be off.
+
+        The own weight lies between 1 - r and 1/(1 + r), where r = exp(-slope); the next is r times that, and
+        all older ones have r² together. From a slope on that underflows the own weight is all.
+        """
+        if head.slope < math.log(2):
+            raise NotProved(f"the slope {head.slope:g} of {head.where} is too small")
+        if head.slope >= self.underflow:
+            return 1.0, 0.0, 0.0
+        r = math.exp(-head.slope)
+        own = (1 - r + 1 / (1 + r)) / 2
+        return own, r * own, (1 / (1 + r) - (1 - r)) / 2 * (1 + r) + r * r
+
+    def check_scores(self, head: DecoderHead, keys: Keys, weights: DecoderWeights) -> None:
+        """Verifies what the lemma of a head asks of slope and scores, and keeps its gap and horizon.
+
+        Raises:
+            NotProved: with what the lemma misses.
+        """
+        power = math.log2(head.slope).is_integer() if head.slope > 0 else True
+        if head.kind in ("last", "once"):
+            head.gap = float((-keys.scores - keys.errors)[~keys.matches].min(initial=math.inf))
+        if head.kind == "last":
+            if not power or head.slope < self.underflow:
+                raise NotProved(
+                    f"the slope {head.slope:g} of {head.where} is no power of two above {self.underflow}"
+                )
+            if keys.errors[keys.matches].any():
+                raise NotProved(f"matches of {head.where} do not score exactly 0")
+            if head.gap <= 0:
+                raise NotProved(f"a position that does not match scores above 0 in {head.where}")
+            # Beyond 2^bits distances are not exact; a gap without end belongs to a head that never holds.
+            most = (head.gap * (1 - 4 * self.rounding.unit) - self.underflow) / head.slope
+            head.horizon = 1 << self.bits if most > 1 << self.bits else math.floor(most)
+            if head.horizon < 1:
+                raise NotProved(f"the gap {head.gap:g} of {head.where} is too small for its slope")
+        elif head.kind == "once":
+            if head.gap - float(keys.errors[keys.matches].max(initial=0.0)) < self.underflow:
+                raise NotProved(f"the gap {head.gap:g} of {head.where} is below {self.underflow}")
+        elif head.kind == "parity":
+            queries, found = weights.parities(head.query), weights.parities(head.key)
+            assert queries is not None
+            assert found is not None
+            products = queries @ found.T
+            head.gap = float(-products.diagonal().max())
+            other = products[[0, 1], [1, 0]]
+            if other.any() or head.gap < head.slope + self.underflow or 2 * head.slope < self.underflow:
+                raise NotProved(f"{head.where} does not tell the two parities apart")

@@ -1,0 +1,215 @@
+"""Certificates for softmax decoders that were compiled: made, stored beside the network, checked again.
+
+A folder of a network with attention layers holds the decoder itself in `model/`. Its certificate in a float
+format is checked by the lemmas of `attention.py`, which read the tensors of the decoder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from nerode.core import Budget, InputError, NotCompilable
+from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
+from nerode.languages import Language, language_hash
+from nerode.models import Model, read_model, save_model
+from nerode.models.compiled import network_to_decoder
+from nerode.network import Network, network_hash
+from nerode.proofs.floats.attention import METHOD, NotProved, audit, check_decoder
+from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
+
+Json = Any
+
+MODEL_FOLDER = "model"
+
+AGREEMENT = "decoder-against-language"
+
+_WORDS, _LENGTH = 6, 200
+"""Random words on which `forward` and `step` are compared with the language."""
+
+
+def read_decoder(folder: Path | None, network: Network, dtype: str) -> Model:
+    """Returns the decoder of a folder if it has this format, otherwise a new one.
+
+    Raises:
+        FormatError: if the stored decoder was altered.
+        InputError: if the network's target is a class and no model.
+    """
+    wanted = getattr(torch, dtype)
+    if folder is not None and (folder / MODEL_FOLDER).is_dir():
+        model = read_model(folder / MODEL_FOLDER)
+        if next(model.parameters()).dtype == wanted:
+            return model
+    try:
+        return network_to_decoder(network, network.target, dtype=wanted)
+    except NotCompilable as refusal:
+        raise InputError("; ".join(refusal.reasons)) from None
+
+
+def write_decoder(folder: Path, network: Network, *, dtype: str) -> Model:
+    """Writes the decoder of a network into its folder, and returns it."""
+    model = read_decoder(None, network, dtype)
+    save_model(folder / MODEL_FOLDER, model)
+    return model
+
+
+def certify_decoder(
+    model: Model, network: Network, language: Language, *, budget: Budget | None = None
+) -> Certificate | Failure:
+    """Returns the certificate of a decoder, or why there is none."""
+    try:
+        proof = check_decoder(model, language, budget=budget)
+    except NotProved as refusal:
+        return Failure(what=str(refusal), entry="model")
+    evidence = {**proof.evidence(), "module": fingerprint(model), "arithmetic": describe_arithmetic()}
+    return Certificate(
+        network=network_hash(network),
+        language=language_hash(language, budget),
+        claims=(proof.claim(),),
+        evidence={METHOD: evidence},
+    )
+
+
+def decoder_length(
+    network: Network, language: Language, *, dtype: str, budget: Budget | None = None
+) -> int | str | None:
+    """Returns the number of letters up to which the decoder of a network is proved in a format, or "all".
+
+    None if nothing is proved.
+    """
+    try:
+        proof = check_decoder(read_decoder(None, network, dtype), language, budget=budget)
+    except (NotProved, InputError):
+        return None
+    return proof.length
+
+
+def recheck_decoder(
+    model: Model,
+    network: Network,
+    language: Language,
+    certificate: Certificate,
+    *,
+    budget: Budget | None = None,
+) -> Failure | None:
+    """Returns why a stored certificate does not hold for a decoder, None if it holds."""
+    if certificate.network != network_hash(network) or certificate.language != language_hash(language):
+        return Failure(what="the certificate is for another network or language", entry="network")
+    listed = certificate.evidence.get(METHOD)
+    if not isinstance(listed, dict) or set(certificate.evidence) != {METHOD}:
+        return Failure(what=f"the evidence is not that of {METHOD} alone", entry="evidence")
+    if listed.get("module") != fingerprint(model):
+        return Failure(what="the certificate is for another decoder", entry=f"evidence.{METHOD}.module")
+    found = certify_decoder(model, network, language, budget=budget)
+    if isinstance(found, Failure):
+        return found
+    again = found.evidence[METHOD]
+    for key in ("dtype", "scores", "heads", "recurrent", "joint_states", "order"):
+        if listed.get(key) != again[key]:
+            return Failure(what=f"the evidence says otherwise: {key}", entry=f"evidence.{METHOD}.{key}")
+    return first_not_implied(certificate.claims, found.claims) or _unsound(model)
+
+
+def _unsound(model: Model) -> Failure | None:
+    problem = audit(model)
+    return None if problem is None else Failure(what=f"on this machine {problem}", entry="exp")
+
+
+@torch.no_grad()
+def run_decoder(
+    model: Model, language: Language, *, words: int = _WORDS, length: int = _LENGTH
+) -> Refutation | Claim:
+    """Returns a word on which a decoder fails, or the claim that it agreed with the language on some."""
+    alphabet = language.alphabet
+    rng = np.random.default_rng(0)
+    for number in range(words):
+        word, legal = _random_word(language, rng, length, stays=number % 2 == 0)
+        letters = torch.tensor([word])
+        state, stepped = model.initial_state(1), []
+        for position in letters.unbind(1):
+            score, state = model.step(position, state)
+            stepped.append(score)
+        for scores in (model(letters)[0][0], torch.cat(stepped)):
+            for place, (row, expected) in enumerate(zip(scores > 0.5, legal, strict=True), start=1):
+                if row.tolist() != expected:
+                    names = (*alphabet, "$")
+                    return Refutation(
+                        word=tuple(alphabet.decode(word[:place])),
+                        at=place,
+                        expected=tuple(n for n, yes in zip(names, expected, strict=True) if yes),
+                        got=tuple(n for n, yes in zip(names, row.tolist(), strict=True) if yes),
+                    )
+    return Claim(
+        scope=TESTED,
+        method=AGREEMENT,
+        task=PREDICT,
+        covers=(
+            f"On {words} random words of {length} letters the decoder gave the answers of the language, "
+            "letter by letter with its cache and for whole words by the fused kernel. This is a test, not a "
+            "proof."
+        ),
+        dtype=str(next(model.parameters()).dtype).removeprefix("torch."),
+        length=length,
+    )
+
+
+def _random_word(
+    language: Language, rng: np.random.Generator, length: int, *, stays: bool
+) -> tuple[list[int], list[list[bool]]]:
+    """A random word, mostly of legal letters if it `stays`, and what is legal after each prefix."""
+    word: list[int] = []
+    expected: list[list[bool]] = []
+    configuration = language.initial()
+    letters = range(len(language.alphabet))
+    for _ in range(length):
+        choices = sorted(language.legal(configuration).symbols) if stays else []
+        word.append(int(rng.choice(choices or list(letters))))
+        configuration = language.advance(configuration, word[-1])
+        legal = language.legal(configuration)
+        expected.append([*(a in legal.symbols for a in letters), legal.end])
+    return word, expected
+
+
+def examine_decoder(
+    folder: Path | None,
+    network: Network,
+    language: Language,
+    *,
+    dtype: str,
+    stored: Certificate | None = None,
+    budget: Budget | None = None,
+) -> tuple[tuple[Claim, ...], Failure | None, dict[str, Json], Certificate | None]:
+    """Returns the claims about a decoder, a failure, details and the certificate.
+
+    Args:
+        folder: of the network, which may hold the decoder.
+        network: with attention layers.
+        language: what it should do.
+        dtype: the format of its weights.
+        stored: a certificate to check again; None to look for one.
+        budget: limits.
+    """
+    try:
+        model = read_decoder(folder, network, dtype)
+    except InputError as error:
+        return (), None, {"reason": str(error)}, None
+    if stored is not None:
+        failure = recheck_decoder(model, network, language, stored, budget=budget)
+        return (() if failure else stored.claims), failure, {"replayed": METHOD}, None if failure else stored
+    found = certify_decoder(model, network, language, budget=budget)
+    tested = run_decoder(model, language)
+    claims: tuple[Claim, ...] = (tested,) if isinstance(tested, Claim) else ()
+    wrong = None
+    if isinstance(tested, Refutation):
+        wrong = Failure(what=f"in {dtype} the decoder is wrong after {tested.at} letters", refutation=tested)
+    if isinstance(found, Failure):
+        return claims, wrong, {"reason": found.what}, None
+    unsound = _unsound(model)
+    if unsound is not None or wrong is not None:
+        return claims, wrong or unsound, {}, None
+    evidence = found.evidence[METHOD]
+    details = {"states": evidence["joint_states"], "margin": evidence["margin"], "heads": evidence["heads"]}
+    return (*found.claims, *claims), None, details, found

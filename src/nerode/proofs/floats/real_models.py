@@ -1,0 +1,423 @@
+"""Models of real architectures that do a language: made, examined, written beside the network, replayed.
+
+Long words are read first, then proofs are looked for; a model that fails comes with the letter at which it
+does. A folder `model/` holds the weights and, per float format, the certificate that speaks of them: it names
+the hash of the weights in that format, and a replay computes every listed step again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nerode.compiler import Options
+from nerode.core import DTYPES, Budget, FormatError, InputError, NotCompilable, read_json, write_atomically
+from nerode.kernel import (
+    LANGUAGE_TASKS,
+    PREDICT,
+    Certificate,
+    Failure,
+    Refutation,
+    certificate_from_json,
+    certificate_to_json,
+)
+from nerode.languages import Language, Legal
+from nerode.models import Model, read_model, save_model
+from nerode.models.compiled import Around, CarriedModel, candidate_models, main_refusal
+from nerode.network import LogitDecoder
+from nerode.proofs.floats.certify import certify_module
+from nerode.proofs.floats.decoders import MODEL_FOLDER, certify_decoder
+from nerode.proofs.floats.examination import MAX_BYTES, certificate_path
+from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
+from nerode.proofs.floats.recheck import recheck
+from nerode.proofs.floats.runner import above_half, as_legal
+from nerode.records import REFUTED, TESTED, ModelClaim, unexamined
+from nerode.verdict import Facts
+
+LONGEST = 100_000
+"""Letters of the words that a real architecture is read on."""
+
+LEAST = 10_000
+"""Letters that are read however long it takes."""
+
+CHUNK = 2_048
+"""Letters that are read at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealModel:
+    """A model of a real architecture with what is known of it.
+
+    Attributes:
+        model: its `claims` are complete.
+        surroundings: "published" or "zoo".
+        certificates: the proofs that are listed state by state, one per float format.
+    """
+
+    model: Model
+    surroundings: Around
+    certificates: tuple[Certificate, ...] = ()
+
+    @property
+    def wrong(self) -> int | None:
+        """The number of letters after which an answer is wrong; None if none is known."""
+        lengths = [c.length for c in self.model.claims if c.scope == REFUTED]
+        return next((n for n in lengths if isinstance(n, int)), None)
+
+    @property
+    def reach(self) -> float:
+        """The length up to which it is proved in the type of its weights."""
+        proved = [c.length for c in self.model.claims if c.is_proof and c.dtype == dtype_of(self.model)]
+        return max((float("inf") if n == "all" else float(n) for n in proved), default=0.0)
+
+
+def load_architecture(
+    language: Language,
+    architecture: str,
+    *,
+    dtype: torch.dtype = torch.float32,
+    facts: Facts | None = None,
+    budget: Budget | None = None,
+    seconds: float = SECONDS,
+    surroundings: Around | None = None,
+) -> Model:
+    """Returns an ordinary model of an architecture whose weights do a language; `claims` says how far.
+
+    It is the model that `nerode compile LANG --to ARCHITECTURE` writes. Several ways to write the weights are
+    tried, those that floats do not round first. A model that was seen to fail is handed out only if no other
+    way does better; a warning and its claims then say at which letter.
+
+    Args:
+        language: what it should do.
+        architecture: a name of the zoo that the compiler knows as a target.
+        dtype: the type of its weights.
+        facts: what is known about the language; computed when None.
+        budget: limits of the compiler.
+        seconds: CPU time for proofs and long words; with 0 the model is tried on a few words only.
+        surroundings: "published" for the whole model as published, "zoo" for its layers between ReLU maps
+            with a learned start; None for the first where there is a construction whose claims are no weaker.
+
+    Raises:
+        UnknownName: if there is no such architecture.
+        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network, or
+            the format is too coarse for it.
+    """
+    found = make_architecture(
+        language,
+        architecture,
+        dtype=dtype,
+        facts=facts,
+        budget=budget,
+        seconds=seconds,
+        surroundings=surroundings,
+    )
+    if found.wrong is not None:
+        warnings.warn(
+            f"this {architecture} model of {language.name} is wrong in {dtype} after {found.wrong:,} "
+            "letters; its claims say how far it is proved, and a wider type goes further",
+            stacklevel=2,
+        )
+    return found.model
+
+
+def make_architecture(
+    language: Language,
+    architecture: str,
+    *,
+    dtype: torch.dtype = torch.float32,
+    facts: Facts | None = None,
+    budget: Budget | None = None,
+    seconds: float = SECONDS,
+    surroundings: Around | None = None,
+    options: Options | None = None,
+    longest: int = LONGEST,
+) -> RealModel:
+    """Returns what `load_architecture` hands out, with its surroundings and certificates.
+
+    The arguments are those of `load_architecture`, the user's options for networks, and how many letters of
+    random words it is read on.
+    """
+    if seconds < 0:
+        raise InputError(f"{seconds} seconds for proofs; give 0 or more")
+    refusals: list[NotCompilable] = []
+    best: RealModel | None = None
+    for candidate in candidate_models(
+        language,
+        architecture,
+        dtype=dtype,
+        facts=facts,
+        budget=budget,
+        surroundings=surroundings,
+        options=options,
+    ):
+        if isinstance(candidate, NotCompilable):
+            refusals.append(candidate)
+            continue
+        with one_thread():
+            found = _examine(candidate, language, seconds, longest)
+        if best is None or (found.wrong is None, found.reach) > (best.wrong is None, best.reach):
+            best = found
+        # Of the zoo's ways the first that is not wrong is taken; a published model has to be proved.
+        done = candidate.surroundings == "zoo" or not seconds or best.reach == float("inf")
+        if best.wrong is None and done:
+            return best
+    if best is None:
+        raise main_refusal(refusals)
+    return best
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Lets torch compute with one thread: the layers are small, and threads would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _examine(candidate: CarriedModel, language: Language, seconds: float, longest: int) -> RealModel:
+    """Reads long words, and looks for a proof or the shortest word that refutes."""
+    model, network = candidate.model, candidate.network
+    dtype = dtype_of(model)
+    tried = "A few random words of the language were read."
+    model.claims = (ModelClaim(scope=TESTED, says=tried, dtype=dtype, length=256),)
+    found = RealModel(model=model, surroundings=candidate.surroundings)
+    if network is not None and isinstance(network.decoder, LogitDecoder):
+        reason = f"The distributions of the model were not looked at in {dtype}."
+        model.claims = (unexamined(reason, dtype=dtype),)
+        return found
+    if not seconds:
+        return found
+    budget = Budget(seconds=max(seconds, 1e-3)).start()
+    if network is None:
+        return _examine_whole(found, language, longest, budget)
+    exact = certified(network, language, rest(budget, 0.3))
+    tasks = [] if isinstance(exact, Refutation) else [c.task for c in exact if c.task in LANGUAGE_TASKS]
+    task = tasks[0] if tasks else None
+    model.claims = _read_long_words(model, language, task == PREDICT, longest, rest(budget, 0.4))
+    if network.attends:
+        lemmas = certify_decoder(model, network, language, budget=rest(budget))
+        if isinstance(lemmas, Certificate):
+            model.claims = (*known(lemmas.claims), *model.claims)
+        return found
+    return _prove(found, model, language, task, rest(budget))
+
+
+def _examine_whole(found: RealModel, language: Language, longest: int, budget: Budget) -> RealModel:
+    """Looks for proofs first, which are cheap here: all its float states are few, in every format."""
+    model = found.model
+    proved = _prove(found, model, language, PREDICT, rest(budget, 0.7))
+    if proved.wrong is None:
+        tested = _read_long_words(model, language, True, longest, rest(budget, 0.3))
+        model.claims = (*(claim for claim in model.claims if claim.is_proof), *tested)
+    if proved.reach == float("inf"):
+        for dtype in OTHERS:
+            copy = _converted(model, dtype)
+            if dtype != dtype_of(model) and copy is not None:
+                proved = _prove(proved, copy, language, PREDICT, rest(budget))
+    return proved
+
+
+OTHERS = ("bfloat16", "float16")
+"""Formats in which a whole model is looked at, too: its weights have few bits."""
+
+
+def _prove(found: RealModel, model: Model, language: Language, task: str | None, budget: Budget) -> RealModel:
+    """Looks at all float states of a model in its type; claims and certificates are added to those found."""
+    dtype, own = dtype_of(model), found.model
+    verdict = certify_module(
+        model,
+        language,
+        dtype=dtype,
+        task=task,
+        decode=above_half,
+        empty=said_of_nothing(model),
+        budget=budget,
+    )
+    certificate = verdict.certificate
+    if model is not own and verdict.length != "all":
+        return found
+    proofs = () if certificate is None else known(certificate.claims)
+    others = own.claims if verdict.refutation is None else (refuted(verdict.refutation, dtype),)
+    own.claims = (*(c for c in own.claims if c.is_proof), *proofs, *(c for c in others if not c.is_proof))
+    added = () if certificate is None else (certificate,)
+    return RealModel(model=own, surroundings=found.surroundings, certificates=(*found.certificates, *added))
+
+
+def _converted(model: Model, dtype: str) -> Model | None:
+    """A copy in another type; None if that does not hold the range of a weight."""
+    wanted = getattr(torch, dtype)
+    copy = Model(model.config).to(wanted)
+    weights = {name: value.to(wanted) for name, value in model.state_dict().items()}
+    # The logarithm of a rate is rounded, which a closure over the rounded one takes into account.
+    if any(not torch.isfinite(value).all() for value in weights.values()):
+        return None
+    copy.load_state_dict(weights)
+    return copy.requires_grad_(False)
+
+
+def dtype_of(model: Model) -> str:
+    """Returns the name of the type of a model's weights."""
+    return str(next(model.parameters()).dtype).removeprefix("torch.")
+
+
+@torch.no_grad()
+def said_of_nothing(model: Model) -> Legal | None:
+    """Returns what a model says before any letter; None if it has no beginning mark."""
+    scores = model.empty_scores()
+    return None if scores is None else as_legal(np.asarray(above_half(scores).numpy(), dtype=np.bool_))
+
+
+@torch.no_grad()
+def _read_long_words(
+    model: Model, language: Language, all_words: bool, longest: int, budget: Budget
+) -> tuple[ModelClaim, ...]:
+    """The length to which words were read by `forward`, or the first wrong answer; nothing without words."""
+    dtype = dtype_of(model)
+    words = [_lawful_word(language, longest)]
+    if all_words:
+        words.insert(0, np.random.default_rng(0).integers(0, len(language.alphabet), longest).tolist())
+    read = 0
+    for word in words:
+        state = None
+        expected = _answers(language, word)
+        for first in range(0, len(word), CHUNK):
+            if budget.elapsed() > budget.seconds and read >= LEAST:
+                break
+            part = slice(first, first + CHUNK)
+            scores, state = model(torch.tensor([word[part]]), state)
+            wrong = ((scores[0] > 0.5) != expected[part]).any(-1).nonzero()
+            if len(wrong):
+                at = first + int(wrong[0]) + 1
+                says = "The answer after this many letters of a random word is wrong."
+                return (ModelClaim(scope=REFUTED, says=says, dtype=dtype, length=at),)
+            read = max(read, first + len(word[part]))
+    if not read:
+        return ()
+    says = "A random word of this length was read by `forward`, every answer correct. It is no proof."
+    return (ModelClaim(scope=TESTED, says=says, dtype=dtype, length=read),)
+
+
+def _lawful_word(language: Language, length: int) -> list[int]:
+    """A random word whose prefixes can all be continued; shorter if it has to end.
+
+    A letter after which nothing may follow is taken only if there is no other.
+    """
+    random = np.random.default_rng(0)
+    word: list[int] = []
+    configuration = language.initial()
+    while len(word) < length and (choices := sorted(language.legal(configuration).symbols)):
+        after = {letter: language.advance(configuration, letter) for letter in choices}
+        choices = [letter for letter in choices if language.legal(after[letter]).symbols] or choices
+        word.append(choices[int(random.integers(len(choices)))])
+        configuration = after[word[-1]]
+    return word
+
+
+def _answers(language: Language, word: Sequence[int]) -> Tensor:
+    """The letters that may follow each non-empty prefix, and last whether it may end."""
+    letters = range(len(language.alphabet))
+
+    @functools.cache
+    def row(configuration: object) -> tuple[bool, ...]:
+        legal = language.legal(configuration)
+        return (*(i in legal.symbols for i in letters), legal.end)
+
+    visited = accumulate(word, language.advance, initial=language.initial())
+    return torch.tensor([row(configuration) for configuration in visited][1:])
+
+
+def write_real_model(folder: Path, found: RealModel) -> None:
+    """Writes a model and its certificates into the folder of a network, as `model/`."""
+    place = folder / MODEL_FOLDER
+    save_model(place, found.model)
+    for certificate in found.certificates:
+        dtype = certificate.claims[0].dtype
+        assert dtype is not None
+        text = json.dumps(certificate_to_json(certificate), sort_keys=True) + "\n"
+        write_atomically(certificate_path(place, dtype), text)
+
+
+def replay_real_model(
+    folder: Path, language: Language, *, budget: Budget | None = None
+) -> tuple[tuple[Certificate, ...], Failure | None]:
+    """Returns the certificates in `model/` that hold for its weights, and why one does not.
+
+    Raises:
+        FormatError: if the model or a certificate was altered so that it does not read.
+        BudgetExceeded: if the time is up before every step has been replayed.
+    """
+    place = folder / MODEL_FOLDER
+    good: list[Certificate] = []
+    for dtype in DTYPES:
+        path = certificate_path(place, dtype)
+        if not path.exists():
+            continue
+        content = read_json(path, max_bytes=MAX_BYTES)
+        try:
+            certificate = certificate_from_json(content)
+        except (InputError, ValueError, RecursionError) as error:
+            raise FormatError(f"is not a certificate: {error}", path=path) from None
+        model = read_model(place, dtype=getattr(torch, dtype)).eval()
+        with one_thread():
+            failure = recheck(
+                model,
+                language,
+                certificate,
+                decode=above_half,
+                empty=said_of_nothing(model),
+                budget=budget,
+            )
+        if failure is not None:
+            return tuple(good), failure
+        good.append(certificate)
+    return tuple(good), None
+
+
+class ModelReader:
+    """The model in the folder of a network, read word by word.
+
+    Args:
+        folder: of the network.
+
+    Raises:
+        InputError: if it has no model.
+        FormatError: if the model was altered.
+
+    Attributes:
+        dtype: the type of its weights.
+        about: its architecture and type, for people.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        place = folder / MODEL_FOLDER
+        if not place.is_dir():
+            raise InputError(
+                f"{folder} has no {MODEL_FOLDER}/; `nerode compile LANG --to ARCHITECTURE -o DIR` writes one"
+            )
+        self._model = read_model(place).eval()
+        self.dtype = dtype_of(self._model)
+        names = dict.fromkeys(layer.name for layer in self._model.config.layers)
+        self.about = f"{', '.join(names)} in {self.dtype}"
+
+    @torch.no_grad()
+    def run(self, word: Sequence[int]) -> list[Legal | None]:
+        """Returns what may follow each prefix; None for the empty one if the model says nothing there."""
+        answers = [said_of_nothing(self._model)]
+        state = self._model.initial_state(1)
+        for letter in word:
+            scores, state = self._model.step(torch.tensor([letter]), state)
+            answers.append(as_legal(np.asarray(above_half(scores[0]).numpy(), dtype=np.bool_)))
+        return answers

@@ -1,0 +1,471 @@
+"""The measurement of a table: specs, runs (or those that are there), compiled networks, numbers of cells.
+
+`python -m benchmarks polish` writes the latter, one JSON object per line: the group, the seed, and under the
+name of each float format the record of `nerode polish`.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from nerode.core import Budget, InputError, read_json_lines, to_mapping
+from nerode.languages import resolve_language
+from nerode.models.compiled import CompiledModel, load_model
+from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
+from nerode.records import (
+    CellResult,
+    LineResult,
+    Measure,
+    RunRecord,
+    RunStore,
+    TableResult,
+    TrainSpec,
+    merge_tables,
+    read_run,
+)
+from nerode.reproduce.records import (
+    RULE,
+    AxisValue,
+    Finding,
+    LengthRange,
+    Noise,
+    Paper,
+    PaperTable,
+    Reading,
+    TableCell,
+    TableLine,
+    compare,
+)
+from nerode.study import NetworkStudy, study_network, summarise_verdict
+from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
+from nerode.tasks import Prediction, Task, build_task
+from nerode.tasks.formal import LanguageSettings
+from nerode.training import TRAINING, describe_environment, draw_tests, make_spec, require_tests, run_key
+
+_LENGTHS_OF_A_RANGE = 4
+"""Lengths that stand for a range, its ends among them."""
+
+_TRIES = 12
+"""Shorter lengths that are tried where a language has no word of a length."""
+
+
+def lengths_to_test(task: Task, readings: Iterable[Reading]) -> tuple[int, ...]:
+    """Returns the lengths that the readings need, those without test sequences replaced by shorter ones."""
+    found: set[int] = set()
+    for reading in readings:
+        if isinstance(reading, LengthRange):
+            found |= {
+                n for target in _spread(reading) if (n := _nearest(task, target, reading.low)) is not None
+            }
+    return tuple(sorted(found))
+
+
+def _spread(lengths: LengthRange) -> list[int]:
+    steps = _LENGTHS_OF_A_RANGE - 1
+    return sorted({lengths.low + (lengths.high - lengths.low) * k // steps for k in range(steps + 1)})
+
+
+def _nearest(task: Task, length: int, low: int) -> int | None:
+    for shorter in range(length, max(low, length - _TRIES) - 1, -1):
+        try:
+            require_tests(task, [shorter])
+        except InputError:
+            continue
+        return shorter
+    return None
+
+
+def read_value(reading: Reading, record: RunRecord) -> float | None:
+    """Returns the share that a reading finds; 0 for a run that diverged, None if it was not tested."""
+    if record.divergence is not None:
+        return 0.0
+    match reading:
+        case LengthRange():
+            return _at_lengths(reading, record)
+        case AxisValue():
+            scores = [s.score for s in record.axes if (s.axis, s.value) == (reading.axis, reading.value)]
+            return scores[0].accuracy(reading.measure) if scores else None
+        case Finding():
+            return _finding(reading, record.examination)
+        case Noise():
+            return None
+
+
+def _at_lengths(reading: LengthRange, record: RunRecord) -> float | None:
+    scores = [s for s in record.evaluations if reading.low <= s.length <= reading.high]
+    if not scores:
+        return None
+    weights = [s.positions if _by_position(reading.measure) else s.sequences for s in scores]
+    total = sum(w * s.accuracy(reading.measure) for w, s in zip(weights, scores, strict=True))
+    return (total / sum(weights) - reading.chance) / (1 - reading.chance)
+
+
+def _by_position(measure: Measure) -> bool:
+    return measure in ("token", "scaled")
+
+
+def _finding(reading: Finding, examination: dict[str, Any]) -> float | None:
+    match reading.name:
+        case "greedy" | "sampled":
+            value = examination.get(reading.name)
+            return None if value is None else float(value)
+        case "two-isi" | "double-isi":
+            tests = [t for t in examination.get("phase_alignment", ()) if t["name"] == reading.name]
+            return float(tests[0]["passed"]) if tests else None
+        case "survives":
+            rows = examination.get("streams")
+            return None if not rows else float(all(r["survived"] >= reading.at for r in rows))
+
+
+def readings_of(line: TableLine) -> list[Reading]:
+    """Returns the readings of the cells of a line."""
+    return [cell.reading for cell in line.cells]
+
+
+FORMAT = "nerode-polish-record"
+DTYPE = "float32"
+
+_COLUMNS = {8: "1X", 16: "2X", 24: "3X", 32: "4X", 40: "5X"}
+"""Columns of the table for multiples of the length of training."""
+
+
+def polished_lines(folder: Path) -> list[LineResult]:
+    """Returns a line for each group with polished networks in a folder; none if there is no such folder.
+
+    A seed whose network could not be polished counts as 0 at every length.
+
+    Raises:
+        FormatError: for a file that is not JSON lines.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for row in _rows(path):
+            groups.setdefault(str(row["group"]), []).append(row)
+    return [_line(group, rows) for group, rows in groups.items()]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    found = read_json_lines(path)
+    return [row for row in found if isinstance(row, dict) and row.get(DTYPE, {}).get("format") == FORMAT]
+
+
+def _line(group: str, rows: list[dict[str, Any]]) -> LineResult:
+    scores = [{s["length"]: float(s["sequence"]) for s in row[DTYPE]["after"]} for row in rows]
+    lengths = sorted({length for own in scores for length in own})
+    cells = tuple(
+        CellResult(
+            column=_COLUMNS.get(length, str(length)),
+            published=None,
+            printed="",
+            values=tuple(own.get(length, 0.0) for own in scores),
+            agreement="–",
+        )
+        for length in lengths
+    )
+    proved = sum(bool(row[DTYPE]["proved"]) for row in rows)
+    return LineResult(
+        row=group,
+        model="rotations, trained on 8 and polished (ours)",
+        kind="polished",
+        cells=cells,
+        theory=summarise_verdict(group.partition(",")[0], "ids4"),
+        seeds=tuple(int(row["seed"]) for row in rows),
+        parameters=rows[0].get("parameters"),
+        cpu_seconds=sum(row["training_cpu_seconds"] + row[DTYPE]["polish_cpu_seconds"] for row in rows),
+        note=f"{proved} of {len(rows)} seeds proved right at every length in exact arithmetic",
+    )
+
+
+OnLine = Callable[[str], None]
+"""Is called with one line per run that ended."""
+
+
+def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
+    """Returns the runs of a line at CPU scale, one for each seed; none for a line that is not trained."""
+    if line.cpu is None:
+        return []
+    first = make_spec(line.cpu)
+    lengths = lengths_to_test(build_task(first.task), readings_of(line))
+    return [
+        make_spec(merge_tables(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
+        for seed in seeds
+    ]
+
+
+def run_table(
+    paper: Paper,
+    table: PaperTable,
+    *,
+    out: Path,
+    seeds: int | None = None,
+    jobs: int = 1,
+    on_line: OnLine | None = None,
+    polished: Path | None = None,
+) -> TableResult:
+    """Returns a table with the results of the runs at CPU scale; runs that are in `out` are not made again.
+
+    Args:
+        paper: the paper.
+        table: one of its tables.
+        out: where the folders of runs are.
+        seeds: how many, instead of what each line says.
+        jobs: processes at once; 0 to run nothing, and to take what is there.
+        on_line: is called with one line per run that ended.
+        polished: a folder of results of polished networks, for the tables that have a place for them.
+    """
+    lines = [line for line in table.lines if line.runs_here]
+    specs = [specs_of(line, range(seeds or line.seeds)) for line in lines]
+    records, failures = _run_all(lines, specs, out, jobs, on_line)
+    results = [
+        _compiled_line(table, line) if line.compile_to else _trained_line(table, line, own, records, failures)
+        for line, own in zip(lines, specs, strict=True)
+    ]
+    measured = [line for line in results if _is_measured(line)]
+    unmeasured = len(table.lines) - len(measured)
+    waiting = tuple(f"{line.row} · {line.model}" for line in results if not _is_measured(line))
+    commits = Counter(str(record.environment.get("commit")) for record in records.values())
+    if polished is not None and table.polished:
+        measured += polished_lines(polished)
+    return TableResult(
+        paper=paper.name,
+        reference=paper.reference.key,
+        citation=str(paper.reference),
+        table=table.name,
+        title=table.title,
+        where=table.where,
+        unit=table.unit,
+        threshold=table.threshold,
+        protocol=table.protocol,
+        corrected=table.corrected,
+        scale=table.scale,
+        remarks=table.remarks,
+        rule=RULE,
+        command=_command(paper, table, seeds, out),
+        lines=tuple(measured),
+        unmeasured=unmeasured,
+        waiting=waiting,
+        environment=describe_environment(),
+        commits=tuple(commit for commit, _ in commits.most_common()),
+    )
+
+
+def _is_measured(line: LineResult) -> bool:
+    return bool(line.failed) or any(cell.values for cell in line.cells)
+
+
+def _command(paper: Paper, table: PaperTable, seeds: int | None, out: Path) -> str:
+    words = ["nerode", "reproduce", f"{paper.name}:{table.name}", "--scale", "cpu", "--out", str(out)]
+    return shlex.join(words + ([] if seeds is None else ["--seeds", str(seeds)]))
+
+
+def _run_all(
+    lines: Sequence[TableLine],
+    specs: Sequence[Sequence[TrainSpec]],
+    out: Path,
+    jobs: int,
+    on_line: OnLine | None,
+) -> tuple[dict[str, RunRecord], dict[str, str]]:
+    """The records and the messages of failed runs, by key."""
+    titles = {
+        run_key(spec): f"{line.row} · {line.model} · seed {spec.run.seed}"
+        for line, own in zip(lines, specs, strict=True)
+        for spec in own
+    }
+    # The first seed of every line comes first: what is stopped halfway has a bit of everything.
+    ordered = sorted((spec for own in specs for spec in own), key=lambda spec: spec.run.seed)
+    wanted = {run_key(spec): RunJob(key=run_key(spec), spec=spec.to_mapping()) for spec in ordered}
+    failures: dict[str, str] = {}
+
+    def see(outcome: RunOutcome) -> None:
+        if outcome.status != "done":
+            failures[outcome.key] = f"{outcome.status}: {outcome.message}"
+        if on_line is not None:
+            on_line(f"{titles[outcome.key]}: {outcome.status} {outcome.message}".strip())
+
+    if wanted and jobs:
+        run_sweep(
+            list(wanted.values()),
+            root=out,
+            runner=TRAINING.name,
+            executor=LocalExecutor(processes=jobs),
+            on_outcome=see,
+        )
+    store = RunStore(out)
+    return {key: read_run(store.folder(key)) for key in wanted if store.is_done(key)}, failures
+
+
+def _trained_line(
+    table: PaperTable,
+    line: TableLine,
+    specs: Sequence[TrainSpec],
+    records: Mapping[str, RunRecord],
+    failures: Mapping[str, str],
+) -> LineResult:
+    found = [records[run_key(spec)] for spec in specs if run_key(spec) in records]
+    values = [
+        tuple(v for record in found if (v := read_value(cell.reading, record)) is not None)
+        for cell in line.cells
+    ]
+    return LineResult(
+        row=line.row,
+        model=line.model,
+        kind="trained",
+        cells=compared(table, line.cells, values),
+        theory=summarise_verdict(line.language, line.architecture),
+        seeds=tuple(record.complete.run.seed for record in found),
+        diverged=tuple(r.complete.run.seed for r in found if r.divergence is not None),
+        failed=tuple(f"seed {s.run.seed}: {failures[run_key(s)]}" for s in specs if run_key(s) in failures),
+        missing=tuple(s.run.seed for s in specs if run_key(s) not in records and run_key(s) not in failures),
+        stands_in=line.stands_in,
+        steps=tuple(record.steps for record in found),
+        parameters=found[0].parameters if found else None,
+        cpu_seconds=sum(r.cpu_seconds + r.evaluation_cpu_seconds for r in found),
+        keys=tuple(record.key for record in found),
+        spec=dict(line.cpu or {}),
+        note=line.note,
+        language=_language_by_length(line),
+        architecture=line.architecture,
+    )
+
+
+def _language_by_length(line: TableLine) -> str:
+    """The language of a line whose last cell is harder in length than its first."""
+    last = line.cells[-1].reading
+    by_length = isinstance(last, LengthRange) or (isinstance(last, Finding) and last.name == "survives")
+    return line.language if by_length else ""
+
+
+def _compiled_line(table: PaperTable, line: TableLine) -> LineResult:
+    measured = measure_compiled(line)
+    return LineResult(
+        row=line.row,
+        model=line.model,
+        kind="compiled",
+        cells=compared(table, line.cells, measured.values),
+        theory=summarise_verdict(line.language, line.architecture),
+        cpu_seconds=measured.cpu_seconds,
+        parameters=measured.parameters,
+        claims=measured.claims,
+        failed=measured.problems,
+        note=line.note,
+        language=line.language,
+        architecture=line.architecture,
+    )
+
+
+def compared(
+    table: PaperTable, cells: Sequence[TableCell], values: Sequence[tuple[float, ...]]
+) -> tuple[CellResult, ...]:
+    """Returns the cells of a line with their values and how they agree."""
+    thresholds = [table.threshold if cell.threshold is None else cell.threshold for cell in cells]
+    learned = all(
+        median(own) >= threshold
+        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
+        if cell.trained and own
+    )
+    return tuple(
+        CellResult(
+            column=cell.column,
+            published=cell.published,
+            printed=cell.printed,
+            values=own,
+            agreement=compare(
+                cell.published, own, threshold=threshold, tick=table.ticks, learned=learned
+            ).value,
+        )
+        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
+    )
+
+
+_WORDS = 100
+"""Words of each length."""
+
+_SECONDS = 60.0
+"""For the compiler, and again for the proof."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Measurements of a compiled network.
+
+    Attributes:
+        values: a share for each cell of the line; empty if there is no network.
+        claims: what was proved, as plain values.
+        parameters: numbers of the network.
+        problems: why there is no network, or no proof.
+        cpu_seconds: for compiling, running and proving.
+    """
+
+    values: tuple[tuple[float, ...], ...]
+    claims: tuple[dict[str, Any], ...] = ()
+    parameters: int | None = None
+    problems: tuple[str, ...] = ()
+    cpu_seconds: float = 0.0
+
+
+def measure_compiled(line: TableLine) -> Measured:
+    """Returns the accuracies of the compiled network of a line in float32, and the claims proved of it."""
+    begun = time.process_time()
+    language = resolve_language(line.language)
+    study = study_network(language, line.compile_to, budget=Budget(seconds=_SECONDS))
+    if study.network is None:
+        return Measured(
+            values=((),) * len(line.cells),
+            problems=study.refusals,
+            cpu_seconds=time.process_time() - begun,
+        )
+    task = Prediction(LanguageSettings(language=line.language))
+    model = load_model(study.network, dtype=torch.float32)
+    return Measured(
+        values=tuple(_value(model, task, study.claims, cell.reading) for cell in line.cells),
+        claims=tuple(map(_plain_claim, study.claims)),
+        parameters=study.network.num_parameters,
+        problems=_problems(study),
+        cpu_seconds=time.process_time() - begun,
+    )
+
+
+def _problems(study: NetworkStudy) -> tuple[str, ...]:
+    """The reason why there is no proof, if there is none."""
+    match study.result:
+        case Refutation():
+            return (f"wrong on the word {''.join(study.result.word)!r}",)
+        case Unproved():
+            return (f"not proved: {study.result.reason}",)
+    return ()
+
+
+def _value(model: CompiledModel, task: Task, claims: Sequence[Claim], reading: Reading) -> tuple[float, ...]:
+    match reading:
+        case LengthRange():
+            return _share(model, task, reading)
+        case Noise():
+            proved = [claim.eps for claim in claims if claim.scope == UNDER_NOISE and claim.eps]
+            return (float(bool(proved) and max(proved) >= reading.eps),)
+        case _:
+            return ()
+
+
+def _plain_claim(claim: Claim) -> dict[str, Any]:
+    return {**to_mapping(claim), "eps": None if claim.eps is None else str(claim.eps)}
+
+
+@torch.no_grad()
+def _share(model: CompiledModel, task: Task, reading: LengthRange) -> tuple[float, ...]:
+    """The share of words that are correct throughout, at all lengths of a reading together."""
+    right = words = 0
+    for length in lengths_to_test(task, [reading]):
+        for batch in draw_tests(task, length, _WORDS):
+            scores, _ = model(batch.inputs)
+            right += int((model.legal(scores) == batch.targets).all(-1).all(-1).sum())
+            words += len(batch)
+    return (right / words,) if words else ()

@@ -1,0 +1,257 @@
+"""Bit for bit in floats: reflections on doubled coordinates, registers and turns in the subnormal numbers."""
+
+from __future__ import annotations
+
+import functools
+import math
+from fractions import Fraction
+
+from nerode.core import DTYPES, Reference
+from nerode.verdict.classes import (
+    can_fade,
+    can_hold,
+    complex_gates,
+    dense,
+    diagonal,
+    householder,
+    input_dependent,
+    linear,
+    mixed_diagonal,
+    plain_state,
+    signed,
+    time_invariant,
+    unit_gates,
+)
+from nerode.verdict.facts import (
+    Facts,
+    LanguageCondition,
+    group_language,
+    in_class,
+    position_decides,
+    quasi_aperiodic,
+    r_trivial,
+    regular,
+    solvable,
+    star_free,
+)
+from nerode.verdict.records import Provenance, Sense, Status
+from nerode.verdict.theorems.base import FLOATS, Theorem, theorem
+
+_IEEE = frozenset({Sense.IEEE})
+_HERE = Reference("NerodeTheory")
+_UNDERFLOW = "subnormal numbers are not flushed to zero"
+
+_RADII = {3: (12,), 5: (23, 44), 7: (484, 972), 8: (2,), 9: (2660,), 11: (4195,)}
+"""Radii, in units of the least subnormal number, of polygons that the rounded turns permute; `turns_exactly`
+checks each one."""
+
+
+@functools.cache
+def turns_exactly(m: int, dtype: str) -> bool:
+    """Returns whether all turns by multiples of 1/m are done exactly in a float format.
+
+    A prime power needs gates 1, -1, i, -i, or a polygon of subnormal numbers that all its rounded turns
+    permute; coprime parts turn in coordinates of their own.
+    """
+    divisor = next((d for d in range(2, m + 1) if m % d == 0), 1)
+    part = divisor
+    while divisor > 1 and m % (part * divisor) == 0:
+        part *= divisor
+    if part < m:
+        return turns_exactly(part, dtype) and turns_exactly(m // part, dtype)
+    bits = DTYPES[dtype].bits
+    return 4 % m == 0 or any(is_permuted(m, radius, bits) for radius in _RADII.get(m, ()))
+
+
+def is_permuted(m: int, radius: int, bits: int) -> bool:
+    """Returns whether each rounded turn by a multiple of 1/m permutes the rounded m-gon of this radius.
+
+    The coordinates are integers: multiples of the least subnormal number, of at most `bits` bits, among which
+    floats are evenly spaced. A product is rounded to nearest, ties to even; sums are exact.
+    """
+    if radius >= 1 << (bits - 1):
+        return False
+    polygon = [tuple(round(radius * value) for value in _direction(j, m)) for j in range(m)]
+    if len(set(polygon)) < m:
+        return False
+    for j in range(m):
+        c, s = (_to_bits(value, bits) for value in _direction(j, m))
+        for i, (x, y) in enumerate(polygon):
+            if (round(c * x) - round(s * y), round(s * x) + round(c * y)) != polygon[(i + j) % m]:
+                return False
+    return True
+
+
+def _direction(j: int, m: int) -> tuple[float, float]:
+    """Cosine and sine of j/m of a turn; exactly 0 where they are."""
+    quarter = 4 * j % m == 0
+    c, s = math.cos(2 * math.pi * j / m), math.sin(2 * math.pi * j / m)
+    return (float(round(c)), float(round(s))) if quarter else (c, s)
+
+
+def _to_bits(value: float, bits: int) -> Fraction:
+    """A number rounded to so many significant bits."""
+    if value == 0:
+        return Fraction(0)
+    mantissa, exponent = math.frexp(value)
+    return Fraction(round(Fraction(mantissa) * 2**bits)) * Fraction(2) ** (exponent - bits)
+
+
+def _position_turns(facts: Facts) -> bool | None:
+    if not facts.regular:
+        return False
+    if facts.position_decides is not True:
+        return facts.position_decides
+    return turns_exactly(facts.position_period or 1, facts.dtype)
+
+
+def _clock_turns(facts: Facts) -> bool | None:
+    if not facts.regular or facts.quasi_aperiodic is False:
+        return False
+    return None if facts.clock is None else turns_exactly(facts.clock, facts.dtype)
+
+
+def _primes_turn(facts: Facts) -> bool | None:
+    if not facts.regular or facts.group_primes is None:
+        return None if facts.regular else False
+    return all(turns_exactly(p, facts.dtype) for p in facts.group_primes)
+
+
+position_turns = LanguageCondition("settled by a position whose period turns exactly", _position_turns)
+clock_turns = LanguageCondition("star-free beside a clock that turns exactly", _clock_turns)
+primes_turn = LanguageCondition("one whose groups have orders of primes that turn exactly", _primes_turn)
+
+theorem(
+    Theorem(
+        name="float-reflections-doubled",
+        statement="On doubled coordinates the normalised key of a swap has entries ±1/2, so that one factor "
+        "with β = 2 swaps bit for bit; swaps, blocks of tokens and registers do every regular language.",
+        language=regular,
+        architecture=linear & householder & signed,
+        senses=_IEEE,
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=(
+            "β saturates to exactly 2.0 and 1.0; a step that idles has a key on coordinates that are 0",
+            "one factor per token: swaps are done in the block of tokens after them",
+        ),
+        reason=lambda f: "swaps of doubled coordinates have keys of ±1/2: no rounding at all",
+    )
+)
+
+theorem(
+    Theorem(
+        name="float-saturating-integrators",
+        statement="h = h + [event] with gate 1.0 stops at a power of two and never returns to 0, so 'once' "
+        "is exact in floats.",
+        language=in_class("locally-testable") | r_trivial,
+        architecture=linear & time_invariant & can_hold & plain_state,
+        senses=_IEEE,
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        reason=lambda f: "definable with 'yesterday' and 'once': an integrator that stops is still above 0",
+    )
+)
+
+theorem(
+    Theorem(
+        name="float-fading-registers",
+        statement="A state that fades by a fixed gate between 1/2 and 1/√2 stops at the least subnormal "
+        "number and keeps the sign of the last write for ever, so fixed gates do every star-free language.",
+        language=star_free,
+        architecture=linear & time_invariant & can_hold & plain_state,
+        senses=_IEEE,
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=(_UNDERFLOW, "the next layer scales the least subnormal number up"),
+        reason=lambda f: f"a fading sign stops at the least {f.dtype} number and stays",
+    )
+)
+
+theorem(
+    Theorem(
+        name="float-fading-registers-and-clock",
+        statement="With a clock that turns exactly, fading registers do the languages that are star-free "
+        "beside it.",
+        language=quasi_aperiodic & clock_turns,
+        architecture=(linear & time_invariant & can_hold & plain_state & complex_gates) | mixed_diagonal,
+        senses=_IEEE,
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=(_UNDERFLOW,),
+        reason=lambda f: f"star-free beside a clock modulo {f.clock} that turns exactly in {f.dtype}",
+    )
+)
+
+theorem(
+    Theorem(
+        name="float-clocks",
+        statement="Where the position decides, a turning state does: with gates 1, -1, i, -i, or on a "
+        "polygon of subnormal numbers that the rounded turns permute.",
+        language=position_decides & position_turns,
+        architecture=linear & time_invariant & complex_gates & can_hold,
+        senses=_IEEE,
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=(_UNDERFLOW,),
+        reason=lambda f: f"the position modulo {f.position_period} decides; this turn is exact in {f.dtype}",
+    )
+)
+
+theorem(
+    Theorem(
+        name="float-clock-shift",
+        statement="Where the position decides, a constant shift of zeros and ones does, exactly in floats.",
+        language=position_decides,
+        architecture=linear & time_invariant & dense,
+        senses=_IEEE,
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        reason=lambda f: "only the position matters: a fixed shift of zeros and ones",
+    )
+)
+
+theorem(
+    Theorem(
+        name="float-rotations-subnormal",
+        statement="Rounding to nearest heals a turn on a polygon of subnormal numbers, so complex diagonal "
+        "layers do solvable groups of such orders bit for bit.",
+        language=solvable & primes_turn,
+        architecture=linear & diagonal & input_dependent & complex_gates & can_fade,
+        senses=_IEEE,
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=(_UNDERFLOW, "Krohn-Rhodes: cyclic groups of prime order and registers"),
+        reason=lambda f: f"solvable, and the turns of its prime orders are exact in {f.dtype}",
+    )
+)
+
+theorem(
+    Theorem(
+        name="float-unitary-groups",
+        statement="Unitary diagonal layers do the solvable groups whose prime orders turn exactly.",
+        language=group_language & solvable & primes_turn,
+        architecture=linear & diagonal & input_dependent & unit_gates,
+        senses=_IEEE,
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=(_UNDERFLOW,),
+        reason=lambda f: f"a solvable group; the turns of its prime orders are exact in {f.dtype}",
+    )
+)

@@ -1,0 +1,184 @@
+"""Training through exact gates: the folded network is the exact one, and its proof is replayed."""
+
+import pytest
+import torch
+
+from nerode.analysis.proofs.exact_training import BARE, ExactModel, ExactTraining, train_exact
+from nerode.analysis.proofs.goals import ScoreReading
+from nerode.core import Budget, InputError
+from nerode.models import LayerConfig, ModelConfig, build_model, find_member
+from nerode.models.exact_gates import SMALLEST_SCORE
+from nerode.proofs.floats import certify_module, recheck_module
+from nerode.records import TaskConfig
+from nerode.tasks import build_task
+
+ARCHITECTURES = ["mamba", "mamba-signed", "mamba-2", "griffin", "griffin-signed", "mingru", "hgrn2"]
+ARCHITECTURES += ["mingru-signed", "hgrn2-signed", "deltanet-signed"]
+UNTIED = ["deltanet", "gated-deltanet", "mlstm"]
+CELLS = ["elman-tanh", "gru", "lstm", "slstm"]
+
+
+def config_of(name, *, letters=3, outputs=4, depth=1, width=8, **settings):
+    form = find_member(name).kind.exact_gates
+    sizes = {"hidden": width} if "hidden" in form.settings else {}
+    layer = LayerConfig(name=name, settings={**form.settings, **sizes, **settings})
+    return ModelConfig(
+        layers=(layer,) * depth,
+        letters=letters,
+        outputs=outputs,
+        width=None if form.one_hot else width,
+        surroundings=BARE if form.bare else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "depth"),
+    [
+        ("gla", 1),
+        ("deltaproduct-signed", 1),
+        *((name, depth) for name in ARCHITECTURES + UNTIED + CELLS for depth in (1, 2)),
+    ],
+)
+def test_the_folded_network_computes_what_the_exact_one_did(name, depth):
+    config = config_of(name, depth=depth)
+    words = torch.randint(3, (16, 30), generator=torch.Generator().manual_seed(0))
+    for seed in range(20):
+        torch.manual_seed(seed)
+        forms = [layer.resolve()[0].exact_gates for layer in config.layers]
+        exact = ExactModel(build_model(config, seed=seed), forms)
+        exact.spread(words)
+        exact.gates[0].live[::3] = False
+        with torch.no_grad():
+            exact.model(words)
+        if min(float(gates.scores.abs().min()) for gates in exact.gates) > SMALLEST_SCORE:
+            break
+    with torch.no_grad():
+        wanted = exact.model(words)[0]
+        plain = exact.plain(words)
+        got = plain(words)[0]
+        by_steps, state = [], plain.initial_state(16)
+        for letters in words.unbind(1):
+            scores, state = plain.step(letters, state)
+            by_steps.append(scores)
+    if name not in CELLS:
+        on = exact.gates[0].scores > 0
+        assert 0.1 < on.double().mean() < 0.9
+    assert torch.allclose(got, wanted, atol=2e-5)
+    assert torch.allclose(torch.stack(by_steps, dim=1), wanted, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_folded_gates_are_decided(name):
+    config = config_of(name)
+    exact = ExactModel(build_model(config, seed=1), [config.layers[0].resolve()[0].exact_gates])
+    words = torch.randint(3, (8, 20), generator=torch.Generator().manual_seed(1))
+    exact.spread(words)
+    plain = exact.plain(words)
+    moved = plain.layers[0].transition(plain.inputs_of(0, words))
+    gates = moved.gate if hasattr(moved, "gate") else 1 - moved.betas * moved.vectors.square().sum(-1)
+    wanted = (-1.0, 1.0) if exact.gates[0].signed else (0.0, 1.0)
+    assert set(gates.unique().tolist()) <= set(wanted)
+    assert len(gates.unique()) == 2
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_folded_cells_are_automata_of_bits(name):
+    config = config_of(name)
+    exact = ExactModel(build_model(config, seed=1), [config.layers[0].resolve()[0].exact_gates])
+    words = torch.randint(3, (8, 20), generator=torch.Generator().manual_seed(1))
+    exact.spread(words)
+    exact.gates[0].live[0] = False
+    plain = exact.plain(words)
+    with torch.no_grad():
+        shown = plain.layers[0](plain.inputs_of(0, words))[0]
+    written = shown[:, 10:].abs()
+    one = torch.tensor(1.0).tanh() if name == "lstm" else torch.tensor(1.0)
+    # A unit may have kept its start, which is 0 here.
+    assert ((written - one).abs() * written < 1e-6).all()
+    assert len(written.unique()) <= 2
+    assert torch.allclose(shown[..., 0], one)
+    assert (shown[..., 1:] < 0).any()
+
+
+def test_gradients_flow_through_exact_gates():
+    config = config_of("mamba")
+    exact = ExactModel(build_model(config, seed=1), [config.layers[0].resolve()[0].exact_gates])
+    words = torch.randint(3, (8, 20), generator=torch.Generator().manual_seed(1))
+    exact.spread(words)
+    exact.model(words)[0].square().mean().backward()
+    assert exact.gates[0].layer.dt_proj.weight.grad.abs().sum() > 0
+
+
+def test_parity_is_learned_and_proved_and_a_replay_agrees():
+    task = build_task(TaskConfig(name="parity"))
+    config = config_of("deltanet-signed", letters=2, outputs=2, width=16)
+    found = train_exact(config, task, seed=0, settings=ExactTraining(steps=200, cpu_seconds=60))
+    assert found.verdict is not None
+    assert found.verdict.length == "all"
+    assert found.looks[-1].outcome == "proved"
+    assert found.reason == ""
+    certificate, runner = found.verdict.certificate, found.verdict.runner
+    again = {"decode": runner.decode}
+    language = ScoreReading.of(task).language
+    assert recheck_module(found.model, language, certificate, **again) is None
+    with torch.no_grad():
+        found.model.head.weight.mul_(-1)
+    assert recheck_module(found.model, language, certificate, **again).what.startswith(
+        "the certificate is for"
+    )
+
+
+def test_a_gate_that_leaks_is_not_proved():
+    task = build_task(TaskConfig(name="predict-set-reset"))
+    config = config_of("mingru", letters=task.letters, outputs=task.outputs, width=16)
+    found = train_exact(config, task, seed=0, settings=ExactTraining(steps=200, cpu_seconds=60))
+    assert found.verdict is not None
+    layer = found.model.layers[0]
+    with torch.no_grad():
+        layer.gate.weight.div_(2.0**7)
+        layer.gate.bias.div_(2.0**7)
+        gates = layer.transition(found.model.inputs_of(0, torch.tensor([[0, 1, 2]]))).gate
+    assert ((gates > 0) & (gates < 1)).any()
+    leaky = certify_module(
+        found.model,
+        task.language,
+        task=found.verdict.task,
+        decode=found.verdict.runner.decode,
+        budget=Budget(elements=1_000, seconds=5),
+    )
+    assert leaky.length != "all"
+
+
+def test_what_is_not_learned_is_said():
+    task = build_task(TaskConfig(name="predict-tomita-6"))
+    config = config_of("mingru", letters=2, outputs=3)
+    settings = ExactTraining(steps=3, every=3, attempts=1, cpu_seconds=30)
+    found = train_exact(config, task, seed=0, settings=settings)
+    assert found.verdict is None
+    assert "of the words of training are correct throughout" in found.reason
+
+
+def test_layers_without_gate_scores_are_refused():
+    task = build_task(TaskConfig(name="parity"))
+    config = ModelConfig(layers=(LayerConfig(name="lru"),), letters=2, outputs=2)
+    with pytest.raises(InputError, match="does not tell its gate scores"):
+        train_exact(config, task, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "task", "depth"),
+    [
+        ("mamba", "predict-flip-flop", 1),
+        ("mamba", "predict-tomita-4", 1),
+        ("mamba-signed", "parity", 1),
+        ("griffin", "predict-flip-flop", 1),
+        ("hgrn2", "predict-set-reset", 1),
+        ("mamba-2", "predict-flip-flop", 2),
+        ("mamba", "predict-d-2", 2),
+    ],
+)
+def test_the_survey_of_architectures_ends_proved(name, task, depth):
+    made = build_task(TaskConfig(name=task))
+    config = config_of(name, letters=made.letters, outputs=made.outputs, depth=depth, width=16)
+    assert train_exact(config, made, seed=0).verdict is not None

@@ -1,0 +1,225 @@
+"""Networks end proved, refuted by a word, or unsettled; a planted wrong one is never proved."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+import nerode as nr
+from nerode.analysis.proofs.exact_training import ExactTraining, exact_config
+from nerode.analysis.settle import (
+    SettleSettings,
+    confirmed_settlement,
+    harden,
+    replay_settlement,
+    settle,
+    settle_folder,
+    settled_or_new,
+    write_hardened,
+)
+from nerode.analysis.settle.settling import ScoreReading
+from nerode.analysis.subject import LoadedNetwork, load_subject
+from nerode.core import Budget, InputError
+from nerode.languages import resolve_language
+from nerode.models import build_model
+from nerode.models.compiled.load import network_to_architecture
+from nerode.proofs import VALID_PREFIXES, certificate_to_json, write_folder
+from nerode.proofs.floats import certify_module
+from nerode.records import SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, TaskConfig, read_settlement
+from nerode.tasks import build_task
+from nerode.training import make_specs, run_all
+
+SMALL = SettleSettings(states=2_000, tests=16, longest=64, holds=3)
+
+
+def last_bias(model):
+    return model.head.bias if isinstance(model.head, torch.nn.Linear) else model.head[-1].bias
+
+
+def compiled_model(language="tomita-2", architecture="mamba"):
+    """A real architecture that does a prediction task, its scores above 0 where a letter may follow."""
+    network = nr.compile_language(
+        resolve_language(language), to=architecture, options=nr.Options(exclusive_scan=False)
+    )
+    model = network_to_architecture(network, architecture)
+    with torch.no_grad():
+        last_bias(model).sub_(0.5)
+    task = build_task(TaskConfig(name=f"predict-{language}"))
+    return LoadedNetwork(name="a compiled one", model=model, task=task, language=task.language)
+
+
+def test_a_correct_network_is_proved_bit_for_bit():
+    found = settle(compiled_model(), settings=SMALL, budget=Budget(seconds=20))
+    assert (found.settlement.status, found.settlement.length) == ("proved", "all")
+    assert found.settlement.dtype == "float32"
+    assert found.certificate is not None
+    assert found.settlement.states > 1
+
+
+def test_a_planted_mistake_is_refuted_by_its_shortest_word():
+    subject = compiled_model()
+    with torch.no_grad():
+        last_bias(subject.model)[-1] += 10.0
+    found = settle(subject, settings=SMALL, budget=Budget(seconds=20)).settlement
+    assert found.status == "refuted"
+    assert found.shortest
+    assert found.word == ("1",)
+    assert "$" in found.got
+    assert "$" not in found.expected
+
+
+def test_a_planted_tie_is_refuted():
+    subject = compiled_model()
+    with torch.no_grad():
+        last_bias(subject.model)[0] -= 0.5
+    word = torch.tensor([[1]])
+    assert (subject.model(word)[0][..., 0] == 0).any(), "a legal letter has a score of exactly 0"
+    found = settle(subject, settings=SMALL, budget=Budget(seconds=20)).settlement
+    assert found.status == "refuted"
+
+
+@pytest.mark.parametrize("leak", [2.0**-20, 2.0**-6])
+def test_a_leaking_gate_is_never_proved(leak):
+    subject = compiled_model("flip-flop")
+    layer = next(layer for layer in subject.model.layers if hasattr(layer, "A_log"))
+    with torch.no_grad():
+        # Softplus of this bias is the leak: the gate is exp(-leak · rate) where it should hold.
+        held = layer.dt_proj.bias < 0
+        layer.dt_proj.bias[held] = torch.log(torch.expm1(torch.tensor(leak)))
+        layer.dt_proj.weight.zero_()
+    few = replace(SMALL, states=300)
+    found = settle(subject, settings=few, budget=Budget(seconds=5)).settlement
+    assert found.status in ("refuted", "unsettled")
+
+
+def test_a_run_ends_in_its_folder_and_its_proof_names_its_weights(tmp_path):
+    spec = make_specs(
+        "parity",
+        ["elman"],
+        seeds=range(1),
+        tables={"run": {"steps": 5, "test_lengths": [8]}},
+    )
+    [(_, record)] = run_all(spec, tmp_path, jobs=1)
+    folder = next(p for p in tmp_path.iterdir() if (p / "result.json").exists())
+    found = settle_folder(folder, settings=SMALL, budget=Budget(seconds=20))
+    assert found.status == "refuted"
+    assert read_settlement(folder) == found
+    assert found.weights
+    assert found.first_wrong_length is not None
+    assert found.first_wrong_length <= 8
+    with pytest.raises(InputError, match="is refuted; there is no proof to replay"):
+        replay_settlement(folder)
+    assert record.divergence is None
+    assert settled_or_new(folder, settings=SMALL) == found
+    # A file that says "proved" is not believed: there is no proof that can be replayed.
+    forged = replace(found, status="proved", length="all", word=None, reason="", claims=("all lengths",))
+    path = folder / SETTLED / SETTLEMENT_FILE
+    path.write_text(json.dumps(forged.to_json()))
+    assert read_settlement(folder).status == "proved"
+    assert settled_or_new(folder, settings=SMALL, budget=Budget(seconds=20)).status == "refuted"
+
+
+def test_a_compiled_folder_is_settled_by_its_certificate(tmp_path):
+    language = resolve_language("tomita-1")
+    network = nr.compile_language(language, to="diagonal")
+    write_folder(tmp_path, network, language, nr.certify(network, language))
+    found = settle_folder(tmp_path)
+    assert (found.status, found.dtype) == ("proved", None)
+
+
+def test_a_certificate_of_other_weights_is_not_believed(tmp_path):
+    language = resolve_language("(aa)*")
+    network = nr.compile_language(resolve_language("a*"), to="diagonal-signed")
+    certificate = nr.certify(nr.compile_language(language, to="diagonal-signed"), language)
+    write_folder(tmp_path, network, language, certificate)
+    found = settle_folder(tmp_path)
+    assert found.status == "refuted"
+    assert found.word == ("a",)
+
+
+def test_weights_that_are_no_numbers_are_refused():
+    subject = compiled_model()
+    with torch.no_grad():
+        last_bias(subject.model)[0] = float("nan")
+    with pytest.raises(InputError, match="not a finite number"):
+        settle(subject)
+
+
+def test_tasks_with_classes_are_read_as_answers():
+    reading = ScoreReading.of(build_task(TaskConfig(name="parity")))
+    odd, even = reading.decode(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))[:, -1].tolist()
+    language = reading.language
+    assert (odd, even) == (language.accepts("1"), language.accepts("11"))
+    assert reading.task != VALID_PREFIXES
+
+
+def trained_run(root, steps=5):
+    specs = make_specs(
+        "parity", ["elman"], seeds=range(1), tables={"run": {"steps": steps, "test_lengths": [8]}}
+    )
+    list(run_all(specs, root, jobs=1))
+    return next(p for p in root.iterdir() if (p / "result.json").exists())
+
+
+def write_settlement(folder, settlement):
+    (folder / SETTLED / SETTLEMENT_FILE).write_text(json.dumps(settlement.to_json()))
+
+
+def test_a_settlement_that_says_more_than_its_proof_is_refused(tmp_path):
+    """The certificate holds, but only up to a length."""
+    folder = trained_run(tmp_path)
+    found = settle_folder(folder, settings=SMALL, budget=Budget(seconds=20))
+    subject = load_subject(folder)
+    reading = ScoreReading.of(subject.task)
+    verdict = certify_module(
+        subject.model,
+        reading.language,
+        task=reading.task,
+        decode=reading.decode,
+        budget=Budget(elements=2_000),
+    )
+    assert verdict.certificate is not None
+    text = json.dumps(certificate_to_json(verdict.certificate))
+    (folder / SETTLED / SETTLED_CERTIFICATE).write_text(text)
+    [claim] = verdict.certificate.claims
+    write_settlement(
+        folder,
+        replace(found, status="proved", length="all", word=None, method="closure", claims=(claim.covers,)),
+    )
+    replayed = replay_settlement(folder)
+    assert not replayed.ok
+    assert "something else than its proof shows" in replayed.failure.what
+
+
+@pytest.mark.parametrize("change", [{"word": ("1", "1", "1")}, {"got": "1"}, {"weights": "0" * 64}])
+def test_a_failing_word_is_read_again(tmp_path, change):
+    folder = trained_run(tmp_path)
+    found = settle_folder(folder, settings=SMALL, budget=Budget(seconds=20))
+    assert confirmed_settlement(folder) == found
+    write_settlement(folder, replace(found, **change))
+    assert confirmed_settlement(folder) is None
+    assert settled_or_new(folder, settings=SMALL, budget=Budget(seconds=20)).word == found.word
+
+
+def small_model(name="mingru", task="predict-set-reset"):
+    made = build_task(TaskConfig(name=task))
+    model = build_model(exact_config(name, made), seed=1).eval()
+    return LoadedNetwork(name="somebody's", model=model, task=made, language=made.language)
+
+
+def test_a_model_of_somebody_else_is_hardened_and_its_proof_lies_with_it(tmp_path):
+    subject = small_model()
+    before = {name: value.clone() for name, value in subject.model.state_dict().items()}
+    found, end = harden(subject, settings=ExactTraining(steps=200, cpu_seconds=60))
+    assert end.status == "proved"
+    assert found.looks[0].given
+    assert all(torch.equal(before[name], value) for name, value in subject.model.state_dict().items())
+    end = write_hardened(tmp_path / "new", found, end)
+    assert read_settlement(tmp_path / "new") == end
+    again = settle_folder(tmp_path / "new", settings=SMALL, task=subject.task)
+    assert again.status == "proved"
+    with pytest.raises(InputError, match="reads 3 letters"):
+        settle_folder(tmp_path / "new", task=build_task(TaskConfig(name="parity")))
+    with pytest.raises(InputError, match="neither a language nor a task"):
+        settle_folder(tmp_path / "new")

@@ -1,0 +1,275 @@
+"""A warmed parent that forks one child per case: `python -m tests.cli.badinput.forker WITHOUT INPUTS ROOT`.
+
+It has imported all commands, so that a case costs what the command costs. Cases come as JSON, one per line,
+on standard input; outcomes go out the same way. WITHOUT is "torch" or "extras" for packages that are not
+to be found, "" for none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import pkgutil
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+EXTRAS = ("onnx", "ray", "submitit", "tensorboard", "wandb", "aalpy", "matplotlib", "starlette", "uvicorn")
+CPU_SECONDS, WALL_SECONDS = 60, 120
+MAX_FILE = 1 << 28
+
+
+def hide(packages: tuple[str, ...]) -> None:
+    """Makes packages impossible to import."""
+    for package in packages:
+        sys.modules[package] = None  # type: ignore[assignment]
+
+
+def warm_up() -> None:
+    """Imports all commands and what they import late; nothing that needs a missing package."""
+    import nerode
+    from nerode.cli.main import COMMANDS
+
+    for name in set(COMMANDS.values()):
+        importlib.import_module(name)
+    for found in pkgutil.walk_packages(nerode.__path__, "nerode."):
+        if not found.name.endswith("__main__"):
+            with contextlib.suppress(ImportError, ValueError):
+                importlib.import_module(found.name)
+
+
+def main() -> None:
+    """Answers cases until there are no more."""
+    without, inputs, root = sys.argv[1:]
+    hide({"torch": ("torch", "jaxtyping", "safetensors"), "extras": EXTRAS}.get(without, ()))
+    warm_up()
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    for line in sys.stdin:
+        case = json.loads(line)
+        answers.write(json.dumps(run_case(case, Path(inputs), Path(root))) + "\n")
+        answers.flush()
+
+
+def run_case(case: dict[str, Any], inputs: Path, root: Path) -> dict[str, Any]:
+    """Returns what came of a case: statuses, both outputs, CPU seconds, what it left behind."""
+    place = Path(tempfile.mkdtemp(dir=root))
+    (place / "cwd").mkdir()
+    (place / "cwd" / "in").symlink_to(inputs)
+    setup = case["setup"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    count = 2 if "@twice" in setup else 1
+    prepared = os.fork()
+    if prepared == 0:
+        _prepare(place / "cwd", inputs, setup)
+    _, status = os.waitpid(prepared, 0)
+    if status:
+        return {"error": f"the set-up of {case['text']!r} failed"}
+    children = [_start(place, number, case["words"], setup) for number in range(count)]
+    codes = [_wait(child, setup, place / f"err-{number}") for number, child in enumerate(children)]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = {
+        name: "".join(
+            (place / f"{name}-{number}").read_bytes().decode(errors="replace") for number in range(count)
+        )
+        for name in ("out", "err")
+    }
+    stray = [str(p.relative_to(place / "cwd")) for p in (place / "cwd").rglob(".*.new")]
+    seconds = sum(getattr(after, n) - getattr(before, n) for n in ("ru_utime", "ru_stime"))
+    shutil.rmtree(place, ignore_errors=True)
+    return {"codes": codes, **said, "seconds": seconds, "stray": stray}
+
+
+def _wait(child: int, setup: list[str], ready: Path) -> int:
+    """The status of a child as a shell would say it; it gets its signal, and is ended when it hangs.
+
+    Seconds count from when the child is ready, and a signal waits until the child has had a third of them of
+    the processor: on a busy machine it would come before the command does anything.
+    """
+    kinds = [item.split(":")[1:] for item in setup if item.startswith("@signal:")]
+    signals = [(float(after), getattr(signal, f"SIG{name}")) for name, after in kinds]
+    begun = time.monotonic()
+    while not ready.exists() and time.monotonic() - begun < WALL_SECONDS:
+        time.sleep(0.002)
+    begun = time.monotonic()
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        now = time.monotonic() - begun
+        if (
+            signals
+            and now > signals[0][0]
+            and (_processor(child) > signals[0][0] / 3 or now > 20 * signals[0][0])
+        ):
+            os.kill(child, signals.pop(0)[1])
+        if now > WALL_SECONDS:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def _processor(child: int) -> float:
+    """CPU seconds that a child has had."""
+    try:
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _start(place: Path, number: int, words: list[str], setup: list[str]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    try:
+        _run(place, number, words, setup)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(99)
+
+
+def _run(place: Path, number: int, words: list[str], setup: list[str]) -> NoReturn:
+    """Carries out a command in this process, which ends as Python would."""
+    os.chdir(place / "cwd")
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    where = {item[1:].partition(":")[0]: item.partition(":")[2] for item in setup if item.startswith("@std")}
+    for handle, name, file in ((1, "stdout", "out"), (2, "stderr", "err")):
+        # What is asked elsewhere leaves the file empty.
+        target = os.open(place / f"{file}-{number}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(_place(where[name]) if where.get(name) not in (None, "closed") else target, handle)
+    os.dup2(_place(where.get("stdin", "/dev/null")) if where.get("stdin") != "closed" else 1, 0)
+    for handle, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+        if where.get(name) == "closed":
+            os.close(handle)
+            setattr(sys, name, None)
+        else:
+            errors = "backslashreplace" if handle == 2 else "surrogateescape" if handle == 0 else "strict"
+            opened = open(handle, "r" if handle == 0 else "w", encoding="utf-8", errors=errors)  # noqa: SIM115
+            setattr(sys, name, opened)
+    if "@without:native" in setup:
+        from nerode.models import native
+
+        native._load = lambda level: None
+    if "@without:home" in setup:
+        os.environ["HOME"] = "/proc/none"
+    sys.argv = ["nerode", *words]
+    os._exit(_end(_call(words)))
+
+
+def _call(words: list[str]) -> int:
+    from nerode.cli.main import main as command_line
+
+    try:
+        command_line(list(words))
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+    except KeyboardInterrupt:
+        return 130
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _end(code: int) -> int:
+    """Closes the streams as Python does, which reports what cannot be written with status 120."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(Exception):
+                print("Traceback: output could not be flushed when the command ended", file=sys.stderr)
+            code = 120
+    return code
+
+
+def _place(where: str) -> int:
+    """The descriptor of "full", "gone" or a file."""
+    if where == "gone":
+        reader, writer = os.pipe()
+        os.close(reader)
+        return writer
+    return os.open("/dev/full" if where == "full" else where, os.O_RDWR)
+
+
+def _prepare(cwd: Path, inputs: Path, setup: list[str]) -> NoReturn:
+    os.chdir(cwd)
+    try:
+        for item in setup:
+            kind, _, rest = item[1:].partition(":")
+            path, _, value = rest.partition(":")
+            if kind.startswith("each-"):
+                for found in Path(path).glob(f"*/{value}"):
+                    _SETUPS[kind.removeprefix("each-")](found, "", inputs)
+            elif kind in _SETUPS:
+                _SETUPS[kind](Path(path), value, inputs)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def _clear(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    _clear(path)
+    path.write_bytes(content)
+
+
+def _set_key(path: Path, value: str) -> None:
+    key, _, text = value.partition("=")
+    data = json.loads(path.read_text())
+    place = data
+    *above, last = key.split(".")
+    for name in above:
+        place = place[int(name)] if isinstance(place, list) else place[name]
+    place[int(last) if isinstance(place, list) else last] = json.loads(text)
+    path.write_text(json.dumps(data))
+
+
+def _make(path: Path, how: Any) -> None:
+    _clear(path)
+    how(path)
+
+
+_SETUPS: dict[str, Any] = {
+    "copy": lambda path, value, inputs: (
+        shutil.copytree(inputs / path, path.name, symlinks=True)
+        if (inputs / path).is_dir()
+        else shutil.copy(inputs / path, path.name)
+    ),
+    "put": lambda path, value, inputs: _write(path, value.encode(errors="surrogateescape")),
+    "empty": lambda path, value, inputs: _write(path, b""),
+    "noise": lambda path, value, inputs: _write(path, random.Random(0).randbytes(3000)),
+    "cut": lambda path, value, inputs: _write(path, path.read_bytes()[: path.stat().st_size // 2]),
+    "deep": lambda path, value, inputs: _write(path, b"[" * 100_000 + b"]" * 100_000),
+    "rm": lambda path, value, inputs: _clear(path),
+    "dir": lambda path, value, inputs: _make(path, Path.mkdir),
+    "fifo": lambda path, value, inputs: _make(path, os.mkfifo),
+    "loop": lambda path, value, inputs: _make(path, lambda p: p.symlink_to(p.name)),
+    "link": lambda path, value, inputs: _make(path, lambda p: p.symlink_to(value)),
+    "key": lambda path, value, inputs: _set_key(path, value),
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""`model/` beside a network: written by compile, replayed by verify, run by run."""
+
+import json
+import sys
+
+import pytest
+
+from tests.cli.runner import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("real") / "ab"
+    outcome = run("compile", "(ab)*", "--to", "mamba", "-o", str(place))
+    assert outcome.code == 0, outcome.err
+    assert "model/: mamba, published surroundings, 3 blocks of width 32" in outcome.out
+    return place
+
+
+def copied(folder, target):
+    for path in folder.rglob("*"):
+        if path.is_file():
+            place = target / path.relative_to(folder)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(path.read_bytes())
+    return target
+
+
+def test_the_weights_are_proved_and_replayed(folder):
+    found = json.loads(run("verify", str(folder), "--json").out)
+    assert found["ok"] is True
+    claims = found["model"]["claims"]
+    assert {c["dtype"]: c["length"] for c in claims} == dict.fromkeys(
+        ("float32", "bfloat16", "float16"), "all"
+    )
+    assert not any("empty prefix" in c["covers"] for c in claims)
+    assert run("verify", str(folder)).out.count(": model/") == 3
+
+
+def test_the_weights_run(folder):
+    rows = [
+        json.loads(line)
+        for line in run("run", str(folder), "--model", "ab", "a", "", "--json").out.splitlines()
+    ]
+    assert [row["accept"] for row in rows] == [True, False, True]
+    assert rows[0]["next"] == [["a", "$"], ["b"], ["a", "$"]]
+    exact = [json.loads(line) for line in run("run", str(folder), "abab", "ba", "--json").out.splitlines()]
+    real = [
+        json.loads(line)
+        for line in run("run", str(folder), "--model", "abab", "ba", "--json").out.splitlines()
+    ]
+    assert [row["next"] for row in exact] == [row["next"] for row in real]
+
+
+def test_other_weights_are_refused(folder, tmp_path):
+    place = copied(folder, tmp_path / "other")
+    run("compile", "tomita-1", "--to", "mamba", "-o", str(tmp_path / "tomita"))
+    for name in ("config.json", "model.safetensors"):
+        (place / "model" / name).write_bytes((tmp_path / "tomita" / "model" / name).read_bytes())
+    outcome = run("verify", str(place))
+    assert outcome.code == 1
+    assert "another network" in outcome.err
+
+
+def test_a_changed_state_is_refused(folder, tmp_path):
+    path = copied(folder, tmp_path / "changed") / "model" / "certificate.float32.json"
+    data = json.loads(path.read_text())
+    moves = data["evidence"]["bit-closure"]["moves"]
+    moves[0] = moves[0][::-1]
+    path.write_text(json.dumps(data))
+    outcome = run("verify", str(path.parent.parent), "--json")
+    assert outcome.code == 1
+    assert json.loads(outcome.out)["model"]["failure"] is not None
+
+
+def test_the_zoo_and_a_class(tmp_path):
+    zoo = json.loads(
+        run(
+            "compile",
+            "tomita-1",
+            "--to",
+            "mamba",
+            "--surroundings",
+            "zoo",
+            "-o",
+            str(tmp_path / "z"),
+            "--json",
+        ).out
+    )
+    assert zoo["model"]["surroundings"] == "zoo"
+    assert {(c["dtype"], c["length"]) for c in zoo["model"]["claims"]} >= {("float32", "all")}
+    alone = json.loads(
+        run("compile", "tomita-1", "--to", "diagonal", "-o", str(tmp_path / "z"), "--json").out
+    )
+    assert alone["model"] is None
+    assert not (tmp_path / "z" / "model").exists()
+    assert "has no model/" in run("run", str(tmp_path / "z"), "--model", "1").err
+    wrong = run("compile", "tomita-1", "--to", "diagonal", "--surroundings", "zoo")
+    assert wrong.code == 2
+    assert "is a class" in wrong.err
+
+
+def test_what_cannot_be_carried_is_said(tmp_path):
+    outcome = run("compile", "tomita-3", "--to", "mamba-3", "-o", str(tmp_path / "m"))
+    assert outcome.code == 0
+    assert "model/ was not written: no layer of nerode computes what mamba-3 computes" in outcome.out
+
+
+def test_without_torch(tmp_path, monkeypatch):
+    for name in list(sys.modules):
+        if name.startswith("nerode.proofs.floats"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    outcome = run("compile", "tomita-1", "--to", "mamba", "-o", str(tmp_path / "m"))
+    assert outcome.code == 0, outcome.err
+    assert "model/ was not written: this needs torch" in outcome.out
+
+
+def test_export(folder, tmp_path):
+    outcome = run("export", str(folder), "--to", "huggingface", "-o", str(tmp_path / "hf"), "--json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    assert {c["dtype"] for c in found["claims"]} == {"float32", "bfloat16", "float16"}
+    assert (tmp_path / "hf" / "tokenizer.json").exists()
+    again = run("export", str(folder), "--to", "fla", "-o", str(folder))
+    assert again.code == 2
+    assert "has no model/" in run("export", str(tmp_path), "--to", "fla", "-o", str(tmp_path / "x")).err

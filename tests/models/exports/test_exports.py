@@ -1,0 +1,130 @@
+"""Whole models in other libraries: loaded by transformers, compared with the automaton, sampled from."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from nerode.core import InputError
+from nerode.languages import Language, resolve_language
+from nerode.models.compiled import load_architecture
+from nerode.models.exports import write_export
+from nerode.models.exports.folder import answers_of
+from nerode.models.whole import whole_model
+from tests.models.compiled.walks import lawful_word, legal_table
+
+transformers = pytest.importorskip("transformers")
+
+
+def exported(name: str, architecture: str, out: Path, *, to: str = "huggingface") -> Language:
+    language = resolve_language(name)
+    report = write_export(out, whole_model(language, architecture), language, to=to)
+    assert ("transformers" in report.compared) == (to == "huggingface")
+    return language
+
+
+def agrees(model: Any, language: Language, words: torch.Tensor) -> bool:
+    return all(
+        torch.equal(answers_of(model, part)[:, 1:], legal_table(language, part)) for part in words.split(4096)
+    )
+
+
+def sampled(model: Any, tokenizer: Any, count: int, longest: int) -> list[tuple[str, bool]]:
+    """Sampled words, and whether each has ended."""
+    torch.manual_seed(0)
+    start = tokenizer([""] * count, return_tensors="pt")
+    rows = model.generate(**start, do_sample=True, max_new_tokens=longest)
+    texts = tokenizer.batch_decode(rows, skip_special_tokens=True)
+    return [(text, 1 in row.tolist()) for text, row in zip(texts, rows, strict=True)]
+
+
+def check(
+    folder: Path, language: Language, *, short: int, long: int, samples: int, architecture: str
+) -> None:
+    kind = {"mamba": "MambaForCausalLM", "griffin": "RecurrentGemmaForCausalLM"}[architecture]
+    model = getattr(transformers, kind).from_pretrained(folder).eval()
+    letters = range(len(language.alphabet))
+    assert agrees(model, language, torch.tensor(list(itertools.product(letters, repeat=short))))
+    random = torch.randint(0, len(letters), (2, long), generator=torch.Generator().manual_seed(1))
+    assert agrees(model, language, random)
+    assert agrees(model, language, torch.tensor([lawful_word(language, long)]))
+    found = sampled(model, transformers.AutoTokenizer.from_pretrained(folder), samples, 200)
+    for text, ended in found:
+        word = language.alphabet.encode(text)
+        legal = language.legal_along(word)[-1]
+        assert legal.end if ended else legal.symbols
+    assert sum(ended for _, ended in found) > 0.9 * samples
+
+
+@pytest.mark.parametrize(("name", "architecture"), [("tomita-4", "mamba"), ("(ab)*", "griffin")])
+def test_transformers_loads_and_samples_words(name: str, architecture: str, tmp_path: Path) -> None:
+    language = exported(name, architecture, tmp_path / "out")
+    check(tmp_path / "out", language, short=6, long=300, samples=40, architecture=architecture)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("architecture", ["mamba", "griffin"])
+@pytest.mark.parametrize("name", ["tomita-4", "flip-flop", "dyck-2-3"])
+def test_every_short_word_and_a_thousand_samples(name: str, architecture: str, tmp_path: Path) -> None:
+    language = exported(name, architecture, tmp_path / "out")
+    short = 8 if architecture == "mamba" or len(language.alphabet) == 2 else 5
+    check(tmp_path / "out", language, short=short, long=2000, samples=1000, architecture=architecture)
+
+
+def test_the_tokenizer_has_one_token_per_letter(tmp_path: Path) -> None:
+    exported("tomita-4", "mamba", tmp_path / "out")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer("01 1").input_ids == [0, 2, 3, 3]
+    assert tokenizer.decode([0, 2, 3, 3, 1], skip_special_tokens=True) == "011"
+    with pytest.raises(Exception, match="UNK"):
+        tokenizer("2")
+
+
+def test_mamba_ssm_has_its_own_names(tmp_path: Path) -> None:
+    exported("tomita-1", "mamba", tmp_path / "ssm", to="mamba-ssm")
+    exported("tomita-1", "mamba", tmp_path / "fla", to="fla")
+    weights = load_file(tmp_path / "ssm" / "model.safetensors")
+    config = json.loads((tmp_path / "ssm" / "config.json").read_text())
+    width, cfg = config["d_model"], config["ssm_cfg"]
+    inner = cfg["expand"] * width
+    prefix = "backbone.layers.0.mixer."
+    shapes = {name.removeprefix(prefix): tuple(w.shape) for name, w in weights.items() if prefix in name}
+    assert shapes == {
+        "in_proj.weight": (2 * inner, width),
+        "conv1d.weight": (inner, 1, cfg["d_conv"]),
+        "conv1d.bias": (inner,),
+        "x_proj.weight": (cfg["dt_rank"] + 2 * cfg["d_state"], inner),
+        "dt_proj.weight": (inner, cfg["dt_rank"]),
+        "dt_proj.bias": (inner,),
+        "A_log": (inner, cfg["d_state"]),
+        "D": (inner,),
+        "out_proj.weight": (width, inner),
+    }
+    others = {name: tuple(w.shape) for name, w in weights.items() if "mixer" not in name}
+    assert others == {
+        "backbone.embedding.weight": (config["vocab_size"], width),
+        "backbone.layers.0.norm.weight": (width,),
+        "backbone.norm_f.weight": (width,),
+        "lm_head.weight": (config["vocab_size"], width),
+    }
+    assert "backbone.embeddings.weight" in load_file(tmp_path / "fla" / "model.safetensors")
+
+
+def test_refusals(tmp_path: Path) -> None:
+    language = resolve_language("tomita-1")
+    zoo = load_architecture(language, "mamba", surroundings="zoo")
+    with pytest.raises(InputError, match="--surroundings published"):
+        write_export(tmp_path / "a", zoo, language, to="huggingface")
+    with pytest.raises(InputError, match="loads no model of gla"):
+        write_export(tmp_path / "a", load_architecture(language, "gla"), language, to="huggingface")
+    wrong = whole_model(resolve_language("tomita-2"), "mamba")
+    with pytest.raises(InputError, match="disagrees with the language"):
+        write_export(tmp_path / "a", wrong, language, to="huggingface")
+    assert not (tmp_path / "a").exists()

@@ -1,0 +1,242 @@
+"""Models of other libraries come in with the same scores, and go back as they were."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import mambapy.mamba
+import pytest
+import torch
+import transformers
+import xlstm
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from nerode.core import FormatError, InputError
+from nerode.models import read_model
+from nerode.models.libraries import (
+    choose_letters,
+    compare_foreign,
+    fill_ours,
+    read_foreign,
+    with_letters,
+    write_import,
+)
+from nerode.models.libraries.places import Place, give_theirs
+from nerode.records import ImportRecord
+from tests.cli.runner import run
+
+logging.getLogger("transformers").setLevel(logging.ERROR)
+
+VOCABULARY = 7
+
+
+def _models() -> dict[str, Any]:
+    small = {"vocab_size": VOCABULARY, "num_hidden_layers": 2, "hidden_size": 8}
+    return {
+        "mamba": lambda: transformers.MambaForCausalLM(transformers.MambaConfig(**small, state_size=3)),
+        "mamba-2": lambda: transformers.Mamba2ForCausalLM(
+            transformers.Mamba2Config(**small, state_size=3, num_heads=4, head_dim=4, n_groups=1)
+        ),
+        "rwkv": lambda: transformers.RwkvForCausalLM(
+            transformers.RwkvConfig(**small, attention_hidden_size=12, intermediate_size=20)
+        ),
+        "recurrent-gemma": lambda: transformers.RecurrentGemmaForCausalLM(
+            transformers.RecurrentGemmaConfig(
+                **{**small, "num_hidden_layers": 3},
+                lru_width=12,
+                num_attention_heads=2,
+                num_key_value_heads=1,
+                intermediate_size=32,
+                attention_window_size=5,
+            )
+        ),
+        "xlstm": lambda: transformers.xLSTMForCausalLM(
+            transformers.xLSTMConfig(**{**small, "hidden_size": 32}, num_heads=4)
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Models of transformers with random weights, none of them zero or one."""
+    found = {}
+    for name, build in _models().items():
+        torch.manual_seed(0)
+        model = build()
+        for weight in model.parameters():
+            weight.data.add_(0.1 * torch.randn_like(weight))
+        found[name] = tmp_path_factory.mktemp(name)
+        model.save_pretrained(found[name])
+    return found
+
+
+def _scores(folder: Path, letters: Tensor) -> Tensor:
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).eval()
+    with torch.no_grad():
+        scores: Tensor = model(letters, use_cache=False).logits
+    return scores
+
+
+@pytest.mark.parametrize("name", list(_models()))
+def test_a_model_of_transformers_comes_in_and_goes_back(
+    name: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    foreign = read_foreign(folders[name])
+    difference, compared = compare_foreign(foreign)
+    assert difference is not None
+    assert difference < 1e-5
+    assert compared.startswith("transformers ")
+    tokens = tuple(range(VOCABULARY))
+    record = ImportRecord(
+        library="transformers",
+        kind="any",
+        source="",
+        config=dict(foreign.files.config),
+        letters=tuple(map(str, tokens)),
+        tokens=tokens,
+    )
+    write_import(tmp_path / "in", foreign.whole, record)
+    exported = run("export", str(tmp_path / "in"), "--to", "huggingface", "-o", str(tmp_path / "out"))
+    assert exported.code == 0, exported.err
+    letters = torch.randint(0, VOCABULARY, (3, 41), generator=torch.Generator().manual_seed(1))
+    before, after = (_scores(folder, letters) for folder in (folders[name], tmp_path / "out"))
+    assert float((before - after).abs().max()) < 1e-5
+    whole = read_model(tmp_path / "in").eval()
+    with torch.no_grad():
+        ahead, state = whole(letters[:, :20])
+        rest, _ = whole(letters[:, 20:], state)
+        assert torch.allclose(torch.cat([ahead, rest], 1), whole(letters)[0], atol=1e-4)
+
+
+@pytest.mark.parametrize(("weight", "off"), [("D", 0.01), ("A_log", 0.5)])
+def test_a_wrong_map_is_refused_by_the_comparison(folders: dict[str, Path], weight: str, off: float) -> None:
+    """A weight that is off changes the scores, of A_log only little; the map alone would not notice."""
+    foreign = read_foreign(folders["mamba"])
+    with torch.no_grad():
+        getattr(foreign.whole.layers[0], weight).add_(off)
+    with pytest.raises(
+        InputError, match=r"the scores differ from those of transformers by .* nothing was written"
+    ):
+        compare_foreign(foreign)
+
+
+def test_letters_are_rows_of_the_vocabulary(folders: dict[str, Path]) -> None:
+    foreign = read_foreign(folders["mamba"])
+    letters = choose_letters(
+        "a=3,b=5", begin="0", end="2", files=foreign.files, vocabulary=VOCABULARY, alphabet=("b", "a")
+    )
+    assert (letters.names, letters.tokens) == (("b", "a"), (5, 3))
+    small = with_letters(foreign, letters)
+    word = torch.tensor([[1, 0, 0, 1]])
+    with torch.no_grad():
+        whole = foreign.whole(torch.tensor([[0, 3, 5, 5, 3]]))[0][:, 1:, [5, 3, 2]]
+        assert torch.allclose(small(word)[0], whole, atol=1e-6)
+
+
+def _save(folder: Path, model: nn.Module, config: Any) -> Path:
+    folder.mkdir()
+    save_file(
+        {name: value.clone() for name, value in model.state_dict().items()}, folder / "model.safetensors"
+    )
+    (folder / "config.json").write_text(json.dumps(dataclasses.asdict(config)))
+    return folder
+
+
+def test_packages_come_in(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = mambapy.mamba.MambaConfig(d_model=8, n_layers=2, d_state=3)
+    model: Any = nn.Module()
+    model.embedding, model.mamba = nn.Embedding(VOCABULARY, 8), mambapy.mamba.Mamba(config)
+    model.norm_f, model.lm_head = mambapy.mamba.RMSNorm(8), nn.Linear(8, VOCABULARY, bias=False)
+    blocks = xlstm.xLSTMLMModelConfig(
+        mlstm_block=xlstm.mLSTMBlockConfig(mlstm=xlstm.mLSTMLayerConfig(num_heads=4)),
+        slstm_block=xlstm.sLSTMBlockConfig(
+            slstm=xlstm.sLSTMLayerConfig(backend="vanilla", num_heads=4),
+            feedforward=xlstm.FeedForwardConfig(proj_factor=1.3, act_fn="gelu"),
+        ),
+        context_length=32,
+        num_blocks=2,
+        embedding_dim=16,
+        slstm_at=[1],
+        vocab_size=VOCABULARY,
+    )
+    stack: Any = xlstm.xLSTMLMModel(blocks)
+    for weight in stack.parameters():
+        weight.data.add_(0.1 * torch.randn_like(weight))
+    for folder in (_save(tmp_path / "m", model, config), _save(tmp_path / "x", stack, blocks)):
+        difference, _ = compare_foreign(read_foreign(folder))
+        assert difference is not None
+        assert difference < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("cell", "options"),
+    [
+        (nn.LSTM, {}),
+        (nn.GRU, {"num_layers": 2}),
+        (nn.RNN, {"nonlinearity": "relu"}),
+        (nn.LSTM, {"bias": False}),
+    ],
+)
+def test_cells_of_torch_come_in_by_the_command(cell: Any, options: dict[str, Any], tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model: Any = nn.Module()
+    model.embedding, model.rnn, model.head = nn.Embedding(2, 3), cell(3, 4, **options), nn.Linear(4, 2)
+    save_file(model.state_dict(), tmp_path / "cell.safetensors")
+    out = tmp_path / "out"
+    outcome = run(
+        *(
+            "import",
+            str(tmp_path / "cell.safetensors"),
+            "--language",
+            "parity",
+            "--recognise",
+            "-o",
+            str(out),
+        ),
+        *("--activation", options.get("nonlinearity", "tanh"), "--json"),
+    )
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["difference"] < 1e-5
+    answer = json.loads(run("run", str(out), "0110", "--json").out)
+    hidden = model.rnn(model.embedding(torch.tensor([[0], [1], [1], [0]])))[0]
+    assert answer["accept"] == bool(model.head(hidden)[-1, 0].argmax() == 1)
+    assert run("prove", str(out)).code in (1, 3)
+    if cell is nn.GRU:
+        assert "out (torch)" in run("report", str(out), "-o", str(tmp_path / "r.html"), "--json").out
+        (row,) = json.loads(run("compare", "parity", str(out), "--json").out)["rows"]
+        assert (row["architecture"], row["theory"]) == ("out of torch", "yes")
+
+
+def test_what_is_missing_in_a_library_has_to_be_zero() -> None:
+    places = (Place(theirs="w", ours="w"),)
+    with pytest.raises(InputError, match="no weight for b, which is not zero"):
+        give_theirs({"w": torch.ones(1), "b": torch.ones(1)}, places)
+    tied = (Place(theirs="e", ours="in"), Place(theirs="e", ours="out"))
+    with pytest.raises(InputError, match="one weight, and out another"):
+        give_theirs({"in": torch.ones(1), "out": torch.zeros(1)}, tied)
+    with pytest.raises(InputError, match="not finite"):
+        fill_ours({"w": torch.ones(1)}, {"w": torch.tensor([torch.nan])}, places, optional=())
+
+
+def test_weights_in_several_files_are_read(folders: dict[str, Path], tmp_path: Path) -> None:
+    weights = load_file(folders["rwkv"] / "model.safetensors")
+    halves = [dict(list(weights.items())[i::2]) for i in range(2)]
+    where = {}
+    for number, half in enumerate(halves):
+        save_file(half, tmp_path / f"part-{number}.safetensors")
+        where |= dict.fromkeys(half, f"part-{number}.safetensors")
+    (tmp_path / "config.json").write_text((folders["rwkv"] / "config.json").read_text())
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": where}))
+    found = read_foreign(tmp_path).whole.state_dict()
+    whole = read_foreign(folders["rwkv"]).whole.state_dict()
+    assert all(torch.equal(found[name], whole[name]) for name in whole)
+    index.write_text(json.dumps({"weight_map": dict.fromkeys(where, "../part-0.safetensors")}))
+    with pytest.raises(FormatError, match="which file holds which weight"):
+        read_foreign(tmp_path)

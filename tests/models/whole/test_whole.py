@@ -1,0 +1,91 @@
+"""Whole published models: correct at every length in every format, and what breaks them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from nerode.core import Budget, NotCompilable
+from nerode.languages import Language, resolve_language
+from nerode.models import Model
+from nerode.models.whole import whole_model
+from nerode.models.whole.stream import four_squares
+from nerode.proofs.floats import certify_module
+from tests.models.compiled.walks import legal_table, random_words
+
+
+def closed(model: Model, language: Language) -> int | str:
+    return certify_module(model, language, task="predict", decode=lambda s: s > 0.5).length
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("architecture", ["mamba", "griffin"])
+@pytest.mark.parametrize("name", ["tomita-1", "(ab)*", "(a|b)*"])
+def test_every_length_in_every_format(name: str, architecture: str, dtype: str) -> None:
+    language = resolve_language(name)
+    assert closed(whole_model(language, architecture, dtype=getattr(torch, dtype)), language) == "all"
+
+
+def test_it_is_the_published_model() -> None:
+    language = resolve_language("tomita-4")
+    model = whole_model(language, "mamba")
+    config = model.config.complete()
+    assert {layer.name for layer in config.layers} == {"mamba"}
+    assert all(around.norm == "rms" and around.feed_forward == "none" for around in config.surroundings)  # type: ignore[union-attr]
+    assert (config.final_norm, config.head, config.head_bias) == ("rms", "linear", False)
+    assert not any(layer.settings["learned_start"] for layer in config.layers)
+    assert not any(bool(value.any()) for value in model._blank(1).values())
+    words = random_words(2, batch=4, length=500)
+    scores, _ = model(words)
+    assert torch.equal(scores, torch.where(legal_table(language, words), 1024.0, -1024.0))
+    start = model.empty_scores()
+    assert start is not None
+    assert start.tolist() == [1024.0, 1024.0, 1024.0]
+
+
+@pytest.mark.parametrize(("name", "architecture"), [("flip-flop", "mamba"), ("tomita-4", "griffin")])
+def test_a_larger_cascade(name: str, architecture: str) -> None:
+    language = resolve_language(name)
+    assert closed(whole_model(language, architecture), language) == "all"
+
+
+def test_the_constants_of_the_norm_matter() -> None:
+    """Without them the norm divides by something else, and the logits are not ±1024."""
+    language = resolve_language("tomita-4")
+    model, words = whole_model(language, "mamba"), random_words(2, batch=2, length=100)
+    with torch.no_grad():
+        table = model.embedding.weight  # type: ignore[union-attr]
+        table[table > 64.0] = 0  # type: ignore[operator, index]
+    assert not torch.equal(model(words)[0].abs(), torch.full_like(model(words)[0], 1024.0))
+
+
+def test_a_leak_is_not_proved() -> None:
+    """Steps of softplus(-8) where a register should hold: correct on short words only."""
+    language = resolve_language("tomita-4")
+    model = whole_model(language, "mamba")
+    with torch.no_grad():
+        for layer in model.layers:
+            layer.dt_proj.bias.fill_(-8.0)  # type: ignore[union-attr, operator]
+    found = certify_module(
+        model, language, task="predict", decode=lambda s: s > 0.5, budget=Budget(seconds=2)
+    )
+    assert found.length != "all"
+
+
+def test_another_language_is_refuted() -> None:
+    model = whole_model(resolve_language("tomita-4"), "mamba")
+    assert closed(model, resolve_language("tomita-7")) != "all"
+
+
+def test_refusals() -> None:
+    with pytest.raises(NotCompilable, match="not star-free"):
+        whole_model(resolve_language("parity"), "mamba")
+    with pytest.raises(NotCompilable, match="regular"):
+        whole_model(resolve_language("dyck-1"), "mamba")
+    with pytest.raises(NotCompilable, match="--surroundings zoo"):
+        whole_model(resolve_language("tomita-4"), "gla")
+
+
+def test_four_squares() -> None:
+    for number in range(200):
+        assert sum(n * n for n in four_squares(number)) == number

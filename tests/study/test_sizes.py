@@ -1,0 +1,33 @@
+"""Sizes of the compiler's networks in `nerode check`."""
+
+from __future__ import annotations
+
+from nerode.languages import resolve_language
+from nerode.study import check_language
+from nerode.verdict import VerdictTable
+
+
+def table(text: str, *architectures: str) -> VerdictTable:
+    return check_language(resolve_language(text), architectures=architectures).table
+
+
+def test_the_compiler_knows_a_smaller_network() -> None:
+    size = table("d-12", "elman-tanh")["elman-tanh"].size
+    assert size is not None
+    assert (size.layers, size.note) == (1, "compiled")
+    assert size.width is not None
+    assert size.width < 13 * 2  # one unit for each state and letter
+
+
+def test_a_network_that_fades_is_no_size_at_finite_precision() -> None:
+    found = table("parity", "deltaproduct")
+    assert found["deltaproduct", "finite-precision"].size is None
+    exact = found["deltaproduct", "exact"].size
+    assert exact is not None
+    assert (exact.layers, exact.width) == (1, 3)
+
+
+def test_the_size_of_a_theorem_stays_where_it_is_smaller() -> None:
+    size = table("dyck-1", "mamba")["mamba"].size
+    assert size is not None
+    assert (size.layers, size.width, size.note) == (1, 1, "")

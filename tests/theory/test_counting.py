@@ -1,0 +1,194 @@
+"""Recurrences that count, and some that do not: run as they are, without the compiler or the verdict."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import torch
+from hypothesis import given, settings, strategies as st
+
+from nerode.models.architectures.mamba import Mamba, MambaSettings
+from nerode.models.architectures.rwkv7 import Rwkv7, Rwkv7Settings
+
+
+def brackets(length: int, seed: int) -> list[int]:
+    """A walk of ±1 that never goes below 0."""
+    rng, depth, steps = np.random.default_rng(seed), 0, []
+    for _ in range(length):
+        step = 1 if depth == 0 or rng.random() < 0.5 else -1
+        depth += step
+        steps.append(step)
+    return steps
+
+
+def test_mamba_counts_with_a_decay_of_zero() -> None:
+    settings = MambaSettings(
+        channels=2, states=1, rank=1, convolution=0, activation=False, gate=False, skip=False
+    )
+    layer = Mamba(4, settings)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.zero_()
+        layer.A_log.fill_(-30.0)
+        layer.dt_proj.bias.fill_(math.log(math.e - 1))
+        layer.in_proj.weight[0] = torch.tensor([1.0, -1, 0, 0])
+        layer.in_proj.weight[1] = 1.0
+        layer.x_proj.weight[1, 1] = layer.x_proj.weight[2, 1] = 1.0
+        layer.out_proj.weight[0, 0] = 1.0
+        steps = brackets(20_000, seed=1)
+        letters = torch.tensor([[1.0, 0, 0, 0] if s > 0 else [0.0, 1, 0, 0] for s in steps])
+        outputs, _ = layer(letters[None])
+    expected = np.cumsum(steps)
+    # Δ = 1 up to rounding, so that the count is read to the nearest integer, with a margin.
+    assert np.abs(outputs[0, :, 0].numpy() - expected).max() < 0.25
+    assert expected.max() > 100
+
+
+def test_reflections_add() -> None:
+    h, count = np.float32(0), 0
+    for t, step in enumerate(brackets(30_000, seed=2)):
+        v = np.float32(0.5 * step * (-1) ** (t + 1))
+        h = np.float32(-h + np.float32(2) * v)
+        count += step
+        assert h * (-1) ** (t + 1) == count
+
+
+def test_averages_and_contractions_stay_bounded() -> None:
+    rng = np.random.default_rng(3)
+    gates = [0.0, 0.5, 0.9, 1.0]
+    average = griffin = 0.0
+    state = np.zeros(3)
+    keys = rng.normal(size=(4, 3))
+    keys /= np.linalg.norm(keys, axis=1, keepdims=True)
+    largest = 0.0
+    for _ in range(20_000):
+        g = rng.choice(gates)
+        average = g * average + (1 - g)
+        griffin = g * griffin + math.sqrt(1 - g * g)
+        k, beta = keys[rng.integers(4)], rng.choice([0.3, 1.0])
+        state = state - beta * k * (k @ state - 1.0)
+        largest = max(largest, average, griffin / math.sqrt(1.9 / 0.1), np.linalg.norm(state) / 100)
+    assert largest <= 1 + 1e-9
+
+
+def test_a_counter_with_open_gates_is_exact() -> None:
+    c = Fraction(3, 4)
+    for seed in range(20):
+        u, h, count = Fraction(1), Fraction(0), 0
+        for step in brackets(120, seed):
+            u, count = c * u, count + step
+            h = c * h + step * u
+            assert h == count * u
+            assert (h > u / 2, abs(h) < u / 2) == (count > 0, count == 0)
+
+
+def test_a_stack_with_open_gates_is_exact() -> None:
+    c = Fraction(1, 5)
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        u, h = Fraction(1), Fraction(0)
+        stack: list[int] = []
+        for step in brackets(80, int(rng.integers(1000))):
+            u = c * u
+            if step > 0:
+                stack.append(int(rng.integers(1, 3)))
+                h = c / 4 * h + stack[-1] * u
+            else:
+                h = 4 * c * h - 4 * stack.pop() * u
+            top = 0 if h < u / 2 else 1 if h < 11 * u / 6 else 2
+            assert top == (stack[-1] if stack else 0)
+
+
+def test_two_integers_are_a_stack_of_two_kinds() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        x = y = 1
+        stack: list[str] = []
+        for step in brackets(60, int(rng.integers(1000))):
+            sign = 1
+            if step > 0:
+                stack.append("(["[int(rng.integers(2))])
+                kind = stack[-1]
+            else:
+                kind, sign = stack.pop(), -1
+            x, y = (x, y + sign * x) if kind == "(" else (x + sign * y, y)
+            assert (stack[-1] if stack else "") == ("(" if y > x else "[" if x > y else "")
+
+
+def test_a_fading_sign_is_the_last_write_over_the_reals_and_in_floats() -> None:
+    rng = np.random.default_rng(6)
+    h, kept, last, before = Fraction(1), np.float32(0), 1, 0
+    gate = np.float32(0.625)
+    for _ in range(3_000):
+        write = int(rng.choice([-1, 0, 1], p=[0.02, 0.96, 0.02]))
+        last = write or last
+        if h.denominator < 1 << 2000:
+            h = h / 3 + write
+            assert (h > 0) == (last > 0)
+        # Written one step later, and only by a letter that does not write itself: writes are apart.
+        kept = np.float32(gate * kept + np.float32(before if write == 0 else 0))
+        if write == 0 and kept != 0:
+            assert (kept > 0) == (last > 0)
+        before = write
+    for _ in range(3_000):
+        kept = np.float32(gate * kept)
+    assert kept == np.sign(last) * np.float32(1e-45)
+
+
+def test_swaps_of_doubled_coordinates_are_exact_in_floats() -> None:
+    rng = np.random.default_rng(7)
+    n = 5
+    state = torch.zeros(2 * n, dtype=torch.float32)
+    state[0] = state[n] = 1.0
+    where = 0
+    beta = 2 * torch.sigmoid(torch.tensor(48.0))
+    for _ in range(2_000):
+        i, j = (int(q) for q in rng.choice(n, 2, replace=False))
+        key = torch.zeros(2 * n)
+        key[[i, n + i]], key[[j, n + j]] = 1.0, -1.0
+        key = torch.nn.functional.normalize(key, dim=0)
+        state = state - beta * key * (key @ state)
+        where = {i: j, j: i}.get(where, where)
+    wanted = torch.zeros(2 * n)
+    wanted[where] = wanted[n + where] = 1.0
+    assert torch.equal(state, wanted)
+
+
+def test_the_spectrum_of_rwkv7_stays_above_minus_one_half() -> None:
+    generator = torch.Generator().manual_seed(8)
+    for _ in range(20):
+        layer = Rwkv7(8, Rwkv7Settings(heads=2)).double()
+        with torch.no_grad():
+            for parameter in layer.parameters():
+                parameter.copy_(2 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
+        moves = layer.transition(torch.randn(4, 9, 8, generator=generator, dtype=torch.float64))
+        values = moves.eigenvalues()
+        assert values.imag.abs().max() < 1e-6
+        assert values.real.min() > -0.5
+        assert values.real.max() <= 1 + 1e-9
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=60))
+def test_a_growing_sum_has_the_sign_of_the_last_write(writes):
+    total, last = 0, 0
+    for t, v in enumerate(writes, start=1):
+        total, last = total + v * 3**t, v or last
+        assert (total > 0) - (total < 0) == last
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from([1, 2, -1]), max_size=60))
+def test_weights_by_depth_show_the_top_of_a_stack(moves):
+    stack, total = [], 0
+    for d in moves:
+        if d > 0:
+            stack.append(d)
+            total += d * 4 ** len(stack)
+        elif stack:
+            total -= stack[-1] * 4 ** len(stack)
+            stack.pop()
+        top = total // 4 ** len(stack) if stack else 0
+        assert top == (stack[-1] if stack else 0)

@@ -1,0 +1,20 @@
+"""Verdicts on all architectures, decided once per language and task for all tests of a process."""
+
+from __future__ import annotations
+
+import functools
+
+from nerode.languages import resolve_language
+from nerode.verdict.architectures import ARCHITECTURES
+from nerode.verdict.decision import decide
+from nerode.verdict.records import VerdictTable, VerdictTask
+
+
+def table(text: str, task: str = "predict") -> VerdictTable:
+    """Returns the verdicts on a language by name or pattern."""
+    return _decided(text, VerdictTask(task))
+
+
+@functools.cache
+def _decided(text: str, task: VerdictTask) -> VerdictTable:
+    return decide(resolve_language(text), architectures=tuple(ARCHITECTURES), task=task)

@@ -1,0 +1,68 @@
+"""Verdicts about attention: what the tests on components say, by sense and task, and how far floats reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from nerode.languages.bestiary import find_language
+from nerode.verdict import decide
+
+NAMES = [
+    "transformer-nope",
+    "transformer-alibi",
+    "transformer-periodic",
+    "transformer-hard",
+    "mamba-attention",
+]
+
+
+def answers(name, task, sense):
+    table = decide(find_language(name), architectures=NAMES, task=task)
+    return {n.removeprefix("transformer-"): str(table[n, sense].status) for n in NAMES}
+
+
+@pytest.mark.parametrize("task", ["predict", "recognise"])
+def test_flip_flop_in_floats(task):
+    found = answers("flip-flop", task, "ieee")
+    assert found == {"nope": "no", "alibi": "no", "periodic": "no", "hard": "yes", "mamba-attention": "yes"}
+
+
+def test_prediction_is_easier_than_recognition():
+    """(ab)* is predicted by the last letter; that a letter was wrong needs a look one position back."""
+    assert answers("ab-star", "predict", "ieee")["nope"] == "yes"
+    assert answers("ab-star", "recognise", "ieee")["nope"] == "no"
+    assert answers("ab-star", "recognise", "ieee")["alibi"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("name", "nope", "alibi"), [("dyck-2-3", "yes", "yes"), ("tomita-4", "no", "yes"), ("parity", "no", "no")]
+)
+def test_counting_at_finite_precision(name, nope, alibi):
+    found = answers(name, "recognise", "finite-precision")
+    assert (found["nope"], found["alibi"]) == (nope, alibi)
+
+
+def test_lengths_by_a_clock():
+    assert answers("aa-star", "recognise", "ieee")["periodic"] == "yes"
+    assert answers("parity", "recognise", "ieee")["periodic"] == "no"
+
+
+def test_what_floats_reach_although_they_do_not_reach_every_length():
+    verdict = decide(find_language("flip-flop"), architectures=NAMES)["transformer-alibi", "ieee"]
+    assert verdict.horizon == {"float64": 1 << 53, "float32": 1 << 24}
+    assert verdict.to_json()["horizon"]["float32"] == 1 << 24
+    assert "up to 16,777,216 letters: yes" in verdict.reason
+    assert verdict.witness["fixed_by"]
+    yes = decide(find_language("tomita-4"), architectures=NAMES)["transformer-alibi", "ieee"]
+    assert yes.horizon is None
+
+
+def test_witnesses_are_states_of_one_component():
+    language = find_language("flip-flop")
+    dfa = language.dfa()
+    witness = decide(language, architectures=NAMES)["transformer-nope", "ieee"].witness
+    ends = [int(dfa.action(language.alphabet.encode(witness[w]))[dfa.start]) for w in ("first", "second")]
+    letter = language.alphabet.encode(witness["letter"])[0]
+    after = [int(dfa.transitions[q, letter]) for q in ends]
+    assert after[0] != after[1]
+    assert all(dfa.live[q] for q in (*ends, *after))
