@@ -9,17 +9,20 @@ import pytest
 from benchmarks import polish
 from nerode.records import read_tables
 from nerode.report import claims_page, table_markdown
-from nerode.reproduce.measuring import compared, specs_of
-from nerode.reproduce.papers import find_tables
-from nerode.reproduce.records import RULE
+from nerode.reproduce.measuring import seeds_of, specs_of
+from nerode.reproduce.papers import PAPERS, find_tables
+from nerode.reproduce.records import RULE, compare_cells, count_coverage, judge_again
 from nerode.training import run_key
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 RESULTS = read_tables(EXPERIMENTS / "reproduce")
+TABLES = [(paper, table) for paper in PAPERS.values() for table in paper.tables]
 
 
 def test_the_page_is_made_from_the_files():
-    assert (EXPERIMENTS / "README.md").read_text(encoding="utf-8") == claims_page(RESULTS)
+    assert (EXPERIMENTS / "README.md").read_text(encoding="utf-8") == claims_page(
+        RESULTS, count_coverage(RESULTS, TABLES)
+    )
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.paper}:{r.table}")
@@ -45,7 +48,7 @@ def test_agreement_follows_from_the_values(result):
         if line.kind != "polished":
             own = rows[line.row, line.model]
             values = [cell.values for cell in line.cells]
-            expected = [cell.agreement for cell in compared(table, own.cells, values)]
+            expected = [cell.agreement for cell in compare_cells(table, own.cells, values)]
             assert [cell.agreement for cell in line.cells] == expected
 
 
@@ -62,9 +65,21 @@ def test_every_line_and_every_seed_is_reported_or_said_to_be_missing(result):
         line = kept[own.row, own.model]
         if own.compile_to:
             continue
-        assert sorted([*line.seeds, *line.missing]) == list(range(own.seeds))
+        assert sorted([*line.seeds, *line.missing]) == list(seeds_of(own))
         assert all(len(cell.values) == len(line.seeds) for cell in line.cells)
         assert list(line.keys) == [run_key(spec) for spec in specs_of(own, line.seeds)]
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.paper}:{r.table}")
+def test_the_files_are_judged_by_the_present_rule(result):
+    ((_, table),) = find_tables(f"{result.paper}:{result.table}")
+    assert judge_again(result, table) == result
+
+
+def test_table_2_is_on_the_groups_of_the_paper():
+    ((_, table),) = find_tables("memory:table-2")
+    assert not any(line.here for line in table.lines)
+    assert {line.cpu["task"]["settings"]["monoid"] for line in table.lines} == {"Z60", "A4xZ5", "A5"}
 
 
 def test_every_paper_has_been_run():

@@ -12,7 +12,6 @@ from nerode.core import BudgetExceeded, FormatError
 from nerode.proofs import Unproved
 from nerode.records import RunStore, TaskConfig, read_tables, write_table
 from nerode.reproduce.measuring import (
-    compared,
     lengths_to_test,
     measure_compiled,
     polished_lines,
@@ -20,7 +19,7 @@ from nerode.reproduce.measuring import (
     run_table,
     specs_of,
 )
-from nerode.reproduce.records import AxisValue, Finding, LengthRange, Noise, TableCell
+from nerode.reproduce.records import AxisValue, Finding, LengthRange, Noise, TableCell, compare_cells
 from nerode.tasks import build_task
 from nerode.training import run_key, train
 from tests.reproduce.tiny import RUN, compiled, paper, table, trained
@@ -138,9 +137,9 @@ def test_lengths_of_training_have_their_own_threshold():
         TableCell(column="test", reading=LengthRange(low=16, high=16), published=1.0),
     )
     values = [(0.97, 0.98), (0.0, 0.0)]
-    assert compared(table(threshold=0.5), cells, values)[1].agreement == "not learned here"
+    assert compare_cells(table(threshold=0.5), cells, values)[1].agreement == "not learned here"
     plain = (replace(cells[0], threshold=None), cells[1])
-    assert compared(table(threshold=0.5), plain, values)[1].agreement == "differs"
+    assert compare_cells(table(threshold=0.5), plain, values)[1].agreement == "differs"
 
 
 def test_a_network_that_cannot_be_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -14,9 +15,13 @@ from nerode.reproduce.records import (
     LengthRange,
     TableCell,
     compare,
+    compare_cells,
+    count_coverage,
+    judge_again,
     percent_cells,
     tick_cells,
 )
+from tests.report.table_specimens import cell, line, table as table_result
 from tests.reproduce.tiny import compiled, paper, table, trained
 
 
@@ -29,6 +34,7 @@ from tests.reproduce.tiny import compiled, paper, table, trained
         (lambda: TableCell(column="a", reading=LengthRange(low=1, high=2), published=54.0), "give a share"),
         (lambda: trained(cells=()), "has no cell"),
         (lambda: trained(seeds=2), "3 or more"),
+        (lambda: trained(stands_in=True), "say in what way"),
         (lambda: compiled(language=""), "needs a language"),
         (lambda: trained(compile_to="gla"), "no spec"),
         (lambda: paper(table(), table()), "have to differ"),
@@ -76,7 +82,8 @@ SHARES = st.floats(0, 1)
         (1.0, [0.2, 0.95, 0.3], True, True, "differs"),
         (1.0, [0.2, 0.95, 0.3], True, False, "not learned here"),
         (0.0, [1.0, 1.0, 1.0], True, True, "differs"),
-        (0.0, [0.89, 0.1, 1.0], True, False, "agrees"),
+        (0.0, [0.89, 0.1, 1.0], True, True, "agrees"),
+        (0.0, [0.89, 0.1, 1.0], True, False, "not learned here"),
         (0.54, [0.5, 0.6], False, True, "agrees"),
         (0.54, [0.6, 0.7], False, True, "in kind"),
         (0.54, [0.95, 0.97], False, True, "differs"),
@@ -85,7 +92,8 @@ SHARES = st.floats(0, 1)
         (1.0, [1.0, 0.0, 0.0], False, False, "not learned here"),
         (0.826, [0.0, 0.02], False, True, "in kind"),
         (0.826, [0.0, 0.02], False, False, "not learned here"),
-        (0.26, [0.64, 0.65], False, False, "in kind"),
+        (0.26, [0.64, 0.65], False, True, "in kind"),
+        (0.26, [0.64, 0.65], False, False, "not learned here"),
         (0.88, [0.85, 0.91, 0.92], False, True, "differs"),
         (None, [1.0], True, True, "–"),
         (1.0, [], True, True, "–"),
@@ -103,9 +111,49 @@ def test_what_agrees_is_near_and_on_the_same_side(published, values, tick, learn
         assert same_side
     if found is Agreement.AGREES and not tick:
         assert min(values) - TOLERANCE <= published <= max(values) + TOLERANCE
-    if found is Agreement.NOT_LEARNED:
-        assert not learned
-        assert published > median(values)
+    assert (found is Agreement.NOT_LEARNED) == (not learned)
     if found is Agreement.DIFFERS:
         assert not same_side
-    assert compare(values[0], values[:1], threshold=0.9, tick=tick, learned=learned) is Agreement.AGREES
+    assert compare(values[0], values[:1], threshold=0.9, tick=tick, learned=True) is Agreement.AGREES
+
+
+def test_the_average_is_that_of_the_paper():
+    values = [1.0, 1.0, 0.4]
+    assert compare(1.0, values, threshold=0.9, tick=True, learned=True) is Agreement.AGREES
+    assert compare(1.0, values, threshold=0.9, tick=True, learned=True, mean=True) is Agreement.DIFFERS
+
+
+def test_a_line_that_was_not_learned_says_nothing_about_ticks_or_crosses():
+    found = compare_cells(table(), trained().cells, [(0.5, 1.0, 0.6), (0.0, 0.1, 0.0)])
+    assert [cell.agreement for cell in found] == ["not learned here", "not learned here"]
+    assert [cell.split for cell in found] == [True, False]
+    same = replace(trained().cells[0], published=0.0)
+    found = compare_cells(table(), (same, trained().cells[1]), [(0.5, 1.0, 0.6), (0.0, 0.1, 0.0)])
+    assert [cell.agreement for cell in found] == ["agrees", "agrees"]
+
+
+def test_cells_are_counted_by_what_is_known_of_them():
+    easier = trained(model="A", here="shorter words")
+    waiting, far = trained(model="B"), trained(model="C", cpu=None)
+    rows = table(trained(), easier, waiting, far)
+    kept = judge_again(table_result(line(row="Parity", model="GRU"), line(row="Parity", model="A")), rows)
+    assert kept.lines == ()
+    cells = [cell(column="≤ 8", values=[1.0]), cell(column="16", values=[])]
+    kept = judge_again(
+        table_result(
+            line(row="Parity", model="GRU", cells=cells),
+            line(row="Parity", model="A", cells=cells),
+            line(row="Old", model="GRU", cells=cells),
+        ),
+        rows,
+    )
+    assert [x.task for x in kept.lines] == ["Parity", "Parity (here shorter words)"]
+    assert kept.waiting == ("Parity · B",)
+    assert kept.unmeasured == 2
+    kept = replace(kept, paper=paper().name, table=rows.name)
+    assert count_coverage([kept], [(paper(), rows)]) == {
+        "same task": 1,
+        "easier task": 1,
+        "not run": 4,
+        "no spec": 2,
+    }

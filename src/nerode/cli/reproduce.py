@@ -189,9 +189,11 @@ def _write_sweeps(
 def _show_claims(folder: Path, tables: Sequence[tuple[Paper, PaperTable]], as_json: bool) -> None:
     from nerode.records import read_tables
     from nerode.report import claims_page
+    from nerode.reproduce import count_coverage, judge_again
 
-    asked = {(paper.name, table.name) for paper, table in tables}
-    results = [t for t in read_tables(folder / "reproduce") if (t.paper, t.table) in asked]
+    asked = {(paper.name, table.name): table for paper, table in tables}
+    kept = [t for t in read_tables(folder / "reproduce") if (t.paper, t.table) in asked]
+    results = [judge_again(t, asked[t.paper, t.table]) for t in kept]
     if not results:
         raise InputError(
             f"{folder / 'reproduce'} has no kept result of these; run with --keep {folder} first"
@@ -200,7 +202,7 @@ def _show_claims(folder: Path, tables: Sequence[tuple[Paper, PaperTable]], as_js
         for result in results:
             click.echo(json.dumps(result.to_json(), ensure_ascii=False, sort_keys=True, allow_nan=False))
         return
-    click.echo(claims_page(results), nl=False)
+    click.echo(claims_page(results, count_coverage(results, tables)), nl=False)
 
 
 @click.command()

@@ -25,6 +25,7 @@ class CellResult:
         printed: as the paper prints it.
         values: what each seed found, in their order; one value for a compiled network.
         agreement: how they compare.
+        split: whether seeds lie on both sides of the threshold.
     """
 
     column: str
@@ -32,6 +33,7 @@ class CellResult:
     printed: str
     values: tuple[float, ...]
     agreement: str
+    split: bool = False
 
     @property
     def median(self) -> float | None:
@@ -87,7 +89,8 @@ class LineResult:
         failed: seeds whose run could not be carried out, or what stood in the way of the compiler or of a
             proof, with the message.
         missing: seeds that the line asks for and that have not been run.
-        stands_in: whether the task is an easier one than that of the paper.
+        here: how the task departs from that of the paper; empty if it does not.
+        stands_in: whether it departs so far that its numbers are none about the task of the paper.
         steps: updates of each run.
         parameters: trained numbers; None if no run ended.
         cpu_seconds: of all runs, training and testing.
@@ -107,6 +110,7 @@ class LineResult:
     diverged: tuple[int, ...] = ()
     failed: tuple[str, ...] = ()
     missing: tuple[int, ...] = ()
+    here: str = ""
     stands_in: bool = False
     steps: tuple[int, ...] = ()
     parameters: int | None = None
@@ -118,6 +122,11 @@ class LineResult:
     ends: tuple[str, ...] = ()
     language: str = ""
     architecture: str = ""
+
+    @property
+    def task(self) -> str:
+        """The task as the paper calls it, and how it departs from that."""
+        return f"{self.row} (here {self.here})" if self.here else self.row
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain values; ends are younger than the kept tables and left out where there are none."""
@@ -144,6 +153,7 @@ class TableResult:
         corrected: what is done otherwise here.
         scale: what is smaller at CPU scale.
         remarks: what was checked where we disagree.
+        average: "median" or "mean" over the seeds, as in the paper.
         rule: when a number agrees.
         command: what reproduces this.
         lines: the lines that were measured.
@@ -172,6 +182,7 @@ class TableResult:
     waiting: tuple[str, ...]
     environment: dict[str, Any]
     commits: tuple[str, ...]
+    average: str = "median"
 
     @property
     def cpu_seconds(self) -> float:

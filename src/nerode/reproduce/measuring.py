@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
@@ -41,9 +40,8 @@ from nerode.reproduce.records import (
     Paper,
     PaperTable,
     Reading,
-    TableCell,
     TableLine,
-    compare,
+    compare_cells,
 )
 from nerode.study import NetworkStudy, study_network, summarise_verdict
 from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
@@ -201,6 +199,11 @@ def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
     ]
 
 
+def seeds_of(line: TableLine, count: int | None = None) -> range:
+    """Returns the seeds of a line, or as many as are asked for."""
+    return range(line.first_seed, line.first_seed + (count or line.seeds))
+
+
 def run_table(
     paper: Paper,
     table: PaperTable,
@@ -223,7 +226,7 @@ def run_table(
         polished: a folder of results of polished networks, for the tables that have a place for them.
     """
     lines = [line for line in table.lines if line.runs_here]
-    specs = [specs_of(line, range(seeds or line.seeds)) for line in lines]
+    specs = [specs_of(line, seeds_of(line, seeds)) for line in lines]
     records, failures = _run_all(lines, specs, out, jobs, on_line)
     results = [
         _compiled_line(table, line) if line.compile_to else _trained_line(table, line, own, records, failures)
@@ -249,6 +252,7 @@ def run_table(
         scale=table.scale,
         remarks=table.remarks,
         rule=RULE,
+        average=table.average,
         command=_command(paper, table, seeds, out),
         lines=tuple(measured),
         unmeasured=unmeasured,
@@ -319,12 +323,13 @@ def _trained_line(
         row=line.row,
         model=line.model,
         kind="trained",
-        cells=compared(table, line.cells, values),
+        cells=compare_cells(table, line.cells, values),
         theory=summarise_verdict(line.language, line.architecture),
         seeds=tuple(record.complete.run.seed for record in found),
         diverged=tuple(r.complete.run.seed for r in found if r.divergence is not None),
         failed=tuple(f"seed {s.run.seed}: {failures[run_key(s)]}" for s in specs if run_key(s) in failures),
         missing=tuple(s.run.seed for s in specs if run_key(s) not in records and run_key(s) not in failures),
+        here=line.here,
         stands_in=line.stands_in,
         steps=tuple(record.steps for record in found),
         parameters=found[0].parameters if found else None,
@@ -350,7 +355,7 @@ def _compiled_line(table: PaperTable, line: TableLine) -> LineResult:
         row=line.row,
         model=line.model,
         kind="compiled",
-        cells=compared(table, line.cells, measured.values),
+        cells=compare_cells(table, line.cells, measured.values),
         theory=summarise_verdict(line.language, line.architecture),
         cpu_seconds=measured.cpu_seconds,
         parameters=measured.parameters,
@@ -359,30 +364,6 @@ def _compiled_line(table: PaperTable, line: TableLine) -> LineResult:
         note=line.note,
         language=line.language,
         architecture=line.architecture,
-    )
-
-
-def compared(
-    table: PaperTable, cells: Sequence[TableCell], values: Sequence[tuple[float, ...]]
-) -> tuple[CellResult, ...]:
-    """Returns the cells of a line with their values and how they agree."""
-    thresholds = [table.threshold if cell.threshold is None else cell.threshold for cell in cells]
-    learned = all(
-        median(own) >= threshold
-        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
-        if cell.trained and own
-    )
-    return tuple(
-        CellResult(
-            column=cell.column,
-            published=cell.published,
-            printed=cell.printed,
-            values=own,
-            agreement=compare(
-                cell.published, own, threshold=threshold, tick=table.ticks, learned=learned
-            ).value,
-        )
-        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
     )
 
 

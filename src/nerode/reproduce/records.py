@@ -6,14 +6,15 @@ are read from the same runs. Nothing here needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Literal
 
 from nerode.core import InputError, Reference
-from nerode.records import Measure
+from nerode.records import CellResult, LineResult, Measure, TableResult
 
 Tables = Mapping[str, Any]
 """The tables of a training spec, without the seed."""
@@ -121,9 +122,11 @@ class TableLine:
         grid: values of the paper's search, by dotted name.
         compile_to: a target of the compiler, for a line that is compiled and not trained.
         seeds: runs at CPU scale.
+        first_seed: the seed of the first of them; the others follow.
         note: what differs from the paper at CPU scale.
-        stands_in: whether the task at CPU scale is an easier one than that of the paper, so that its numbers
-            are no numbers about this task.
+        here: how the task at CPU scale departs from that of the paper: another language, other lengths or
+            other labels in training; empty if it is the task of the paper.
+        stands_in: whether it departs so far that its numbers are no numbers about the task of the paper.
     """
 
     row: str
@@ -136,10 +139,14 @@ class TableLine:
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     compile_to: str = ""
     seeds: int = 5
+    first_seed: int = 0
     note: str = ""
+    here: str = ""
     stands_in: bool = False
 
     def __post_init__(self) -> None:
+        if self.stands_in and not self.here:
+            raise InputError(f"the line {self.row} · {self.model} stands in for another: say in what way")
         if not self.cells:
             raise InputError(f"the line {self.row} · {self.model} has no cell; give one or more")
         if self.compile_to and (self.cpu is not None or not self.language):
@@ -171,6 +178,7 @@ class PaperTable:
         threshold: the share from which a cell counts as solved.
         seeds: those of the paper's protocol at full scale.
         remarks: what was checked where we disagree.
+        average: what the paper takes of its seeds, and so do we.
         polished: whether networks that were polished into exact representations belong into it.
     """
 
@@ -185,6 +193,7 @@ class PaperTable:
     threshold: float = 0.9
     seeds: int = 5
     remarks: tuple[str, ...] = ()
+    average: Literal["median", "mean"] = "median"
     polished: bool = False
 
     @property
@@ -279,10 +288,13 @@ class Agreement(StrEnum):
 
 
 RULE = (
-    "agrees: the median over seeds is on the same side of the threshold as the paper, and a number of the "
-    f"paper lies within {TOLERANCE:g} of the range of our seeds. not learned here: the paper has more, and "
-    "our median misses the threshold already at the lengths of training, within the steps of this scale. in "
-    "kind: the numbers differ, but both or neither reach the threshold. differs: all else."
+    "not learned here: the paper solves the lengths of training and our average misses the threshold there, "
+    "so that nothing follows for longer ones, be it a tick or a cross. agrees: our average is on the same "
+    f"side of the threshold as the paper, and a number of the paper lies within {TOLERANCE:g} of the range "
+    "of our seeds. in kind: the numbers differ, but both or neither reach the threshold. differs: all else. "
+    "The average over seeds is the mean where the paper takes the mean, and the median elsewhere. split: "
+    "our seeds lie on both sides of the threshold. (here …): the task departs from that of the paper. A line "
+    "agrees if all its cells do."
 )
 
 
@@ -293,6 +305,7 @@ def compare(
     threshold: float,
     tick: bool,
     learned: bool,
+    mean: bool = False,
 ) -> Agreement:
     """Returns how the values of all seeds compare with a published share.
 
@@ -301,16 +314,100 @@ def compare(
         values: what each seed found.
         threshold: the share from which a cell counts as solved.
         tick: whether the paper has a tick or cross.
-        learned: whether the lengths of training are solved here.
+        learned: whether the lengths of training are solved here, or not in the paper either.
+        mean: whether the paper takes the mean of its seeds instead of the median.
     """
     if published is None or not values:
         return Agreement.NOTHING
-    solved = median(values) >= threshold
-    claimed = published >= threshold
-    above = not tick and published > max(values) + TOLERANCE
-    below = not tick and published < min(values) - TOLERANCE
-    if solved == claimed and not (above or below):
-        return Agreement.AGREES
-    if not learned and (above or (claimed and not solved)):
+    if not learned:
         return Agreement.NOT_LEARNED
-    return Agreement.IN_KIND if solved == claimed else Agreement.DIFFERS
+    solved = (fmean(values) if mean else median(values)) >= threshold
+    claimed = published >= threshold
+    apart = not tick and not min(values) - TOLERANCE <= published <= max(values) + TOLERANCE
+    if solved != claimed:
+        return Agreement.DIFFERS
+    return Agreement.IN_KIND if apart else Agreement.AGREES
+
+
+def compare_cells(
+    table: PaperTable, cells: Sequence[TableCell], values: Sequence[tuple[float, ...]]
+) -> tuple[CellResult, ...]:
+    """Returns the cells of a line with their values and how they agree."""
+    mean = table.average == "mean"
+    thresholds = [table.threshold if cell.threshold is None else cell.threshold for cell in cells]
+    learned = all(
+        (fmean(own) if mean else median(own)) >= threshold
+        or (cell.published is not None and cell.published < threshold)
+        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
+        if cell.trained and own
+    )
+    return tuple(
+        CellResult(
+            column=cell.column,
+            published=cell.published,
+            printed=cell.printed,
+            values=own,
+            agreement=compare(
+                cell.published, own, threshold=threshold, tick=table.ticks, learned=learned, mean=mean
+            ).value,
+            split=min(own) < threshold <= max(own) if own else False,
+        )
+        for cell, own, threshold in zip(cells, values, thresholds, strict=True)
+    )
+
+
+def judge_again(result: TableResult, table: PaperTable) -> TableResult:
+    """Returns a kept table as the present registry and the present rule judge its values.
+
+    A kept line that the registry no longer has, or has with other cells, is left out.
+    """
+    lines = {(line.row, line.model): line for line in table.lines}
+    judged = []
+    for kept in result.lines:
+        own = lines.get((kept.row, kept.model))
+        if kept.kind == "polished":
+            judged.append(kept)
+        elif own is not None and [c.column for c in own.cells] == [c.column for c in kept.cells]:
+            judged.append(_judged(table, own, kept))
+    known = {(line.row, line.model) for line in judged}
+    return replace(
+        result,
+        lines=tuple(judged),
+        rule=RULE,
+        average=table.average,
+        remarks=table.remarks,
+        unmeasured=sum((line.row, line.model) not in known for line in table.lines),
+        waiting=tuple(
+            f"{line.row} · {line.model}"
+            for line in table.lines
+            if line.runs_here and (line.row, line.model) not in known
+        ),
+    )
+
+
+def _judged(table: PaperTable, own: TableLine, kept: LineResult) -> LineResult:
+    cells = compare_cells(table, own.cells, [cell.values for cell in kept.cells])
+    return replace(kept, cells=cells, here=own.here, stands_in=own.stands_in, note=own.note)
+
+
+def count_coverage(
+    results: Iterable[TableResult], tables: Iterable[tuple[Paper, PaperTable]]
+) -> Counter[str]:
+    """Returns the published cells by "same task", "easier task", "not run" yet and "no spec" for here."""
+    kept = {
+        (result.paper, result.table, line.row, line.model): line
+        for result in results
+        for line in result.lines
+    }
+    counts: Counter[str] = Counter()
+    for paper, table in tables:
+        for line in table.lines:
+            found = kept.get((paper.name, table.name, line.row, line.model))
+            for number, cell in enumerate(line.cells):
+                if cell.published is None:
+                    continue
+                if found is not None and found.cells[number].values:
+                    counts["easier task" if line.here else "same task"] += 1
+                else:
+                    counts["not run" if line.runs_here else "no spec"] += 1
+    return counts

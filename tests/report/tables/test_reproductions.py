@@ -27,6 +27,13 @@ PROVED = {
 }
 
 
+COVERAGE = {"same task": 4, "easier task": 3, "not run": 2, "no spec": 1}
+
+
+def claims(results):
+    return claims_page(results, COVERAGE)
+
+
 def test_a_row_has_published_ours_theory_and_agreement():
     (row,) = cell_rows(result())
     assert row == (
@@ -107,7 +114,7 @@ def test_seeds_and_lines_that_were_not_run_are_said():
     assert "2 lines of the paper have no run at this scale, 1 of which can be run here." in text
     assert "- {0,1}\\*d\\_ · Mamba, 1 layer: 3 of 5 seeds have been run." in text
     assert "- Yet to be run: (aa)\\* · d\\_2 · GRU." in text
-    page = claims_page([found])
+    page = claims([found])
     assert "| 3 of 5 |" in page
     assert "1 lines have fewer seeds than asked for, and 1 are yet to be run." in page
     assert "- Yet to be run: (aa)\\* · d\\_2 · GRU." in page
@@ -115,7 +122,12 @@ def test_seeds_and_lines_that_were_not_run_are_said():
 
 def test_the_page_counts_and_lists_what_differs():
     other = line(cells=[cell(agreement="differs"), cell(agreement="–")], model="LSTM")
-    text = claims_page([result(line(), other), result(line(claims=[PROVED], kind="compiled", keys=[]))])
+    text = claims([result(line(), other), result(line(claims=[PROVED], kind="compiled", keys=[]))])
+    assert (
+        "Of 10 published cells in the registry 7 are compared: 4 on the paper's task and 3 on an easier"
+        in text
+    )
+    assert "By line (one model on one task): 2 compared: 1 agrees, 1 differs." in text
     assert "3 published cells compared: 2 agrees, 1 differs" in text
     assert "In 0 of those that agree the paper solves the task, in 2 it does not" in text
     assert "0 of the cells are compared on an easier task" in text
@@ -128,7 +140,7 @@ def test_the_page_counts_and_lists_what_differs():
 
 def test_the_page_tells_ticks_from_crosses_and_easier_tasks():
     solved = cell(published=0.95, printed="95", values=[1.0])
-    text = claims_page([result(line(cells=[solved, cell()]), line(stands_in=True))])
+    text = claims([result(line(cells=[solved, cell()]), line(here="a smaller one"))])
     assert "3 published cells compared: 3 agrees." in text
     assert "In 1 of those that agree the paper solves the task, in 2 it does not." in text
     assert "1 of the cells are compared on an easier task than the paper's." in text
@@ -137,13 +149,18 @@ def test_the_page_tells_ticks_from_crosses_and_easier_tasks():
 def test_the_page_shows_compiled_networks_beside_trained_ones():
     right = cell(values=[1.0], agreement="–")
     compiled = line(kind="compiled", cells=[right], claims=[PROVED], seeds=[], architecture="gla")
-    text = claims_page([result(line(), compiled)])
+    text = claims([result(line(), compiled)])
     assert (
         "Mamba, 1 layer: 54 | 0.6 (0.5–0.7) | yes (robust: no) | gla: 1 | all lengths in exact arithmetic"
         in text
     )
     learned = line(cells=[cell(values=[0.95])])
-    assert "Compiled beside trained" not in claims_page([result(learned, compiled)])
+    assert "Compiled beside trained" not in claims([result(learned, compiled)])
+
+
+def test_split_seeds_and_the_mean_are_shown():
+    found = result(line(cells=[cell(values=[0.5, 0.6, 1.0], split=True)]), average="mean")
+    assert cell_rows(found)[0][4] == "0.7 (0.5–1; split; 3)"
 
 
 def test_a_terminal_shows_the_table():

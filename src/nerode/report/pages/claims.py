@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from statistics import median
+from collections.abc import Mapping, Sequence
 
 from nerode.records import CellResult, LineResult, TableResult
 from nerode.report.tables.reproductions import (
+    average_text,
     escaped,
     markdown_rows,
     proof_text,
     seeds_text,
-    share,
     theory_text,
 )
 
@@ -21,15 +20,15 @@ INTRODUCTION = """\
 
 Written by `nerode reproduce --all --table > experiments/README.md` from the JSON files under
 [reproduce/](reproduce). Each table's command makes its runs (or takes those that are there) and, with
-`--keep experiments`, its files. Runs are at CPU scale: the claim of the paper on a smaller task, with smaller
-models and a corrected protocol (disjoint splits, longer bins that are longer, nothing chosen by a test, every
-seed counted); what is smaller stands in each file. A range of lengths is tested at four of them, its ends
-among them. `nerode reproduce PAPER:TABLE --scale paper` writes the published configuration as a sweep file.
+`--keep experiments`, its files. Runs are at CPU scale, with smaller models and a corrected protocol
+(disjoint splits, longer bins that are longer, nothing chosen by a test, every seed counted). Where the task
+departs from the paper's, the row says (here …). A range of lengths is tested at four of them, its ends among
+them. `nerode reproduce PAPER:TABLE --scale paper` writes the published configuration as a sweep file.
 """
 
-HEADINGS = ("task", "model", "published", "ours: median (range)", "seeds", "theory", "verdict")
+HEADINGS = ("task", "model", "published", "ours: average (range)", "seeds", "theory", "verdict")
 DIFFERENCES = (
-    "A difference at this scale is not yet one with the paper: a row that says (here …) has a smaller "
+    "A difference at this scale is not yet one with the paper: a row that says (here …) has another "
     "task, and most models are smaller and trained for less long. What was checked stands below each table."
 )
 GAPS = (
@@ -40,9 +39,14 @@ GAP_HEADINGS = ("task", "trained: published", "trained: ours", "theory", "compil
 _ORDER = ("agrees", "in kind", "not learned here", "differs")
 
 
-def claims_page(results: Sequence[TableResult]) -> str:
-    """Returns the page as Markdown: how much agrees, where it does not, and a row for each line."""
-    parts = [INTRODUCTION, _summary(results), "", f"**Rule.** {results[0].rule}", ""]
+def claims_page(results: Sequence[TableResult], coverage: Mapping[str, int]) -> str:
+    """Returns the page as Markdown: how much agrees, where it does not, and a row for each line.
+
+    Args:
+        results: the tables.
+        coverage: published cells by whether they are compared, as `nerode.reproduce.count_coverage` has it.
+    """
+    parts = [INTRODUCTION, _summary(results, coverage), "", f"**Rule.** {results[0].rule}", ""]
     differing = [text for result in results for text in _differences(result)]
     if differing:
         parts += ["## Where we disagree", "", DIFFERENCES, "", *differing, ""]
@@ -55,14 +59,39 @@ def claims_page(results: Sequence[TableResult]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _summary(results: Sequence[TableResult]) -> str:
-    return f"{_counts(results)} {_effort(results)}"
+def _summary(results: Sequence[TableResult], coverage: Mapping[str, int]) -> str:
+    return "\n\n".join((_coverage(coverage), _lines(results), _counts(results), _effort(results)))
+
+
+def _coverage(counts: Mapping[str, int]) -> str:
+    same, easier = counts["same task"], counts["easier task"]
+    return (
+        f"Of {sum(counts.values())} published cells in the registry {same + easier} are compared: {same} on "
+        f"the paper's task and {easier} on an easier one. {counts['not run']} have a spec for this machine "
+        f"and have not been run; {counts['no spec']} have none."
+    )
+
+
+def _lines(results: Sequence[TableResult]) -> str:
+    """Counts of lines: cells of one line are read from the same runs and are not independent."""
+    found = Counter(
+        _line_agreement(line) for result in results for line in result.lines if line.kind == "trained"
+    )
+    del found["–"]
+    listed = ", ".join(f"{found[name]} {name}" for name in _ORDER if found[name])
+    return f"By line (one model on one task): {found.total()} compared: {listed}."
+
+
+def _line_agreement(line: LineResult) -> str:
+    """The worst of its cells."""
+    found = {cell.agreement for cell in line.cells}
+    return next((name for name in reversed(_ORDER) if name in found), "–")
 
 
 def _counts(results: Sequence[TableResult]) -> str:
     """Counts of cells by agreement; a cross is agreed with more cheaply than a tick."""
     compared = [
-        (cell.agreement, (cell.published or 0.0) >= result.threshold, line.stands_in)
+        (cell.agreement, (cell.published or 0.0) >= result.threshold, bool(line.here))
         for result in results
         for line in result.lines
         for cell in line.cells
@@ -71,7 +100,7 @@ def _counts(results: Sequence[TableResult]) -> str:
     counts = Counter(agreement for agreement, _, _ in compared)
     listed = ", ".join(f"{counts[name]} {name}" for name in _ORDER if counts[name])
     solved = sum(agreement == _ORDER[0] and claimed for agreement, claimed, _ in compared)
-    easier = sum(stands_in for _, _, stands_in in compared)
+    easier = sum(departs for _, _, departs in compared)
     return (
         f"{len(compared)} published cells compared: {listed}. In {solved} of those that agree the paper "
         f"solves the task, in {counts[_ORDER[0]] - solved} it does not. {easier} of the cells are compared "
@@ -102,9 +131,9 @@ def _differences(result: TableResult) -> list[str]:
     for line in result.lines:
         cells = [cell for cell in line.cells if cell.agreement == "differs"]
         if cells:
-            said = "; ".join(f"{c.column}: {c.printed}, ours {_ours(line, c)}" for c in cells)
+            said = "; ".join(f"{c.column}: {c.printed}, ours {_ours(result, line, c)}" for c in cells)
             said += f" ({seeds_text(line)} seeds)"
-            where = f"{result.citation}, {result.where}, {line.row}, {line.model}"
+            where = f"{result.citation}, {result.where}, {line.task}, {line.model}"
             found.append(f"- {escaped(f'{where}: {said}.')}")
     return found
 
@@ -121,9 +150,9 @@ def _gaps(result: TableResult) -> list[tuple[str, ...]]:
             if same and last is not None and last < result.threshold:
                 rows.append(
                     (
-                        line.row,
+                        line.task,
                         f"{line.model}: " + " / ".join(c.printed or "–" for c in line.cells),
-                        " / ".join(_ours(line, c) for c in line.cells),
+                        " / ".join(_ours(result, line, c) for c in line.cells),
                         theory_text(line),
                         f"{compiled.architecture}: " + " / ".join("1" for _ in compiled.cells),
                         proof_text(compiled.claims),
@@ -136,10 +165,10 @@ def _section(result: TableResult) -> list[str]:
     file = f"reproduce/{result.paper}/{result.table}.md"
     rows = [
         (
-            line.row,
+            line.task,
             line.model,
             " · ".join(f"{c.column}: {c.printed}" for c in line.cells if c.printed) or "–",
-            " · ".join(f"{c.column}: {_ours(line, c)}" for c in line.cells),
+            " · ".join(f"{c.column}: {_ours(result, line, c)}" for c in line.cells),
             seeds_text(line) if line.seeds else "–",
             theory_text(line),
             _verdict(line),
@@ -161,11 +190,10 @@ def _below(result: TableResult) -> list[str]:
     return [*result.remarks, *([f"Yet to be run: {waiting}."] if waiting else [])]
 
 
-def _ours(line: LineResult, cell: CellResult) -> str:
+def _ours(result: TableResult, line: LineResult, cell: CellResult) -> str:
     if not cell.values:
         return "refused" if line.failed else "–"
-    middle, low, high = map(share, (median(cell.values), min(cell.values), max(cell.values)))
-    return middle if min(cell.values) == max(cell.values) else f"{middle} ({low}–{high})"
+    return average_text(cell, result.average)
 
 
 def _verdict(line: LineResult) -> str:

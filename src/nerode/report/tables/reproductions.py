@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
+from statistics import fmean, median
 
 from rich.table import Table
 from rich.text import Text
@@ -12,7 +12,7 @@ from nerode.proofs import FRAGILE, PREDICT, WINDOW
 from nerode.records import CellResult, LineResult, TableResult
 
 _STYLES = {"agrees": "green", "in kind": "green", "differs": "red", "not learned here": "yellow"}
-HEADINGS = ("task", "model", "column", "published", "ours: median (range; seeds)", "theory", "agrees?")
+HEADINGS = ("task", "model", "column", "published", "ours: average (range; seeds)", "theory", "agrees?")
 
 
 def reproduction_table(result: TableResult) -> Table:
@@ -33,28 +33,37 @@ def cell_rows(result: TableResult) -> list[tuple[str, ...]]:
     for line in result.lines:
         first = True
         for cell in line.cells:
-            task = line.row if first and line.row != before else ""
+            task = line.task if first and line.task != before else ""
             model = line.model if first else ""
             theory = theory_text(line) if first else ""
-            ours = ours_text(line, cell, number=result.unit != "tick")
+            ours = ours_text(line, cell, average=result.average)
             rows.append((task, model, cell.column, cell.printed or "–", ours, theory, cell.agreement))
             first = False
-        before = line.row
+        before = line.task
     return rows
 
 
-def ours_text(line: LineResult, cell: CellResult, *, number: bool) -> str:
-    """Returns the median and the range of all seeds, or what there is instead."""
+def ours_text(line: LineResult, cell: CellResult, *, average: str) -> str:
+    """Returns the average and the range of all seeds, or what there is instead."""
     values = cell.values
     if not values:
         return "refused" if line.failed else "–"
     if line.kind == "compiled":
         return f"{share(values[0])} (compiled)"
-    middle, low, high = map(share, (median(values), min(values), max(values)))
-    text = f"{middle} ({low}–{high}; {seeds_text(line)})"
+    text = average_text(cell, average, (seeds_text(line),))
     if line.diverged:
         text += f", {len(line.diverged)} diverged"
     return text
+
+
+def average_text(cell: CellResult, average: str, remarks: Sequence[str] = ()) -> str:
+    """Returns the average of the seeds and, in brackets, their range, whether they are split, and remarks."""
+    values = cell.values
+    low, high = min(values), max(values)
+    inner = [f"{share(low)}–{share(high)}"] if remarks or low != high else []
+    inner += ["split"] if cell.split else []
+    middle = share(fmean(values) if average == "mean" else median(values))
+    return f"{middle} ({'; '.join([*inner, *remarks])})" if inner else middle
 
 
 def seeds_text(line: LineResult) -> str:
@@ -156,7 +165,7 @@ def left_text(result: TableResult) -> str:
 def _notes(result: TableResult) -> list[str]:
     found = [f"- {remark}" for remark in result.remarks]
     for line in result.lines:
-        name = escaped(f"{line.row} · {line.model}")
+        name = escaped(f"{line.task} · {line.model}")
         found += [f"- {name}: proved {proof_text(line.claims)}."] if line.claims else []
         found += [f"- {name}: {message}." for message in line.failed]
         if line.missing:

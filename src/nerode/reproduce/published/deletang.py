@@ -75,7 +75,8 @@ def _line(task: str, model: str) -> TableLine:
         },
         grid={"model.width": (128, 512)},
         seeds=3,
-        note="two layers of width 16 to 32, an answer at each position, at most 500 steps of 64",
+        note="two layers of width 16 to 32, at most 500 steps of 64",
+        here="an answer at each position",
     )
 
 

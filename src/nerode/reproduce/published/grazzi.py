@@ -96,7 +96,8 @@ def _parity_line(model: str) -> TableLine:
         ),
         paper=_paper("parity", "parity-last", layers),
         grid=_GRID,
-        note="one layer of width 16 (transformer 32), an answer at each position",
+        note="one layer of width 16 (transformer 32)",
+        here="an answer at each position",
     )
 
 
@@ -120,7 +121,8 @@ def _arithmetic_line(model: str) -> TableLine:
         paper=_paper("arithmetic", "modular-arithmetic-last", layers),
         grid=_GRID,
         seeds=3,
-        note="two layers of width 32, an answer at each residue, 500 steps",
+        note="two layers of width 32, 500 steps",
+        here="an answer at each residue",
     )
 
 

@@ -95,7 +95,7 @@ def _lines(row: str, task: str, mixed: str, printed: str) -> list[TableLine]:
             cpu=_spec(task, mixed, model, depth) if _runs(mixed, model, depth) else None,
             paper=_paper(task, mixed, model, depth),
             seeds=3,
-            note="S = 4, T ≤ 12, 4 symbols",
+            here="S = 4, T ≤ 12, 4 symbols",
             stands_in=True,
         )
         for model in MODELS
@@ -118,6 +118,7 @@ TABLE_3 = PaperTable(
     name="table-3",
     title="copying and denoising: what one and two layers learn",
     where="Table 3",
+    average="mean",
     unit="tick",
     threshold=LEARNED,
     protocol="150,000 steps of 2,048 sequences, Adam 1e-3, equal numbers of parameters; a tick is a mean "
@@ -172,6 +173,7 @@ FIGURE_1 = PaperTable(
     name="figure-1",
     title="copying: more blanks and longer patterns than in training",
     where="Figure 1 (a) and (c)",
+    average="mean",
     unit="tick",
     threshold=0.9,
     protocol="the models of table 3 at up to ten times the blanks and ten times the pattern; mean of 5 "

@@ -53,7 +53,7 @@ def _line(group: str, model: str) -> TableLine:
         task["letters"] = "generators"
     paper_name = {"IDS4 by rotations": "ids4", "S4": "s4"}.get(model, model.lower())
     return TableLine(
-        row=f"{group} (here {here}, length {length})",
+        row=group,
         model=f"{model}, 1 layer",
         cells=(
             TableCell(
@@ -92,7 +92,8 @@ def _line(group: str, model: str) -> TableLine:
         },
         grid={"model.depth": (1, 2, 3, 4)} if model in _DEPTH else {},
         seeds=3,
-        note="short words first; two generators as letters" if here == "A5" else "short words first",
+        note="short words first",
+        here=f"{here}{', two generators' if here == 'A5' else ''}, length {length}",
         stands_in=True,
     )
 
