@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import polish
+from benchmarks import findings, polish
 from nerode.records import read_tables
 from nerode.report import claims_page, table_markdown
 from nerode.reproduce.measuring import seeds_of, specs_of
@@ -100,3 +100,11 @@ def test_the_page_of_polished_groups_is_made_from_its_file_and_the_marks_of_tabl
         (g, s) for g in polish.GROUPS for s in polish.SEEDS
     ]
     assert (EXPERIMENTS / "polish" / "README.md").read_text(encoding="utf-8") == polish.page(rows)
+
+
+def test_the_page_of_findings_is_made_from_the_kept_results_and_has_its_figures():
+    assert findings.PAGE.read_text(encoding="utf-8") == findings.page()
+    for make in findings.FINDINGS:
+        told = make()
+        assert told.rows
+        assert (findings.FIGURES / f"finding-{told.name}.svg").is_file()
