@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -31,6 +32,12 @@ ORDER = os.environ.get("NERODE_ORDER", "")
 pytest_plugins = ["tests.browser"]
 
 
+def pytest_collection_finish() -> None:
+    """Leaves modules and collected tests out of every later garbage collection: they stay to the end."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Shuffles the tests if an order is asked for; all workers get the same one."""
     if ORDER:
@@ -44,7 +51,8 @@ def seed_everything(name: str) -> None:
     np.random.seed(seed)
     torch = sys.modules.get("torch")
     if torch is not None:
-        torch.manual_seed(seed)
+        # `torch.manual_seed` also keeps the stack for devices that are not there, 0.6 ms each time.
+        torch.default_generator.manual_seed(seed)
 
 
 @pytest.hookimpl(tryfirst=True)

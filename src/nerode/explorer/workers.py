@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import math
 import os
@@ -41,6 +42,8 @@ def main(kind: str) -> None:
     from nerode.explorer.jobs import rehearse
 
     rehearse(kind)
+    gc.collect()
+    gc.freeze()  # A collection in a copy would write to every page that it shares with the template.
     control.sendall(DONE)
     while True:
         _, handles, _, _ = socket.recv_fds(control, 1, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from nerode.algebra.cascades import Cascade
@@ -9,11 +11,12 @@ from nerode.core import MARK, Budget, InputError, write_atomically
 from nerode.languages import Dfa, Language
 from nerode.languages.formats import FORMATS
 from nerode.network import Network
-from nerode.report.automaton.diagram import Diagram
+from nerode.report.automaton.diagram import Diagram, text_width
 from nerode.report.automaton.svg import automaton_picture, draw_diagram, is_drawable, too_large_note
-from nerode.report.boxes import BoxDiagram, cascade_diagram, egg_box_diagram, network_diagram
-from nerode.report.picture import PICTURE_FORMATS
-from nerode.study import LanguagePart, language_part
+from nerode.report.notation import group_name, plural, visible
+from nerode.report.pages.language import draw_network
+from nerode.report.picture import PICTURE_FORMATS, Circle, Curve, Ink, Picture, Rectangle, Shape, Words
+from nerode.study import Box, LanguagePart, language_part, shorten
 
 DRAWING_FORMATS = (*PICTURE_FORMATS, ".dot")
 """The ends of file names that a drawing can be written to."""
@@ -82,3 +85,211 @@ def _pictured(part: LanguagePart, suffix: str, name: str, show_dead: bool) -> st
             raise InputError(f"{too_large_note(diagram)} Write .dot and let graphviz draw it")
         return PICTURE_FORMATS[suffix](automaton_picture(draw_diagram(diagram), name=name))
     return PICTURE_FORMATS[suffix](_diagram(part, name).picture())
+
+
+_SIZE = 12.0
+_LINE = 17.0
+_PAD = 8.0
+_GAP = 26.0
+_FRAME = Ink(fill="#ffffff", stroke="#334155", width=1.2)
+_CELL = Ink(fill="#ffffff", stroke="#94a3b8", width=0.8)
+_GROUP = Ink(fill="#dcfce7", stroke="#94a3b8", width=0.8)
+_TEXT = Ink(fill="#0f172a")
+_CODE = Ink(fill="#0f172a", mono=True)
+_TITLE = Ink(fill="#0f172a", bold=True)
+_EDGE = Ink(stroke="#64748b")
+_DOT = Ink(fill="#64748b")
+_LONGEST_LINE = 96
+_MOST_LINES = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagramCell:
+    """One cell of a box: a line of text, perhaps marked (a group of the monoid)."""
+
+    text: str
+    marked: bool = False
+    mono: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagramBox:
+    """A titled table.
+
+    Attributes:
+        row: the row of boxes it stands in, 0 on top.
+        cells: row by row; a box with one column has lines instead of a grid.
+        above: numbers of the boxes above that lines connect it with.
+    """
+
+    title: str
+    row: int
+    cells: tuple[tuple[DiagramCell, ...], ...]
+    above: tuple[int, ...] = ()
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether borders are drawn between the cells."""
+        several = len(self.cells) > 1 and len(self.cells[0]) > 1
+        return several or any(cell.marked for row in self.cells for cell in row)
+
+    def columns(self) -> list[float]:
+        """Returns the width of each column."""
+        return [
+            max(text_width(row[i].text, _SIZE * (1.12 if row[i].mono else 1.0)) for row in self.cells)
+            + 2 * _PAD
+            for i in range(len(self.cells[0]))
+        ]
+
+    @property
+    def width(self) -> float:
+        """The larger of the table's and the title's."""
+        return max(sum(self.columns()), text_width(self.title, _SIZE) * 1.08 + 2 * _PAD)
+
+    @property
+    def height(self) -> float:
+        """With the title."""
+        return (len(self.cells) + 1) * _LINE + _PAD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoxDiagram:
+    """A diagram."""
+
+    title: str
+    boxes: tuple[DiagramBox, ...]
+
+    def picture(self) -> Picture:
+        """Returns the boxes in their rows, centred, with lines between those that belong together."""
+        places, width, height = self._places()
+        shapes: list[Shape] = []
+        for number, box in enumerate(self.boxes):
+            x, y = places[number]
+            for parent in box.above:
+                px, py = places[parent]
+                top = (px + self.boxes[parent].width / 2, py + self.boxes[parent].height)
+                end = (x + box.width / 2, y)
+                shapes += [Curve(points=(top, end), ink=_EDGE), Circle(x=end[0], y=end[1], r=2.2, ink=_DOT)]
+        for box, place in zip(self.boxes, places, strict=True):
+            shapes += _box_shapes(box, *place)
+        return Picture(
+            items=tuple(shapes),
+            box=(-6.0, -6.0, width + 12.0, height + 12.0),
+            title=self.title,
+            description="; ".join(box.title for box in self.boxes),
+        )
+
+    def _places(self) -> tuple[list[tuple[float, float]], float, float]:
+        rows = sorted({box.row for box in self.boxes})
+        widths = {
+            row: sum(b.width for b in self.boxes if b.row == row)
+            + _GAP * (sum(b.row == row for b in self.boxes) - 1)
+            for row in rows
+        }
+        whole = max(widths.values(), default=0.0)
+        places: dict[int, tuple[float, float]] = {}
+        y = 0.0
+        for row in rows:
+            x = (whole - widths[row]) / 2
+            members = [i for i, box in enumerate(self.boxes) if box.row == row]
+            for i in members:
+                places[i] = (x, y)
+                x += self.boxes[i].width + _GAP
+            y += max(self.boxes[i].height for i in members) + _GAP
+        return [places[i] for i in range(len(self.boxes))], whole, max(0.0, y - _GAP)
+
+    def dot(self) -> str:
+        """Returns a DOT graph with one node per box."""
+        lines = ["digraph {", '  node [shape=box, fontname="Helvetica"];', "  edge [arrowhead=none];"]
+        for number, box in enumerate(self.boxes):
+            rows = [" | ".join(cell.text for cell in row) for row in box.cells]
+            text = "\\n".join(_dot_text(line) for line in (box.title, *rows))
+            lines.append(f'  b{number} [label="{text}"];')
+        lines += [
+            f"  b{parent} -> b{number};" for number, box in enumerate(self.boxes) for parent in box.above
+        ]
+        return "\n".join([*lines, "}", ""])
+
+
+def _dot_text(text: str) -> str:
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _box_shapes(box: DiagramBox, x: float, y: float) -> list[Shape]:
+    shapes: list[Shape] = [
+        Rectangle(x=x, y=y, width=box.width, height=box.height, ink=_FRAME),
+        Words(x=x + box.width / 2, y=y + _LINE - 4, text=box.title, ink=_TITLE, size=_SIZE),
+    ]
+    widths = box.columns()
+    left = x + (box.width - sum(widths)) / 2
+    for number, row in enumerate(box.cells):
+        top, at = y + _LINE * (number + 1) + 2, left
+        for cell, width in zip(row, widths, strict=True):
+            ink = _CODE if cell.mono else _TEXT
+            if box.is_grid:
+                shapes.append(
+                    Rectangle(x=at, y=top, width=width, height=_LINE, ink=_GROUP if cell.marked else _CELL)
+                )
+                shapes.append(Words(x=at + width / 2, y=top + 12.5, text=cell.text, ink=ink, size=_SIZE))
+            else:
+                shapes.append(
+                    Words(x=x + _PAD, y=top + 12.5, text=cell.text, ink=ink, size=_SIZE, anchor="start")
+                )
+            at += width
+    return shapes
+
+
+def egg_box_diagram(boxes: Sequence[Box], *, name: str = "") -> BoxDiagram:
+    """Returns the D-classes of a monoid; cells that are groups are marked, idempotents have a star."""
+    found = []
+    for box in boxes:
+        title = plural(box.num_elements, "element") + (f" · {group_name(box.group)}" if box.group else "")
+        cells = tuple(
+            tuple(
+                DiagramCell(
+                    text=", ".join(
+                        word + ("*" if i == cell.idempotent else "") for i, word in enumerate(cell.words)
+                    )
+                    + (f" … +{cell.left_out}" if cell.left_out else ""),
+                    marked=cell.idempotent is not None,
+                )
+                for cell in row
+            )
+            for row in box.cells
+        )
+        found.append(DiagramBox(title=title, row=box.level, cells=cells))
+    return BoxDiagram(title=f"Egg-boxes of {name}" if name else "Egg-boxes", boxes=tuple(found))
+
+
+def cascade_diagram(cascade: Cascade, *, name: str = "") -> BoxDiagram:
+    """Returns the levels of a cascade, each below the levels that it reads."""
+    boxes = []
+    for number, level in enumerate(cascade.levels):
+        kind = {"reset": "set-reset", "cyclic": f"counter modulo {level.num_labels}"}.get(
+            level.kind, level.kind
+        )
+        lines = [f"{kind}, {plural(level.num_labels, 'label')}, starts in {level.start}"]
+        lines += [f"reads {cascade.lookups[level.context].name}"]
+        boxes.append(
+            DiagramBox(
+                title=f"{number + 1}: {level.name}",
+                row=cascade.level_depths[number],
+                cells=tuple((DiagramCell(text=shorten(line, _LONGEST_LINE)),) for line in lines),
+                above=tuple(sorted(cascade.parents(number))),
+            )
+        )
+    return BoxDiagram(title=f"Cascade of {name}" if name else "Cascade", boxes=tuple(boxes))
+
+
+def network_diagram(network: Network) -> BoxDiagram:
+    """Returns the parts of a network in the order in which a letter passes them, with their weights."""
+    boxes = []
+    for number, part in enumerate(draw_network(network).parts):
+        lines = [shorten(line, _LONGEST_LINE) for line in part.lines[:_MOST_LINES]]
+        if len(part.lines) > _MOST_LINES:
+            lines.append(f"… and {len(part.lines) - _MOST_LINES} more")
+        cells = tuple((DiagramCell(text=line, mono=True),) for line in lines or [""])
+        boxes.append(
+            DiagramBox(title=part.title, row=number, cells=cells, above=(number - 1,) if number else ())
+        )
+    return BoxDiagram(title=f"{network.origin.language} for {network.target}", boxes=tuple(boxes))

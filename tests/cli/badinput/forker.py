@@ -8,6 +8,7 @@ to be found, "" for none.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -52,6 +53,8 @@ def main() -> None:
     without, inputs, root = sys.argv[1:]
     hide({"torch": ("torch", "jaxtyping", "safetensors"), "extras": EXTRAS}.get(without, ()))
     warm_up()
+    gc.collect()
+    gc.freeze()  # A collection in a child would copy every page of its parent.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     for line in sys.stdin:
         case = json.loads(line)
@@ -67,12 +70,13 @@ def run_case(case: dict[str, Any], inputs: Path, root: Path) -> dict[str, Any]:
     setup = case["setup"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     count = 2 if "@twice" in setup else 1
-    prepared = os.fork()
-    if prepared == 0:
-        _prepare(place / "cwd", inputs, setup)
-    _, status = os.waitpid(prepared, 0)
-    if status:
-        return {"error": f"the set-up of {case['text']!r} failed"}
+    if setup:
+        prepared = os.fork()
+        if prepared == 0:
+            _prepare(place / "cwd", inputs, setup)
+        _, status = os.waitpid(prepared, 0)
+        if status:
+            return {"error": f"the set-up of {case['text']!r} failed"}
     children = [_start(place, number, case["words"], setup) for number in range(count)]
     codes = [_wait(child, setup, place / f"err-{number}") for number, child in enumerate(children)]
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

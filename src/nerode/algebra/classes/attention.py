@@ -149,13 +149,14 @@ def fixed_pair(table: ComponentTable, *, clocked: bool = False) -> tuple[Pair, W
     ]
     number = {pair: i for i, pair in enumerate(nodes)}
     moves: list[dict[int, int]] = [{} for _ in nodes]
-    for i, (p, q) in enumerate(nodes):
+    inside = [dict(table.inside(q)) for q in range(len(table.rows))]
+    for found, (p, q) in zip(moves, nodes, strict=True):
         charge()
-        reached = dict(table.inside(q))
-        for letter, target in table.inside(p):
+        reached = inside[q]
+        for letter, target in inside[p].items():
             other = reached.get(letter, target)
             if other != target:
-                moves[i].setdefault(number[min(target, other), max(target, other)], letter)
+                found.setdefault(number[(target, other) if target < other else (other, target)], letter)
     depth = [0] * len(nodes)
     for cycle in strong_components([list(m) for m in moves]):
         if len(cycle) > 1 or cycle[0] in moves[cycle[0]]:

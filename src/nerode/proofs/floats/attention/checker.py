@@ -4,27 +4,167 @@ The checker reads the tensors of a model of the zoo and nothing else. Recurrent 
 are run as they are (`streams.py`). Heads are known by their weights (`weights.py`), each with a lemma that
 says what softmax returns in a float format (`heads.py`). So a decoder is a finite automaton over the
 summaries of its heads. All joint states with the language are visited in nominal values (`closure.py`); a
-second pass bounds how far every number of the stream can be from its nominal value (`bounds.py`).
+second pass bounds how far every number of the stream can be from its nominal value (`ErrorBounds`).
 
 What is taken for granted is in the claim. docs/theory/attention.md has the proofs.
 """
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from nerode.core import Budget
 from nerode.kernel import DTYPES
 from nerode.languages import Dfa, Language
 from nerode.models import Model
-from nerode.proofs.floats.attention.bounds import ErrorBounds
-from nerode.proofs.floats.attention.closure import Closure
-from nerode.proofs.floats.attention.errors import Rounding
+from nerode.proofs.floats.attention.closure import Cases, Closure
+from nerode.proofs.floats.attention.errors import Rounding, Values, padded
 from nerode.proofs.floats.attention.heads import HeadLemmas
 from nerode.proofs.floats.attention.records import UNDERFLOW, AttentionProof, HeadFinding, NotProved
 from nerode.proofs.floats.attention.sides import side_of
 from nerode.proofs.floats.attention.streams import explore_streams
-from nerode.proofs.floats.attention.weights import DecoderWeights
+from nerode.proofs.floats.attention.weights import DecoderBlock, DecoderHead, DecoderWeights, MeanComparison
+
+Array = npt.NDArray[np.float64]
+
+
+class ErrorBounds:
+    """Bounds of all errors in all cases: ramps stay on their side, comparisons are sure, scores too.
+
+    A ramp is exactly 0 or, up to its own roundings, 1, so that errors do not add up from block to block. A
+    comparison relu(α y + β z) of means y = c/(i+1) and z = 1/(i+1) is exactly 0 or at least 1 up to a number
+    of positions: with g = α c + β it is g/(i+1), off by at most κ u (α|c| + |β|)/(i+1).
+
+    Attributes:
+        margin: the least distance of a ramp from its edge, errors taken off.
+        rounding: the largest error of a ramp's argument.
+        horizons: numbers of letters up to which means and their comparisons are sure.
+    """
+
+    def __init__(self, closure: Closure, cases: Cases) -> None:
+        self.closure, self.cases = closure, cases
+        self.weights, self.lemmas = closure.weights, closure.lemmas
+        self.format = closure.lemmas.rounding
+        self.is_mark = cases.letters == closure.mark
+        self.margin, self.rounding = math.inf, 0.0
+        self.horizons: list[int] = []
+
+    def verify(self) -> None:
+        """Raises NotProved, with the place, unless every case is sure."""
+        nominal = self.closure.embed(self.cases)
+        stream = Values(nominal, np.zeros_like(nominal), np.eye(self.weights.width + 1))
+        for number, block in enumerate(self.weights.blocks, start=self.weights.streams.blocks + 1):
+            self._bound_heads(block, stream)
+            if len(block.up):
+                self._bound_units(block, stream, number)
+        scores = self.format.apply(self.weights.head, stream)
+        if (np.abs(scores.nominal - 0.5) <= scores.error).any():
+            raise NotProved("a score is so near to 1/2 that rounding may change the answer")
+        if not np.isfinite(stream.nominal).all() or np.abs(stream.nominal).max() > 2.0**100:
+            raise NotProved("a number of the stream is too large")
+
+    def _bound_heads(self, block: DecoderBlock, stream: Values) -> None:
+        added, mixes = [], []
+        for head in block.heads:
+            carried, rounding = self.format.errors(head.value, stream)
+            if head.kind == "mean":
+                self._check_mean(head, stream.nominal @ head.value.T, carried + rounding)
+                continue
+            y, _, keys = self.lemmas.attend(head, stream, self.cases.before, self.is_mark)
+            self.lemmas.check_scores(head, keys, self.weights)
+            error, kept = y.error, (carried + rounding)[keys.matches].max(axis=0, initial=0.0)
+            if head.kind in ("last", "parity"):
+                error = error + kept
+            elif head.kind == "soft":
+                own, late, _ = self.lemmas.soft_weights(head)
+                error = error + 2 * late * kept + rounding
+                mixes.append(own * head.out @ head.value)
+            out = np.hstack([head.out, np.zeros((self.weights.width, 1))])
+            added.append(self.format.apply(out, padded(y.nominal, error)))
+        self.format.add(stream, added)
+        assert stream.mix is not None
+        for mix in mixes:
+            # The mark, where a head sees itself alone, is a case of its own: its own value has weight 1.
+            stream.mix = stream.mix + np.vstack([mix, np.zeros((1, self.weights.width + 1))]) @ stream.mix
+
+    def _check_mean(self, head: DecoderHead, values: Array, errors: Array) -> None:
+        """Whole numbers of at most V are summed exactly, in any order, up to 2^bits / V positions."""
+        if errors.any():
+            raise NotProved(f"{head.where} averages numbers that are not exact")
+        most = max(1, int(np.abs(values).max(initial=0)))
+        head.horizon = (1 << self.lemmas.bits) // most - 1
+
+    def _bound_units(self, block: DecoderBlock, stream: Values, number: int) -> None:
+        """Adds ReLU units; pairs that are ramps must be clearly 0 or clearly 1."""
+        carried, rounding = self.format.errors(block.up, stream)
+        argument = stream.nominal @ block.up.T
+        error = carried + rounding
+        self._check_comparisons(block, stream, argument, error)
+        hidden = self.closure.hidden(block, argument, self.cases)
+        unsure = np.where(argument + error <= 0, 0.0, error)
+        unsure[:, [c.unit for c in block.comparisons]] = 0.0
+        for m in np.flatnonzero(block.pairs):
+            a, e = argument[:, 2 * m], np.maximum(error[:, 2 * m], error[:, 2 * m + 1])
+            off, on = a + e <= 0, a - e >= 1
+            if not (off | on).all():
+                bad = int(np.flatnonzero(~(off | on))[0])
+                raise NotProved(f"a ramp of block {number} is at {a[bad]:.4g} ± {e[bad]:.2g}")
+            self.margin = min(self.margin, float((np.where(on, a - 1, -a) - e).min()))
+            self.rounding = max(self.rounding, float(e.max()))
+            # What the two units read is the same number, so only their own roundings remain in a ramp of 1.
+            unsure[:, 2 * m] = np.where(on, rounding[:, 2 * m], 0.0)
+            unsure[:, 2 * m + 1] = np.where(on, rounding[:, 2 * m + 1], 0.0)
+        down = np.hstack([block.down, np.zeros((self.weights.width, 1))])
+        added = self.format.apply(down, padded(hidden, unsure))
+        added.nominal = self.closure.settled(block, argument, self.cases) @ block.down.T
+        self.format.add(stream, [added])
+
+    def _check_comparisons(
+        self,
+        block: DecoderBlock,
+        stream: Values,
+        argument: Array,
+        error: Array,
+    ) -> None:
+        """Verifies that comparisons read two means alone, and what reads them; keeps their horizons."""
+        for comparison in block.comparisons:
+            # Nominally means are 0, so that the argument is what else is read.
+            rest, off = argument[:, comparison.unit], error[:, comparison.unit]
+            if rest[~self.is_mark].any() or off[~self.is_mark].any():
+                raise NotProved("a comparison of means reads something else")
+            terms = int(np.count_nonzero(block.up[comparison.unit])) + 4
+            self._check_comparison(comparison, terms, float(rest[self.is_mark][0] + off[self.is_mark][0]))
+        inner = [c.place for b in self.weights.blocks for c in b.comparisons]
+        if not inner:
+            return
+        for unit in np.flatnonzero(block.up[:, inner].any(axis=1)):
+            row = block.up[unit].copy()
+            row[inner] = 0
+            products = stream.nominal * row
+            if (products.sum(axis=1) > 1).any() or ((products != 0).sum(axis=1) > 1)[~self.is_mark].any():
+                raise NotProved("what reads a comparison of means is not 1 less it")
+            if (stream.error * np.abs(row)).any() or (products != np.rint(products)).any():
+                raise NotProved("what reads a comparison of means is not exact")
+
+    def _check_comparison(self, comparison: MeanComparison, terms: int, at_mark: float) -> None:
+        """The unit is 1 or more at the level, exactly 0 below it, and exactly 0 at the mark."""
+        rate, offset, level = comparison.rate, comparison.offset, comparison.level
+        unsure = 2 * terms * self.format.loose
+
+        def size(count: int) -> float:
+            return rate * abs(count) + abs(offset)
+
+        begun = int(self.cases.after[0, comparison.column])
+        above = rate * level + offset - unsure * size(level)
+        below = rate * (level - 1) + offset + unsure * size(level - 1)
+        mark = rate * begun + offset + at_mark + unsure * (size(begun) + abs(at_mark))
+        if unsure > 1 / 2 or above < 2 or below > 0 or mark > 0:
+            raise NotProved(f"a comparison of means with {level} is not sure")
+        self.horizons.append(math.floor(above) - 1)
 
 
 def check_decoder(model: Model, language: Language | Dfa, *, budget: Budget | None = None) -> AttentionProof:
