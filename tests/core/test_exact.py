@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cmath
 import math
-import time
 from fractions import Fraction
 
 import pytest
@@ -29,6 +28,7 @@ from nerode.core.exact import (
     to_float,
     write_exact,
 )
+from tests.timing import within
 
 fractions = st.fractions(min_value=-5, max_value=5, max_denominator=12)
 roots = st.tuples(st.integers(0, 30), st.sampled_from([1, 2, 3, 4, 5, 6, 8, 12, 15])).map(
@@ -147,9 +147,7 @@ def test_written_forms_use_the_smallest_order():
 
 def test_long_sums_are_read_in_one_reduction():
     terms = range(1, 1_500)
-    begun = time.process_time()
-    found = read_exact("+".join(f"e({k}/4999)" for k in terms))
-    assert time.process_time() - begun < 1.0
+    found = within(1.0, lambda: read_exact("+".join(f"e({k}/4999)" for k in terms)))
     assert found == read_exact("-1" + "".join(f"-e({k}/4999)" for k in range(1_500, 2_500))) - read_exact(
         "+".join(f"e({k}/4999)" for k in range(2_500, 3_500))
     ) - read_exact("+".join(f"e({k}/4999)" for k in range(3_500, 4_999)))

@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from nerode.records.store import INDEX, read_key
 from nerode.sweeps.running import execute
 from tests.records.faulty_disk import FaultyDisk
 from tests.sweeps.toy import TOY, Toy, assert_right, job
+from tests.timing import within
 
 
 def test_a_run_appears_whole(tmp_path):
@@ -223,7 +223,5 @@ def test_ten_thousand_runs_are_listed_in_two_seconds(tmp_path):
         (folder / "result.json").write_text(json.dumps(result))
         (folder / "spec.json").write_text(json.dumps(own))
     assert len(list_runs(store)) == number
-    begun = time.process_time()
-    rows = list_runs(store)
-    assert time.process_time() - begun < 2.0
+    rows = within(2.0, lambda: list_runs(store))
     assert sorted(row.spec["seed"] for row in rows) == list(range(number))

@@ -87,10 +87,10 @@ def test_a_language_says_what_it_does_with_the_empty_word() -> None:
 
 
 def test_a_too_large_automaton_stops_early() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(BudgetExceeded) as caught:
         formula_to_dfa("Y" * 24 + "a", "ab")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert caught.value.resource == "states"
     reached = caught.value.known_so_far["states_reached"]
     assert isinstance(reached, int)
