@@ -101,7 +101,8 @@ def write_export(
         "tokens": {"begin": BEGIN, "end": END, "first letter": FIRST},
         "claims": claims_to_json(claims),
         "about": "The claims are about the module of nerode with these numbers, step by step. The weights "
-        "are the same, but for taps of 0 in the convolutions and rows for the beginning and the end.",
+        "are the same, but for taps of 0 in the convolutions, rows for the beginning and the end, and in "
+        "RecurrentGemma a last block of attention whose weights are 0.",
     }
     files = {"config.json": {**config, "dtype": dtype}, NOTE_FILE: note}
     if to != "mamba-ssm":

@@ -20,12 +20,16 @@ from nerode.core import InputError
 from nerode.models.libraries import library_weights
 from nerode.models.model import Model
 from nerode.models.whole.stream import ALWAYS, LOGIT
+from nerode.models.zoo import LayerConfig
 
 BEGIN, END, FIRST = 0, 1, 2
 """Tokens: the beginning, the end, and the first letter."""
 
 TAPS = 4
 """Positions that the published convolutions see."""
+
+WINDOW = 2048
+"""Positions that the published attention of RecurrentGemma sees."""
 
 Weights = dict[str, Tensor]
 Config = dict[str, Any]
@@ -92,9 +96,12 @@ def mamba_ssm(model: Model) -> tuple[Weights, Config]:
 def transformers_recurrent_gemma(model: Model) -> tuple[Weights, Config]:
     """Returns the weights and the config.json of `transformers.RecurrentGemmaForCausalLM`.
 
-    The library multiplies the embedding by the root of the width and caps scores at ±30.
+    The library multiplies the embedding by the root of the width and caps scores at ±30. Its `generate` asks a
+    layer of attention for the length that was read, so that the last block is one, whose weights are all 0.
     """
-    tokens = token_model(model)
+    recurrent = token_model(model)
+    kinds = ["recurrent"] * len(recurrent.config.layers) + ["attention"]
+    tokens = _with_attention(recurrent)
     width = tokens.config.width
     hidden = tokens.state_dict()["blocks.0.feed_forward.up.weight"].shape[0]
     config = {
@@ -103,12 +110,13 @@ def transformers_recurrent_gemma(model: Model) -> tuple[Weights, Config]:
         "vocab_size": tokens.config.letters,
         "hidden_size": width,
         "intermediate_size": 2 * hidden,
-        "num_hidden_layers": len(tokens.config.layers),
+        "num_hidden_layers": len(kinds),
         "num_attention_heads": 1,
         "num_key_value_heads": 1,
         "lru_width": tokens.config.layers[0].resolve()[1].channels,
         "conv1d_width": TAPS,
-        "block_types": ["recurrent"],
+        "block_types": kinds,
+        "attention_window_size": WINDOW,
         "logits_soft_cap": 30.0,
         "rms_norm_eps": tokens.config.norm_epsilon,
         "hidden_activation": "gelu_pytorch_tanh",
@@ -146,6 +154,18 @@ def token_model(model: Model) -> Model:
     weights["embedding.weight"] = torch.cat([begin, begin, table[: config.letters]])
     weights["head.weight"] = torch.cat([never, rows[config.letters :], rows[: config.letters]])
     found.to(table.dtype).load_state_dict(weights)
+    return found
+
+
+@torch.no_grad()
+def _with_attention(model: Model) -> Model:
+    """The same model with a block of local attention at the end that adds exactly 0."""
+    layer = LayerConfig(name="local-attention", settings={"heads": 1, "window": WINDOW})
+    found = Model(replace(model.config, layers=(*model.config.layers, layer)))
+    found.to(next(model.parameters()).dtype)
+    for name, value in found.state_dict().items():
+        value.fill_(1.0 if "norm" in name else 0.0)
+    found.load_state_dict(model.state_dict(), strict=False)
     return found
 
 
