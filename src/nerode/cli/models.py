@@ -13,6 +13,7 @@ from nerode.network import Network
 from nerode.proofs import Claim, Failure, read_language
 from nerode.records import ModelClaim
 from nerode.report import claim_line
+from nerode.verdict import Facts
 
 if TYPE_CHECKING:
     from nerode.proofs.floats import RealModel
@@ -73,6 +74,7 @@ def write_model(
     dtype: str,
     surroundings: Any,
     proofs: bool,
+    facts: Facts | None = None,
 ) -> WrittenModel:
     """Writes the weights of the network's architecture into its folder, or says why it does not."""
     try:
@@ -93,6 +95,7 @@ def write_model(
             language,
             network.target,
             dtype=getattr(torch, dtype),
+            facts=facts,
             budget=options.budget,
             seconds=min(SECONDS, max(0.0, options.budget.left())) if proofs else 0.0,
             surroundings=surroundings,

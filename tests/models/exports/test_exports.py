@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,16 @@ def agrees(model: Any, language: Language, words: torch.Tensor) -> bool:
     )
 
 
-def sampled(model: Any, tokenizer: Any, count: int, longest: int) -> list[tuple[str, bool]]:
+def sampled(
+    model: Any, tokenizer: Any, count: int, longest: int, prompts: Sequence[str] = ("",)
+) -> list[tuple[str, bool]]:
     """Sampled words, and whether each has ended."""
     torch.manual_seed(0)
-    start = tokenizer([""] * count, return_tensors="pt")
+    start = tokenizer(list(prompts) * count, return_tensors="pt", padding=True)
     rows = model.generate(**start, do_sample=True, max_new_tokens=longest)
     texts = tokenizer.batch_decode(rows, skip_special_tokens=True)
-    return [(text, 1 in row.tolist()) for text, row in zip(texts, rows, strict=True)]
+    new = rows[:, start.input_ids.shape[1] :].tolist()
+    return [(text, 1 in row) for text, row in zip(texts, new, strict=True)]
 
 
 def check(
@@ -54,12 +58,15 @@ def check(
     random = torch.randint(0, len(letters), (2, long), generator=torch.Generator().manual_seed(1))
     assert agrees(model, language, random)
     assert agrees(model, language, torch.tensor([lawful_word(language, long)]))
-    found = sampled(model, transformers.AutoTokenizer.from_pretrained(folder), samples, 200)
-    for text, ended in found:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    found = sampled(model, tokenizer, samples, 200)
+    assert sum(ended for _, ended in found) > 0.9 * samples
+    # A second call begins anew, prompts of several lengths are padded on the left.
+    prompts = ["", language.alphabet.decode(lawful_word(language, 4))]
+    for text, ended in found + sampled(model, tokenizer, 2, 200, prompts):
         word = language.alphabet.encode(text)
         legal = language.legal_along(word)[-1]
         assert legal.end if ended else legal.symbols
-    assert sum(ended for _, ended in found) > 0.9 * samples
 
 
 @pytest.mark.parametrize(("name", "architecture"), [("tomita-4", "mamba"), ("(ab)*", "griffin")])

@@ -96,8 +96,8 @@ def mamba_ssm(model: Model) -> tuple[Weights, Config]:
 def transformers_recurrent_gemma(model: Model) -> tuple[Weights, Config]:
     """Returns the weights and the config.json of `transformers.RecurrentGemmaForCausalLM`.
 
-    The library multiplies the embedding by the root of the width and caps scores at ±30. Its `generate` asks a
-    layer of attention for the length that was read, so that the last block is one, whose weights are all 0.
+    The library multiplies the embedding by the root of the width and caps scores at ±30. Its `generate` asks
+    a layer of attention for the length that was read. So the last block is one, whose weights are all 0.
     """
     recurrent = token_model(model)
     kinds = ["recurrent"] * len(recurrent.config.layers) + ["attention"]
