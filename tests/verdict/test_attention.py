@@ -66,3 +66,34 @@ def test_witnesses_are_states_of_one_component():
     after = [int(dfa.transitions[q, letter]) for q in ends]
     assert after[0] != after[1]
     assert all(dfa.live[q] for q in (*ends, *after))
+
+
+def test_rotations_fade_in_floats():
+    """From some length on the rotations of a format are the same, so that rotary attention is one without."""
+    for name in ("flip-flop", "ab-star", "tomita-7", "parity", "dyck-1", "even-pairs"):
+        table = decide(
+            find_language(name), architectures=["transformer", "transformer-nope"], task="recognise"
+        )
+        assert table["transformer", "ieee"].status == table["transformer-nope", "ieee"].status != "open"
+
+
+def test_averages_with_slopes_are_the_star_free_languages():
+    """The counter of parity needs a clock or exact counts; the latest write needs a slope alone."""
+    for name, alibi, periodic in (("flip-flop", "yes", "yes"), ("aa-star", "no", "yes"), ("z3", "no", "no")):
+        found = answers(name, "recognise", "finite-precision")
+        assert (found["alibi"], found["periodic"]) == (alibi, periodic)
+
+
+def test_over_the_reals_the_mark_tells_the_position():
+    for name in ("s4", "flip-flop", "dyck-2"):
+        table = decide(find_language(name), architectures=NAMES, task="recognise")
+        verdict = table["transformer-nope", "exact"]
+        assert verdict.status == "yes"
+        assert "divides" in verdict.assumptions[0]
+    verdict = decide(find_language("a5"), architectures=NAMES)["transformer-nope", "exact"]
+    assert (verdict.status, verdict.conditional_on) == ("no", "TC0 ≠ NC1")
+
+
+def test_a_stack_has_more_prefixes_than_counts_tell_apart():
+    assert answers("dyck-2", "predict", "finite-precision")["nope"] == "no"
+    assert answers("dyck-2", "predict", "finite-precision")["alibi"] == "open"

@@ -146,6 +146,15 @@ def test_open_cells_outside_attention_are_few() -> None:
     assert len(left) <= 750
 
 
+@pytest.mark.parametrize("task", ["predict", "recognise"])
+def test_open_cells_of_attention_are_few(task: str) -> None:
+    columns = {row.name for row in ARCHITECTURES.values() if row.properties.state is State.CACHE}
+    left = [v for name in BESTIARY for v in table(name, task).open_cells() if v.architecture in columns]
+    assert len(columns) == 10
+    assert len(left) <= 38
+    assert {v.sense for v in left} == {Sense.FINITE_PRECISION}
+
+
 def applying(facts: Facts, row: Architecture) -> list[str]:
     """The theorems whose networks the construction table has for a language and an architecture."""
     return [

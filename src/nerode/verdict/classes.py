@@ -246,6 +246,10 @@ nearest_heads = ClassCondition(
         or (c.attention is AttentionWeights.SOFTMAX and c.free_slopes)
     ),
 )
+rotated_heads = ClassCondition(
+    "softmax heads whose queries and keys are turned by their positions",
+    lambda c: c.attention is AttentionWeights.SOFTMAX and c.positions is Positions.ROTARY,
+)
 periodic_vectors = ClassCondition(
     "periodic position vectors",
     lambda c: c.positions in (Positions.PERIODIC, Positions.PERIODIC_AND_PENALTY),

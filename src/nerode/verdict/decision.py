@@ -26,6 +26,7 @@ from nerode.verdict.classes import (
     nonlinear,
     nonnegative,
     plain_state,
+    rotated_heads,
     sloped_heads,
     time_invariant,
     unit_gates,
@@ -45,9 +46,14 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
     (
         attention,
         Sense.EXACT,
-        "how far does softmax over the reals go beyond comparing counts (C-RASP)",
+        "which languages beyond counters, stacks and solvable groups has softmax over the reals",
     ),
-    (attention, None, "which regular languages compare counts of earlier positions (C-RASP) and no more"),
+    (
+        rotated_heads,
+        None,
+        "which periods and latest writes do rotations give to averages that are compared exactly",
+    ),
+    (attention, None, "can averages with a distance penalty that are compared exactly keep a stack"),
     (
         hybrid,
         Sense.IEEE,

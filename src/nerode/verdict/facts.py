@@ -160,6 +160,12 @@ class Facts:
             return None if self.regular and not self._deep_brackets else False
         return isinstance(self.fixed_pair, int)
 
+    @property
+    def c_rasp(self) -> bool | None:
+        """Whether iterated counts of letters tell the states apart; in bounded Dyck languages they do."""
+        holds = self.profile.holds("c-rasp")
+        return True if holds is None and self.language.family == "bounded-dyck" else holds
+
     @functools.cached_property
     def clocked_pair(self) -> tuple[tuple[int, int], Word] | int | None:
         """Two states that a word fixes whatever m positions are known modulo; an int if there are none."""
@@ -508,6 +514,7 @@ overwrites = LanguageCondition(
     "one in which a word overwrites a state for good", lambda f: f.overwrites if f.regular else False
 )
 r_trivial = in_class("r-trivial")
+c_rasp = LanguageCondition("of C-RASP", lambda f: f.c_rasp if f.regular else False)
 counter_machine = LanguageCondition(
     "given by a counter machine", lambda f: isinstance(f.language, CounterLanguage)
 )

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from nerode.core import Reference
 from nerode.verdict.classes import (
+    averaging_heads,
     hard_left,
     hard_right,
-    nearest_heads,
     periodic_positions,
     softmax,
     with_positions,
 )
 from nerode.verdict.facts import (
     Facts,
+    bracket_stack,
     counter_machine,
     in_class,
     of_family,
     quasi_aperiodic,
     r_trivial,
     regular,
+    solvable,
     star_free,
 )
 from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import HARD, LOG_BITS, SOFT, Theorem, theorem
+from nerode.verdict.theorems.base import HARD, LOG_BITS, SOFT, TAME, Theorem, theorem
 from nerode.verdict.theorems.groups import parity_like
 
 _EXACT = frozenset({Sense.EXACT})
 _HARD_SENSES = frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE})
 _FREE_POSITIONS = "position encodings are free to choose, not only those of the architecture"
 _PERIODIC = "position encodings with finitely many values (periodic)"
+_DIVISION = "a map between layers divides by the mean of the mark: tame, but no ReLU network"
+_KROHN_RHODES = "Krohn-Rhodes: cyclic groups of prime order and registers"
 
 theorem(
     Theorem(
@@ -151,18 +155,53 @@ theorem(
 
 theorem(
     Theorem(
-        name="nearest-heads-star-free",
-        statement="Softmax attention whose scores fall with the distance, at slopes of its own choice, gives "
-        "the latest match more than half of the weight: star-free languages over the reals.",
-        language=star_free,
-        architecture=softmax & nearest_heads,
+        name="soft-exact-counters",
+        statement="Over the reals the mark tells the position, and heads whose scores fall with the square "
+        "of a difference of counts tell counts modulo m: every regular language with solvable groups.",
+        language=solvable,
+        architecture=averaging_heads,
         senses=_EXACT,
         conclusion=Status.YES,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
-        model=SOFT,
-        assumptions=("the sign of a value is read however small its weight is",),
-        reason=lambda f: "star-free: the latest match outweighs all others together",
+        model=TAME,
+        assumptions=(_DIVISION, _KROHN_RHODES),
+        reason=lambda f: "solvable groups: counts modulo m and latest writes, found among earlier positions",
+    )
+)
+
+theorem(
+    Theorem(
+        name="soft-exact-brackets",
+        statement="Over the reals the mark tells the position and counts tell the depth, so a head finds the "
+        "matching bracket: Dyck languages.",
+        language=bracket_stack,
+        architecture=averaging_heads,
+        senses=_EXACT,
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=TAME,
+        assumptions=(_DIVISION,),
+        reason=lambda f: "the latest open bracket of the same depth is the matching one",
+    )
+)
+
+theorem(
+    Theorem(
+        name="soft-free-positions",
+        statement="With position vectors of free choice beside its own, softmax attention over the reals "
+        "does every regular language with solvable groups, and Dyck languages.",
+        language=solvable | bracket_stack,
+        architecture=softmax & with_positions,
+        senses=_EXACT,
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=TAME,
+        conditional_on=_FREE_POSITIONS,
+        assumptions=("products between layers", _KROHN_RHODES),
+        reason=lambda f: "counts, latest writes and matching brackets, found among earlier positions",
     )
 )
 

@@ -32,7 +32,8 @@ def _groups(facts: Facts) -> str:
     return f"groups inside: {facts.group_names()}"
 
 
-def _non_solvable(facts: Facts) -> str:
+def name_non_solvable(facts: Facts) -> str:
+    """Returns the reason that names a group inside that is not solvable."""
     group = facts.largest_group(solvable=False)
     return f"the monoid contains {group.structure.name}, not solvable" if group else "not solvable"
 
@@ -162,7 +163,7 @@ theorem(
         provenance=Provenance.SECONDARY,
         model=CAST,
         assumptions=("stated for tracking a group that divides the monoid",),
-        reason=_non_solvable,
+        reason=name_non_solvable,
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     )
 )
@@ -181,7 +182,7 @@ theorem(
         model=LOG_BITS,
         conditional_on=TC0,
         assumptions=("the word problem of the group reduces to the language",),
-        reason=lambda f: f"{_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
+        reason=lambda f: f"{name_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     )
 )
@@ -200,7 +201,7 @@ theorem(
         model=LOG_BITS,
         conditional_on=TC0,
         assumptions=("the word problem of the group reduces to the language",),
-        reason=lambda f: f"{_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
+        reason=lambda f: f"{name_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     )
 )

@@ -14,26 +14,32 @@ from nerode.verdict.classes import (
     averaging_heads,
     hard_left,
     hard_right,
+    rotated_heads,
     sloped_heads,
     softmax,
 )
 from nerode.verdict.facts import (
     Facts,
+    bracket_stack,
+    c_rasp,
     clocked_local,
-    in_class,
     letter_constant,
     locally_r_trivial,
     quasi_aperiodic,
     regular,
+    solvable,
     star_free,
 )
 from nerode.verdict.records import Provenance, Sense, Status
-from nerode.verdict.theorems.base import FLOATS, HARD, SOFT, Theorem, theorem
+from nerode.verdict.theorems.base import FLOATS, HARD, SOFT, TAME, TC0, Theorem, theorem
+from nerode.verdict.theorems.groups import name_non_solvable
 
 _IEEE = frozenset({Sense.IEEE})
 _FINITE = frozenset({Sense.FINITE_PRECISION})
-_ALL = frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE})
+_EXACT = frozenset({Sense.EXACT})
+_ALL = _EXACT | _FINITE | _IEEE
 _SUMS = "a sum over positions depends only on how often each value occurs, counted up to a bound"
+_FADED = "positions are numbers of the format, so that from some length on the rotations are the same"
 
 _plain = ClassCondition("no positions", lambda c: c.positions is Positions.NONE)
 _penalty = ClassCondition("a distance penalty alone", lambda c: c.positions is Positions.PENALTY)
@@ -282,9 +288,9 @@ theorem(
         name="soft-counts-regular",
         statement="Softmax attention that does not round inside averages does the regular languages whose "
         "states iterated counts of letters tell apart (C-RASP).",
-        language=in_class("c-rasp"),
+        language=c_rasp,
         architecture=averaging_heads,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        senses=_EXACT | _FINITE,
         conclusion=Status.YES,
         reference=Reference("YangCadilhacChiang2025"),
         provenance=Provenance.SECONDARY,
@@ -299,7 +305,7 @@ theorem(
         name="soft-counts-only",
         statement="Softmax attention without positions that rounds outside averages does no other regular "
         "language than those of C-RASP.",
-        language=regular & ~in_class("c-rasp"),
+        language=regular & ~c_rasp,
         architecture=softmax & _plain,
         senses=_FINITE,
         conclusion=Status.NO,
@@ -315,17 +321,34 @@ theorem(
 theorem(
     Theorem(
         name="nearest-sign",
-        statement="Over the reals a head with constant scores and a slope above ln 2 has the sign of the "
-        "latest write, so softmax attention with free slopes does every star-free language.",
+        statement="A head with constant scores and a slope above ln 2 has the sign of the latest write. If "
+        "averages are compared exactly, softmax attention with free slopes does every star-free language.",
         language=star_free,
         architecture=sloped_heads,
-        senses=frozenset({Sense.EXACT}),
+        senses=_EXACT | _FINITE,
         conclusion=Status.YES,
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
         model=SOFT,
-        assumptions=("a norm with epsilon 0 reads the sign",),
+        assumptions=("the averages of two kinds of writes are compared exactly, however small they are",),
         reason=lambda f: "the latest write outweighs all earlier ones together",
+    )
+)
+
+theorem(
+    Theorem(
+        name="nearest-sign-clocked",
+        statement="With periodic vectors and a distance penalty, the sign of the latest write over letters "
+        "that are marked with their position modulo m does every regular language in AC0.",
+        language=quasi_aperiodic,
+        architecture=softmax & _periodic,
+        senses=_EXACT | _FINITE,
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=SOFT,
+        assumptions=("the averages of two kinds of writes are compared exactly, however small they are",),
+        reason=lambda f: "star-free once positions modulo m are known: the latest write outweighs the others",
     )
 )
 
@@ -333,7 +356,7 @@ theorem(
     Theorem(
         name="soft-no-periods",
         statement="Softmax attention without positions or with a distance penalty, rounded between layers, "
-        "does star-free languages only.",
+        "does star-free languages only, even if averages are compared exactly.",
         language=regular & ~star_free,
         architecture=softmax & _no_phase,
         senses=_FINITE,
@@ -341,8 +364,7 @@ theorem(
         reference=Reference("NerodeTheory"),
         provenance=Provenance.DERIVED,
         model=SOFT,
-        assumptions=("no limit lies on an edge of the rounding",),
-        reason=lambda f: "on u vⁿ every layer converges at each place of v, so answers stop to alternate",
+        reason=lambda f: "on u vⁿ comparisons settle at each place of v, so answers stop to alternate",
         witness=Facts.counter_witness,
     )
 )
@@ -379,5 +401,111 @@ theorem(
         model=FLOATS,
         assumptions=(_SUMS,),
         reason=lambda f: "states are floats and heads count up to a bound: finitely many states",
+    )
+)
+
+theorem(
+    Theorem(
+        name="rotary-letter-constant",
+        statement="A head with query 0 gives all positions one weight, whatever the rotations. Its averages "
+        "tell in floats what has happened, so rotary attention does the letter-constant languages.",
+        language=letter_constant,
+        architecture=rotated_heads,
+        senses=_ALL,
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
+        reason=lambda f: "what has happened, component by component, decides together with the letter",
+    )
+)
+
+theorem(
+    Theorem(
+        name="rotary-only-letter-constant",
+        statement="In floats rotary attention does no regular language with a component that is not "
+        "letter-constant.",
+        language=regular & ~letter_constant,
+        architecture=rotated_heads,
+        senses=_IEEE,
+        conclusion=Status.NO,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=(_SUMS, _FADED),
+        reason=lambda f: f"{f.letter_split_text}; far out rotations are the same and counts have a bound",
+        witness=Facts.letter_split_witness,
+    )
+)
+
+theorem(
+    Theorem(
+        name="rotary-floats-regular",
+        statement="In floats rotary attention does regular languages only.",
+        language=~regular,
+        architecture=rotated_heads,
+        senses=_IEEE,
+        conclusion=Status.NO,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=FLOATS,
+        assumptions=(_SUMS, _FADED),
+        reason=lambda f: "in floats heads count up to a bound, and rotations have finitely many values",
+    )
+)
+
+theorem(
+    Theorem(
+        name="rotary-counts",
+        statement="Heads with query 0 average over all positions whatever the rotations, so rotary "
+        "attention does the regular languages of C-RASP.",
+        language=c_rasp,
+        architecture=rotated_heads,
+        senses=_EXACT | _FINITE,
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=SOFT,
+        assumptions=("a beginning mark; averages are not rounded, everything else may be",),
+        reason=lambda f: "counts of letters, compared level by level, give the state",
+    )
+)
+
+theorem(
+    Theorem(
+        name="soft-few-prefixes",
+        statement="Rounded between layers, softmax attention without positions knows of a prefix how often "
+        "finitely many values occur: too little for a stack.",
+        language=bracket_stack,
+        architecture=softmax & _plain,
+        senses=_FINITE,
+        conclusion=Status.NO,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=SOFT,
+        reason=lambda f: "prefixes of n letters fall into polynomially many classes, stacks into 2ⁿ",
+    )
+)
+
+theorem(
+    Theorem(
+        name="soft-exact-in-tc0",
+        statement="Softmax attention up to an error of 2 to the minus a polynomial of the length is in TC0; "
+        "diagonal recurrences are, too, hence their mixtures.",
+        language=regular & ~solvable,
+        architecture=softmax | _diagonal_hybrid | _clocked_hybrid,
+        senses=_EXACT,
+        conclusion=Status.NO,
+        reference=Reference("Chiang2025"),
+        provenance=Provenance.SECONDARY,
+        model=TAME,
+        conditional_on=TC0,
+        assumptions=(
+            "answers change by no error of 2 to the minus a polynomial of the length",
+            "maps between layers are ReLU networks, norms, products and quotients",
+        ),
+        reason=lambda f: f"{name_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
+        witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     )
 )
