@@ -16,7 +16,15 @@ import time
 import pytest
 
 from nerode.core import budget as budgets
-from nerode.core.budget import TABLES, Budget, charge, cpu_seconds, enforce
+from nerode.core.budget import (
+    TABLES,
+    Budget,
+    budgeted_property,
+    charge,
+    cpu_seconds,
+    enforce,
+    started,
+)
 from nerode.core.errors import BudgetExceeded, InputError
 
 
@@ -187,7 +195,7 @@ def short_margin(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_loop_that_does_not_look_is_stopped() -> None:
     before = signal.getsignal(signal.SIGPROF)
     begun = cpu_seconds()
-    budget = Budget(seconds=0.2)
+    budget = Budget(seconds=0.2).start()
     budget.check_time(states="17 so far")
     with pytest.raises(BudgetExceeded) as stopped, enforce(budget):
         loop_for_ever()
@@ -241,3 +249,67 @@ def test_other_threads_are_stopped_where_they_look() -> None:
     thread.start()
     thread.join()
     assert len(found) == 1
+
+
+@pytest.fixture
+def wait(monkeypatch: pytest.MonkeyPatch):
+    """Lets CPU seconds pass."""
+    passed = [0.0]
+    real = budgets.cpu_seconds
+    monkeypatch.setattr(budgets, "cpu_seconds", lambda: real() + passed[0])
+
+    def let_pass(seconds: float) -> None:
+        passed[0] += seconds
+
+    return let_pass
+
+
+def test_one_object_serves_a_whole_session(wait) -> None:
+    import nerode as nr
+
+    options = nr.Options(budget=Budget(seconds=30))
+    for _ in range(3):
+        wait(31)
+        language = nr.language("(aa)*", budget=options.budget)
+        assert nr.profile(language, options.budget).star_free is False
+        network = nr.compile_language(language, "diagonal-signed", options)
+        assert nr.certify(network, language, budget=options.budget).claims
+        assert nr.decide(language, budget=options.budget)["mamba"].status == "no"
+
+
+def test_calls_share_the_seconds_of_a_started_one(wait) -> None:
+    import nerode as nr
+
+    budget = Budget(seconds=30).start()
+    options = nr.Options(budget=budget)
+    language = nr.language("(aa)*")
+    nr.compile_language(language, "diagonal-signed", options)
+    wait(31)
+    with pytest.raises(BudgetExceeded):
+        nr.compile_language(language, "diagonal-signed", options)
+    assert started(budget) is budget
+    assert started(Budget(seconds=3)).left() > 2
+
+
+class _Slow:
+    tried = 0
+
+    @budgeted_property
+    def value(self) -> int:
+        """A value that takes 31 s the first two times."""
+        self.tried += 1
+        if self.tried < 3:
+            raise BudgetExceeded("seconds", 31)
+        return self.tried
+
+
+def test_what_did_not_fit_is_tried_again_under_another_budget_only() -> None:
+    slow = _Slow()
+    for budget in (Budget(), Budget()):
+        with budget.running():
+            for _ in range(4):
+                with pytest.raises(BudgetExceeded):
+                    _ = slow.value
+    assert slow.tried == 2
+    assert [slow.value, slow.value, slow.tried] == [3, 3, 3]
+    assert isinstance(_Slow.value, budgeted_property)

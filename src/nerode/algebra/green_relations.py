@@ -21,7 +21,7 @@ from nerode.algebra.monoid import TransitionMonoid
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import StabiliserChain
 from nerode.algebra.records import GroupStructure
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages import Word
 
 Below = list[list[int]]
@@ -191,7 +191,7 @@ def green(monoid: TransitionMonoid, budget: Budget | None = None) -> Green:
     Implements: [Green1951]
     Implements: [FroidurePin1997]
     """
-    budget = budget or Budget()
+    budget = started(budget)
     known = {"elements of the monoid": len(monoid)}
     budget.check("bytes", _BYTES_PER_EDGE * monoid.distinct_right.size, **known)
     r_class = cayley_components(monoid.distinct_right)
@@ -266,7 +266,7 @@ def j_order(
         graphs: the right and the left Cayley graph.
         budget: its bytes bound the table of which class is below which; its seconds bound the work.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     number = int(d_class.max()) + 1
     known = {"D-classes": number}
     budget.check("bytes", number * number // 8, **known)

@@ -36,7 +36,7 @@ from nerode.algebra.images import ImageClass, ImageOrbit
 from nerode.algebra.permutation_groups import MOST_ELEMENTS, PermutationGroup, element_table
 from nerode.algebra.permutations import Permutation
 from nerode.algebra.records import CounterWitness, GroupInside
-from nerode.core import Budget, BudgetExceeded, InputError, charge
+from nerode.core import Budget, BudgetExceeded, InputError, charge, started
 from nerode.languages import Dfa, Word
 
 MOST_EDGES = 10_000_000
@@ -70,7 +70,7 @@ def find_counter(dfa: Dfa, budget: Budget | None = None) -> CounterWitness | Non
 
     Implements: [Schutzenberger1965], [McNaughtonPapert1971]
     """
-    budget = budget or Budget()
+    budget = started(budget)
     actions = component_actions(dfa)
     loop = next(filter(None, map(_turning_letter, actions)), None)
     for action in actions:
@@ -325,7 +325,7 @@ def search_groups(dfa: Dfa, budget: Budget | None = None, *, star_free: bool | N
         budget: its `images` and `seconds` bound the search.
         star_free: whether the language is star-free, if that is known already.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     found: dict[object, GroupInside] = {}
     try:
         if star_free is None:

@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from nerode.algebra.components import OUTSIDE, PartialAction, strong_components
 from nerode.algebra.permutations import Permutation, compose
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 
 Points = tuple[int, ...]
 Edge = tuple[int, int, int]
@@ -40,7 +40,7 @@ class ImageOrbit:
 
     def __init__(self, action: PartialAction, budget: Budget | None = None) -> None:
         self.action = action
-        self.budget = budget or Budget()
+        self.budget = started(budget)
         n = action.num_points
         self._bits = [tuple(0 if target == OUTSIDE else 1 << target for target in row) for row in action.maps]
         self.sets: list[Points] = [tuple(range(n))] if n > 1 else []

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.algebra.maps import MapIndex, Numbers, Rows, enumerate_maps
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages import Dfa, Word
 
 _CHUNK_BYTES = 1 << 24
@@ -162,7 +162,7 @@ class TransitionMonoid:
             BudgetExceeded: if the table takes more than the bytes of the budget.
         """
         size = len(self)
-        (budget or Budget()).check("bytes", 4 * size * size, **{"elements of the monoid": size})
+        started(budget).check("bytes", 4 * size * size, **{"elements of the monoid": size})
         by_second = np.empty((size, size), dtype=np.int32)
         by_second[0] = np.arange(size)
         for y in range(1, size):
@@ -198,7 +198,7 @@ def transition_monoid(
     order = np.argsort(first)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order))
-    found = enumerate_maps(distinct[order], budget or Budget())
+    found = enumerate_maps(distinct[order], started(budget))
     return TransitionMonoid(
         generators=generators,
         letters=first[order].astype(np.int32),

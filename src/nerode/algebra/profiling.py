@@ -12,7 +12,7 @@ from nerode.algebra.classes.subject import Subject
 from nerode.algebra.classes.table import CLASSES, infer
 from nerode.algebra.groups_inside import GroupSearch
 from nerode.algebra.records import Membership, Profile
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 from nerode.languages import Dfa, Language
 
 MONOID_LIMIT = 20_000
@@ -78,7 +78,7 @@ def profile(
         return Profile(
             regular=False, source=f"not regular: a {language.kind} language of the family {language.family}"
         )
-    budget = budget or Budget()
+    budget = started(budget)
     states = language.num_states()
     size = states or language.parameters.get("contexts", 0)
     if size > min(_COMPUTED_STATES, budget.states):
@@ -102,7 +102,7 @@ def profile_automaton(
     on_demand: bool = False,
 ) -> Profile:
     """Returns the profile of the language of a minimal automaton; see `profile`."""
-    budget = budget or Budget()
+    budget = started(budget)
     affordable = _MOST_MONOID_WORK // (dfa.num_states * max(1, dfa.num_letters))
     elements = max(1, min(monoid_limit, budget.elements, affordable))
     modest = replace(budget, elements=elements, bytes=min(budget.bytes, _MOST_MONOID_BYTES))

@@ -15,7 +15,7 @@ from nerode.analysis.aspects.spectra import spectra
 from nerode.analysis.aspects.traces import attention_maps, trace_word
 from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, symbols_of
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.models import Model, as_layered
 from nerode.models.compiled import CompiledModel
 from nerode.records import Analysis, Forgetting, LayerSpectrum, StateClusters
@@ -77,7 +77,7 @@ def analyse(
     Raises:
         InputError: if the word has a letter that the network does not read, or there is none of the length.
     """
-    return _Examination(subject, options or AnalysisOptions(), budget or Budget()).run()
+    return _Examination(subject, options or AnalysisOptions(), started(budget)).run()
 
 
 class _Examination:

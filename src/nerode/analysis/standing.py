@@ -19,7 +19,7 @@ from nerode.analysis.proofs.run_proofs import check_proof
 from nerode.analysis.settle.settling import confirmed_settlement, replay_settlement
 from nerode.analysis.subject import load_subject
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, UnknownName, to_mapping
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, UnknownName, started, to_mapping
 from nerode.languages import (
     Alphabet,
     Dfa,
@@ -104,7 +104,7 @@ def compare_standing(
     Raises:
         InputError: if a folder holds neither, or something about another language.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     language = language_of(name)
     runs: dict[str, list[Trained]] = {}
     declared: dict[str, tuple[str, str]] = {}

@@ -50,7 +50,7 @@ def budgeted(*, seconds: float = _DEFAULTS.seconds, counts: bool = True, per: st
         @functools.wraps(command)
         def kept(**options: Any) -> Any:
             limits = [name for name in _DEFAULTS.limits() if f"max_{name}" in options]
-            budget = Budget(**{name: options.pop(f"max_{name}") for name in limits})
+            budget = Budget(**{name: options.pop(f"max_{name}") for name in limits}).start()
             given = {"budget": budget} if named else {}
             with enforce(replace(budget, seconds=math.inf) if per else budget):
                 return command(**options, **given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,7 +13,7 @@ import click
 
 from nerode.cli.models import Replay, replay_model
 from nerode.cli.options import budgeted, trust_option
-from nerode.core import DTYPES, Budget, InputError, UnknownName, read_fraction
+from nerode.core import DTYPES, Budget, BudgetExceeded, InputError, UnknownName, read_fraction
 from nerode.network import LogitDecoder
 from nerode.proofs import (
     CERTIFICATE_FILE,
@@ -125,10 +126,24 @@ def verify(
     searches = add_claims(folder, questions, eps=eps, budget=budget) if result.ok and questions else []
     if any(search.found for search in searches):
         result, about = _check(folder, budget)
-    found = _examine(folder, result, wanted, save=save, budget=budget) if result.ok and wanted else []
+    # What is stored takes as long as it takes; the search in floats takes what is left.
     model = replay_model(folder, budget) if result.ok else None
+    found: list[Examination] = []
+    stopped = ""
+    try:
+        for seen in (
+            _examine(folder, result, wanted, save=save, budget=budget) if result.ok and wanted else ()
+        ):
+            found.append(seen)  # noqa: PERF402 - what is there when the budget ends counts
+    except BudgetExceeded as stop:
+        refuted = (model is not None and model.failure) or any(seen.failure for seen in found)
+        if not refuted:
+            raise
+        stopped = f"not examined in {', '.join(wanted[len(found) :])}: {stop}"
     if as_json:
         item = _object(result, found) | ({"about": about} if about else {})
+        if stopped:
+            item["stopped"] = stopped
         if model is not None:
             item |= {"ok": item["ok"] and model.ok, "model": _replay_object(model)}
         if searches:
@@ -140,6 +155,8 @@ def verify(
             click.echo(f"about {about}")
         if model is not None:
             _print_model(model)
+        if stopped:
+            click.echo(stopped, err=True)
         for search in searches:
             if not search.found:
                 click.echo(f"✗ {search.question}: {search.problem}", err=True)
@@ -276,12 +293,13 @@ def _read_dtypes(names: str | None) -> list[str]:
 
 def _examine(
     folder: Path, result: CheckResult, dtypes: list[str], *, save: bool, budget: Budget
-) -> list[Examination]:
-    """The examination in each float format; this loads torch."""
+) -> Iterator[Examination]:
+    """The examinations in each float format; this loads torch."""
+    if not dtypes:
+        return
     from nerode.proofs.floats import examine, recheck_stored, store
 
     network, language = read_network(folder), read_language(folder)
-    found = []
     for number, dtype in enumerate(dtypes):
         share = budget.part(1 / (len(dtypes) - number))
         seen = recheck_stored(folder, network, language, dtype=dtype, budget=share)
@@ -289,8 +307,7 @@ def _examine(
             seen = examine(network, language, dtype=dtype, known=result.claims, folder=folder, budget=share)
             if save:
                 store(folder, seen)
-        found.append(seen)
-    return found
+        yield seen
 
 
 def _is_good(seen: Examination, result: CheckResult) -> bool:

@@ -19,7 +19,7 @@ from nerode.algebra import strong_components
 from nerode.compiler.forms import DirectionForm, direction
 from nerode.compiler.network_builder import DEAD, legal_sets
 from nerode.compiler.tables import ANY, DecisionTable, decision_table
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 from nerode.languages import Dfa, Legal
 
 LONGEST_WINDOW = 64
@@ -88,7 +88,7 @@ def suffix_table(
     Raises:
         BudgetExceeded: if there are more than MOST_SUFFIXES suffixes.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     patterns: list[tuple[int, ...]] = []
     values: list[V] = []
     nothing = dfa.num_letters

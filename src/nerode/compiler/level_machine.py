@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nerode.algebra.cascades import HOLD, Add, Cascade, Command, Permute, Reset
-from nerode.core import Budget, prime_factors
+from nerode.core import Budget, prime_factors, started
 from nerode.languages import Dfa
 
 Labels = tuple[int, ...]
@@ -78,7 +78,7 @@ class LevelMachine:
 
 def tabulate(cascade: Cascade, dfa: Dfa, budget: Budget | None = None) -> LevelMachine:
     """Returns a cascade as tables, filled for all configurations that occur."""
-    budget = budget or Budget()
+    budget = started(budget)
     parents = [cascade.parents(number) for number in range(len(cascade.levels))]
     tables: list[dict[tuple[int, ...], Command]] = [{} for _ in cascade.levels]
     start = cascade.initial()
@@ -145,7 +145,7 @@ def _in_digits(
             written.add_digits(level, bases)
         else:
             written.add(level)
-    return _explored(machine.dfa, written.levels, budget or Budget())
+    return _explored(machine.dfa, written.levels, started(budget))
 
 
 def without_counter_resets(
@@ -167,7 +167,7 @@ def without_counter_resets(
             written.add_difference(level)
         else:
             written.add(level)
-    return _explored(machine.dfa, written.levels, budget or Budget())
+    return _explored(machine.dfa, written.levels, started(budget))
 
 
 class _Rewriting:

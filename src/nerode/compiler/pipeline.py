@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nerode.algebra import profile
 from nerode.compiler.construction import Construction, Options, Request
 from nerode.compiler.table import CONSTRUCTIONS
@@ -46,8 +48,9 @@ def compile_language(
         BudgetExceeded: if no construction makes a network and the budget ended one of them.
     """
     options = options or Options()
-    with options.budget.running():
-        facts = facts or _facts(language, options.budget)
+    with options.budget.running() as budget:
+        options = replace(options, budget=budget)
+        facts = facts or _facts(language, budget)
         return _compile(Request(facts=facts, target=find_architecture(to), options=options))
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nerode.compiler.forms import DirectionForm, Join, Relu, conjunction, total
 from nerode.compiler.layer_builder import DecoderBuilder
-from nerode.core import Budget
+from nerode.core import Budget, started
 from nerode.languages import Legal
 
 ANY = -1
@@ -76,7 +76,7 @@ def decision_table(
     Raises:
         ValueError: if two patterns meet and differ in their values.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     numbers: dict[V, int] = {}
     labels = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
     table = np.array(patterns, dtype=np.int64).reshape(len(labels), len(num_values))

@@ -3,7 +3,7 @@
 Open `errors` first: everything that nerode raises on purpose.
 """
 
-from nerode.core.budget import TABLES, Budget, charge, enforce
+from nerode.core.budget import TABLES, Budget, budgeted_property, charge, enforce, started
 from nerode.core.config import Registry, from_mapping, to_mapping
 from nerode.core.doors import (
     Displays,
@@ -94,6 +94,7 @@ __all__ = [
     "Work",
     "WorkerPool",
     "add_plugins",
+    "budgeted_property",
     "charge",
     "claim_file",
     "claim_folder",
@@ -127,6 +128,7 @@ __all__ = [
     "simplify",
     "sine",
     "square_root",
+    "started",
     "stream",
     "to_complex",
     "to_float",

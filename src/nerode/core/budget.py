@@ -10,6 +10,7 @@ Three lines of defence, from kind to blunt:
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import resource
@@ -22,7 +23,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from nerode.core.errors import BudgetExceeded, InputError
 
@@ -65,35 +66,37 @@ os.register_at_fork(before=_before_fork, after_in_child=_go_on_in_a_copy)
 class _Clock:
     """The part of a budget that changes: when it began, when to look again, what was known last.
 
-    Of a part, `whole` has the seconds of what it is a part of.
+    Of a part, `whole` has the seconds of what it is a part of. One that is not `started` belongs to a budget
+    that was only made.
     """
 
-    __slots__ = ("began", "known", "next_look", "whole")
+    __slots__ = ("began", "known", "next_look", "started", "whole")
 
-    def __init__(self, began: float, whole: float | None = None) -> None:
+    def __init__(self, began: float, whole: float | None = None, *, started: bool = True) -> None:
         self.began = began
         self.whole = whole
+        self.started = started
         self.next_look = 0.0
         self.known: Mapping[str, object] = {}
 
 
 def _new_clock() -> _Clock:
-    return _Clock(cpu_seconds())
+    return _Clock(cpu_seconds(), started=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """Limits that an algorithm may not pass.
 
-    A budget is started once (`Budget().start()`, or implicitly when it is made) and its clock runs from
-    then on, so that several stages that share it also share its seconds. A budget that is made while another
-    one is `running` obeys that one, too.
+    A budget that was only made states limits: every call that is given it has all of its seconds, so that one
+    object serves a whole session. After `Budget().start()` its clock runs, and the calls that are given it
+    share its seconds. A budget obeys the one that is `running`, too.
 
     Attributes:
         states: states of one automaton.
         elements: elements of one monoid or group.
         images: images of the state set that one search may visit.
-        seconds: CPU seconds of the process, and of those it waited for, from the moment the budget was made.
+        seconds: CPU seconds of the process, and of those it waited for, from the start.
             Other programs on the machine make no difference.
         bytes: memory that one table may take; under `enforce` the process may take `TABLES` times as much.
     """
@@ -113,8 +116,8 @@ class Budget:
                 )
 
     def start(self) -> Budget:
-        """Returns the same limits with the clock set to zero."""
-        return replace(self, _clock=_new_clock())
+        """Returns the same limits with a clock that begins now."""
+        return replace(self, _clock=_Clock(cpu_seconds()))
 
     def part(self, share: float = 0.5, *, seconds: float = math.inf) -> Budget:
         """Returns a budget for one of several parts, with a share of the seconds that are left.
@@ -174,11 +177,12 @@ class Budget:
     @contextmanager
     def running(self) -> Iterator[Budget]:
         """Makes this the budget that every other one obeys inside, and that `charge` looks at."""
+        budget = started(self)
         outer = _running.get()
-        shortest = self if outer is None or self.left() <= outer.left() else outer
+        shortest = budget if outer is None or budget.left() <= outer.left() else outer
         token = _running.set(shortest)
         try:
-            yield self
+            yield budget
         finally:
             _running.reset(token)
 
@@ -213,6 +217,43 @@ def charge(resource: str = "", used: float = 0.0) -> None:
         budget.check(resource, used)
     else:
         budget.check_time()
+
+
+def started(budget: Budget | None = None) -> Budget:
+    """Returns the budget of one call: itself if its clock runs, else its limits from now on.
+
+    Without one, the usual limits.
+    """
+    if budget is None:
+        budget = Budget()
+    return budget if budget._clock.started else budget.start()
+
+
+T = TypeVar("T")
+
+
+class budgeted_property(functools.cached_property[T]):  # noqa: N801 - used as a decorator
+    """A cached property that is not tried again as long as the budget is running which it did not fit."""
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> budgeted_property[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> T | budgeted_property[T]:
+        """Returns the value; raises what was raised before under the running budget."""
+        if instance is None:
+            return self
+        failures: dict[str, tuple[BudgetExceeded, Budget | None]]
+        failures = instance.__dict__.setdefault("_did_not_fit", {})
+        name, running = str(self.attrname), _running.get()
+        if name in failures and failures[name][1] is running:
+            raise failures[name][0].with_traceback(None)
+        try:
+            value: T = super().__get__(instance, owner)
+        except BudgetExceeded as exceeded:
+            failures[name] = (exceeded, running)
+            raise
+        return value
 
 
 def is_limited() -> bool:
@@ -250,7 +291,7 @@ def enforce(budget: Budget) -> Iterator[Budget]:
     Raises:
         BudgetExceeded: if seconds or memory are used up.
     """
-    with budget.running(), _bounded_memory(budget) as bounded, _alarm(budget):
+    with budget.running() as budget, _bounded_memory(budget) as bounded, _alarm(budget):
         try:
             yield budget
         except (MemoryError, RuntimeError) as error:

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.counters import CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.determinise import minimise
@@ -158,7 +158,7 @@ class Dyck(Language):
                 f"{self.name} is not regular, so it has no finite automaton; "
                 f"bound its depth ({self.name}-5, for instance) to get a regular language"
             )
-        (budget or Budget()).check("states", states, states=states)
+        started(budget).check("states", states, states=states)
         return _stack_automaton(self.pairs, self.depth)
 
     def initial(self) -> Stack:

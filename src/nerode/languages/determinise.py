@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Budget, InputError, charge
+from nerode.core import Budget, InputError, charge, started
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa, IntArray
 
@@ -74,7 +74,7 @@ def determinise(nfa: Nfa, budget: Budget | None = None) -> Dfa:
     Raises:
         BudgetExceeded: if there are more subsets than `budget.states`; it says how many were reached.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     edges, starts = _without_silent_edges(nfa, budget)
     edges, starts, useful = _useful_part(edges, starts, nfa.accepting)
     n, k = len(useful), len(nfa.alphabet)

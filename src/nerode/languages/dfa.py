@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Budget, InputError, Shown, charge
+from nerode.core import Budget, InputError, Shown, charge, started
 from nerode.languages.alphabet import Alphabet, Word, WordLike
 
 IntArray = npt.NDArray[np.int32]
@@ -95,7 +95,7 @@ class Dfa(Shown):
             BudgetExceeded: if more states are reached than the budget allows.
         """
         alphabet = Alphabet(tuple(symbols))
-        budget = budget or Budget()
+        budget = started(budget)
         move = step if callable(step) else _table_move(step, alphabet)
         accepts = accept if callable(accept) else frozenset(accept).__contains__
         number: dict[Any, int] = {start: 0}

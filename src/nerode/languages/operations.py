@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.determinise import (
     Edge,
@@ -139,7 +139,7 @@ def _reachable_pairs(
         successors,
         num_letters=left.num_letters,
         batch=_BATCH,
-        budget=budget or Budget(),
+        budget=started(budget),
     )
     p, q = np.divmod(np.array(codes, dtype=np.int64), size)
     return (p, q), table
@@ -215,7 +215,7 @@ def distinguishing_word(left: Dfa, right: Dfa, budget: Budget | None = None) -> 
     Raises:
         BudgetExceeded: if more pairs of states than `budget.images` had to be visited.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     left, right = over_one_alphabet(left, right)
     size = right.num_states
     classes = _classes(left, right).tolist()

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import PREDICT, RECOGNISE, SCOPES, UNDER_NOISE, VALID_PREFIXES, Certificate
 from nerode.languages import Language, Legal
 from nerode.network import Network, PointDecoder
@@ -194,7 +194,7 @@ def find_intervals(network: Network, *, budget: Budget | None = None) -> dict[st
         InputError: if the network has a part that boxes are not made for.
         BudgetExceeded: if there are too many cells.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     steps = BoxStepper(network)
     most = max(16, _WORK // _work(network))
     for groups in group_choices(network):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate
 from nerode.languages import CounterLanguage, Dyck, Language
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
@@ -69,7 +69,7 @@ def certify(
             some length.
         budget: limits for the search.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     with budget.running():
         if dtype is None:
             return _certify_network(network, language, budget)
@@ -126,7 +126,7 @@ def certify_exact(
         InputError: if the network is of another kind (tanh, sigmoid, logits).
         BudgetExceeded: if the cells are too many for the budget.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     if not Interpreter(network).exact or isinstance(network.decoder, LogitDecoder):
         raise InputError(
             f"the network for {network.origin.language} has tanh, sigmoid, exp or logits; exact proofs are "

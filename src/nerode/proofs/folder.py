@@ -16,6 +16,7 @@ from nerode.core import (
     claim_folder,
     read_bytes,
     read_json,
+    started,
     whole_folder,
     write_atomically,
 )
@@ -274,7 +275,7 @@ def renew(folder: Path, *, budget: Budget | None = None) -> Outcome:
     Returns:
         The certificate, or the word on which the network fails, or why there is no proof.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     if (folder.resolve().parent / RESULT).is_file():
         raise InputError(
             f"{folder} is the proof of a run; `nerode train … --certify` looks for it again, if you delete it"

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Budget, Exact, exact_sum
+from nerode.core import Budget, Exact, exact_sum, started
 from nerode.kernel import EXACT, TRACK, UP_TO_LENGTH, Claim
 from nerode.languages.groups import FiniteMonoid
 from nerode.proofs.polished import (
@@ -113,7 +113,7 @@ def check_polished(folder: Path, *, budget: Budget | None = None) -> Representat
         FormatError: if a file is missing or cannot be read.
         BudgetExceeded: if the time is up before the check ends.
     """
-    budget = budget or Budget(seconds=math.inf)
+    budget = started(budget or Budget(seconds=math.inf))
     try:
         proof = read_proof(folder)
         weights = read_weights(folder, proof)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from nerode import kernel
-from nerode.core import Budget, BudgetExceeded, InputError, Shown
+from nerode.core import Budget, BudgetExceeded, InputError, Shown, started
 from nerode.kernel import (
     Certificate,
     Failure,
@@ -65,7 +65,7 @@ class Prover:
             raise InputError(
                 "network and language have different alphabets; certify a network with its language"
             )
-        self.budget = budget or Budget()
+        self.budget = started(budget)
         self.network = network_to_json(network)
         self.language = describe_language(language, self.budget)
 
@@ -127,7 +127,7 @@ class Prover:
 
 def kernel_budget(budget: Budget | None, most: int | None = None) -> WorkBudget:
     """Returns what is left of a budget, as the kernel counts it."""
-    budget = budget or Budget()
+    budget = started(budget)
     seconds = max(1e-3, min(budget.left(), 1e9))
     return WorkBudget(seconds=seconds, cells=max(1, min(most or budget.elements, budget.elements)))
 
@@ -137,4 +137,4 @@ def exceeded(stop: OverBudget, budget: Budget | None = None) -> BudgetExceeded:
     known = {"cells": stop.cells}
     if stop.resource == "cells":
         return BudgetExceeded("elements", stop.limit, known_so_far=known)
-    return BudgetExceeded("seconds", (budget or Budget()).stated, known_so_far=known)
+    return BudgetExceeded("seconds", started(budget).stated, known_so_far=known)

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.kernel import Certificate
 from nerode.languages import Language, Word
 from nerode.network import Interpreter, Network, NetworkState
@@ -325,7 +325,7 @@ def memorisation_bound(
     """
     if points < 2 or neurons < 1:
         raise InputError(f"{points} points and {neurons} neurons make no question; give at least 2 and 1")
-    budget = budget or Budget()
+    budget = started(budget)
     target = [Fraction((-1) ** t) for t in range(1, points + 1)]
     kinds = [(sign, neuron) for neuron in _neurons(points) for sign in (1, -1)]
     constant = [tuple(Fraction(s) for _ in range(points)) for s in (1, -1)] if output_bias else []

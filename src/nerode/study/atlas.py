@@ -26,6 +26,7 @@ from nerode.core import (
     LostJob,
     WorkerPool,
     read_json,
+    started,
     write_atomically,
 )
 from nerode.languages import Dfa, Language
@@ -78,7 +79,7 @@ def study_language(
         budget: limits; half of the seconds are for the networks.
         seconds_each: the most that a network or a proof may take.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     first = budget.part() if networks else budget
     with first.running():
         known = profile_language(language, budget=first)
@@ -121,7 +122,7 @@ _LATER = ("models", "conformance", "tasks", "training", "sweeps", "analysis", "r
 
 def study_named(name: str, *, networks: bool = True, budget: Budget | None = None) -> Study:
     """Returns the study of a named language as one of many, with little time for each proof."""
-    budget = budget or Budget()
+    budget = started(budget)
     language = find_language(name, budget)
     return study_language(language, networks=networks, budget=budget, seconds_each=_SECONDS_PER_PROOF)
 

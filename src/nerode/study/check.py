@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nerode.algebra import Profile, profile as algebra_profile
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 from nerode.languages import Dfa, Language
 from nerode.verdict import VerdictTable, VerdictTask, decide
 
@@ -42,7 +42,7 @@ class LanguageVerdicts:
 
 def profile_language(language: Language, *, budget: Budget | None = None) -> LanguageProfile:
     """Returns the algebra of a language and its automaton, as far as the budget goes."""
-    budget = budget or Budget()
+    budget = started(budget)
     found = algebra_profile(language, budget)
     automaton = None
     if found.regular:
@@ -62,7 +62,7 @@ def check_language(
     budget: Budget | None = None,
 ) -> LanguageVerdicts:
     """Returns the algebra and the verdicts, as `study_language` does, and nothing else."""
-    budget = budget or Budget()
+    budget = started(budget)
     with budget.running():
         found = algebra_profile(language, budget)
         table = decide(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from nerode.algebra import EggBox, EggBoxCell, Green, eggbox, green, j_levels, transition_monoid
 from nerode.algebra.cascades import Cascade, decompose_general
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.languages import Alphabet, Dfa, Language
 from nerode.network import Network
 from nerode.study.words import shorten
@@ -107,7 +107,7 @@ def draw_eggboxes(dfa: Dfa, budget: Budget | None = None) -> list[Box]:
     Raises:
         BudgetExceeded: if the monoid has more than `MAX_ELEMENTS` elements, or the time is up.
     """
-    limits = replace(budget or Budget(), elements=MAX_ELEMENTS)
+    limits = replace(started(budget), elements=MAX_ELEMENTS)
     return eggboxes_of(green(transition_monoid(dfa, limits), limits), dfa.alphabet)
 
 
@@ -218,7 +218,7 @@ def language_part(
         BudgetExceeded: if the monoid or the cascade is too large.
         NotCompilable: with the reasons, if there is no such network.
     """
-    limits = budget or Budget()
+    limits = started(budget)
     if what not in PARTS:
         raise InputError(f"{what!r} cannot be drawn; choose one of {', '.join(PARTS)}")
     if what == "network":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from nerode.algebra import Profile
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, NotCompilable
+from nerode.core import Budget, BudgetExceeded, NotCompilable, started
 from nerode.languages import Language
 from nerode.network import Network
 from nerode.proofs import (
@@ -139,7 +139,7 @@ def study_network(language: Language, target: str, *, budget: Budget | None = No
         target: a class or an architecture.
         budget: limits; half of the seconds are for the proof.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     try:
         network = compile_language(language, target, Options(budget=budget.part()))
     except NotCompilable as refusal:
@@ -168,7 +168,7 @@ def study_networks(
         budget: limits; each network and each proof may take half of the seconds that are left.
         seconds_each: the most that it may take.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     facts = collect_facts(language, task=VerdictTask.RECOGNISE, profile=profile, budget=budget)
     found: list[NetworkStudy] = []
     for target, also in (all_targets() if targets is None else targets).items():

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from nerode.core import Budget, BudgetExceeded, InputError, read_json, write_atomically
+from nerode.core import Budget, BudgetExceeded, InputError, read_json, started, write_atomically
 from nerode.kernel import CERTIFICATE_FILE, certificate_from_json, certificate_to_json
 from nerode.languages import Language
 from nerode.network import Network
@@ -65,7 +65,7 @@ def add_claims(
             expected time until it is fatal is claimed, too.
         budget: limits; the searches share the seconds.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     network, language = read_network(folder), read_language(folder)
     searches = []
     for number, question in enumerate(questions):
@@ -142,7 +142,7 @@ def study_memorisation(points: int, *, budget: Budget | None = None) -> Memorisa
         InputError: for fewer than two points.
         BudgetExceeded: if there are too many activation patterns for the time.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     patterns = 0
     for neurons in itertools.count(1):
         bound: MemorisationBound = memorisation_bound(points, neurons, budget=budget)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from nerode.algebra import Profile, profile as algebra_profile
-from nerode.core import DTYPES, Budget, InputError
+from nerode.core import DTYPES, Budget, InputError, started
 from nerode.languages import Language
 from nerode.verdict.architectures import ARCHITECTURES, Architecture, find_architecture
 from nerode.verdict.classes import (
@@ -198,7 +198,7 @@ def collect_facts(
         raise InputError(f"unknown task {task!r}; allowed are {', '.join(VerdictTask)}")
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}; allowed are {', '.join(DTYPES)}")
-    budget = budget or Budget()
+    budget = started(budget)
     found = profile if profile is not None else algebra_profile(language, budget)
     return Facts(language=language, profile=found, task=VerdictTask(task), dtype=dtype, budget=budget)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nerode.algebra import COMPUTED, AccessTree, GroupInside, GroupStructure, Profile
 from nerode.algebra.classes import ComponentTable, fixed_pair, split_letter
-from nerode.core import DTYPES, Budget, BudgetExceeded
+from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property
 from nerode.languages import CounterLanguage, Dfa, Language, Word
 from nerode.verdict.conditions import Condition
 from nerode.verdict.records import VerdictTask
@@ -52,7 +52,7 @@ class Facts:
         """Findings of later stages about the language, by name."""
         return {}
 
-    @functools.cached_property
+    @budgeted_property
     def automaton(self) -> Dfa | None:
         """The minimal automaton, None if the language is not regular or too large to build."""
         if not self.profile.regular or self.profile.source != COMPUTED:
@@ -68,14 +68,14 @@ class Facts:
         """Whether the language is regular."""
         return self.profile.regular
 
-    @functools.cached_property
+    @budgeted_property
     def quasi_aperiodic(self) -> bool | None:
         """Whether the language is a regular language in AC0; star-free languages are."""
         if self.profile.star_free:
             return True
         return self.profile.holds("quasi-aperiodic")
 
-    @functools.cached_property
+    @budgeted_property
     def two_groups(self) -> bool | None:
         """Whether every group inside has an order that is a power of two."""
         if any(not g.structure.is_two_group for g in self.profile.groups):
@@ -106,7 +106,7 @@ class Facts:
             return False if self.language.parameters["depth"] > 1 else None
         return holds
 
-    @functools.cached_property
+    @budgeted_property
     def neutral_letter(self) -> bool | None:
         """Whether some letter acts as the identity on the states."""
         if self.automaton is None:
@@ -114,7 +114,7 @@ class Facts:
         table = self.automaton.transitions
         return bool((table == np.arange(len(table))[:, None]).all(axis=0).any())
 
-    @functools.cached_property
+    @budgeted_property
     def letters_act_alike(self) -> bool | None:
         """Whether membership depends on the length alone."""
         if self.automaton is None:
@@ -122,19 +122,19 @@ class Facts:
         table = self.automaton.transitions
         return bool((table == table[:, :1]).all())
 
-    @functools.cached_property
+    @budgeted_property
     def _components(self) -> ComponentTable | None:
         """The components of the automaton; to predict, of its live part."""
         if self.automaton is None:
             return None
         return ComponentTable.of_automaton(self.automaton, live=self.task is VerdictTask.PREDICT)
 
-    @functools.cached_property
+    @budgeted_property
     def letter_split(self) -> tuple[int, int, int] | None:
         """Two states of one component and a letter that takes them apart; None if there are none."""
         return None if self._components is None else split_letter(self._components)
 
-    @functools.cached_property
+    @budgeted_property
     def fixed_pair(self) -> tuple[tuple[int, int], Word] | int | None:
         """Two states of one component that a word fixes, or the window that decides; None if not known."""
         if self.automaton is None or self.automaton.num_states > _MOST_LOCAL_STATES:
@@ -166,7 +166,7 @@ class Facts:
         holds = self.profile.holds("c-rasp")
         return True if holds is None and self.language.family == "bounded-dyck" else holds
 
-    @functools.cached_property
+    @budgeted_property
     def clocked_pair(self) -> tuple[tuple[int, int], Word] | int | None:
         """Two states that a word fixes whatever m positions are known modulo; an int if there are none."""
         if self._components is None or len(self._components.rows) > _MOST_PAIRED_STATES:
@@ -245,7 +245,7 @@ class Facts:
         k = self.profile.classes[name].parameter
         return None if k is None else k <= reach
 
-    @functools.cached_property
+    @budgeted_property
     def position_decides(self) -> bool | None:
         """Whether the length of a prefix settles the task; to predict, on prefixes of valid words alone."""
         if self.automaton is None:
@@ -259,7 +259,7 @@ class Facts:
                 return False
         return True
 
-    @functools.cached_property
+    @budgeted_property
     def position_period(self) -> int | None:
         """The period in which the answers come back, where the position decides; None elsewhere."""
         if not self.position_decides or self.automaton is None:
@@ -275,7 +275,7 @@ class Facts:
             state = following[0]
         return len(seen) - seen[state]
 
-    @functools.cached_property
+    @budgeted_property
     def one_letter_counter(self) -> bool | None:
         """Whether some letter alone counts: its powers move (live) states around in a cycle."""
         if self.automaton is None:
@@ -291,7 +291,7 @@ class Facts:
                 return True
         return False
 
-    @functools.cached_property
+    @budgeted_property
     def overwrites(self) -> bool | None:
         """Whether some word brings a state to another one for good, seen after every long suffix.
 
@@ -328,7 +328,7 @@ class Facts:
                         waiting.append(following)
         return False
 
-    @functools.cached_property
+    @budgeted_property
     def clock(self) -> int | None:
         """The least m ≤ 12 such that the language is star-free once the position modulo m is known.
 
@@ -347,14 +347,14 @@ class Facts:
                 return m
         return None
 
-    @functools.cached_property
+    @budgeted_property
     def group_primes(self) -> frozenset[int] | None:
         """The odd primes that divide the order of a group inside; None if the groups are not all known."""
         if not self.groups_known:
             return None
         return frozenset(p for g in self.profile.groups for p in _odd_primes(g.structure.order))
 
-    @functools.cached_property
+    @budgeted_property
     def is_group_language(self) -> bool | None:
         """Whether every letter permutes the states."""
         if self.automaton is None:
@@ -367,7 +367,7 @@ class Facts:
         """For a group language, its syntactic group."""
         return self.largest_group() if self.is_group_language else None
 
-    @functools.cached_property
+    @budgeted_property
     def most_points_moved(self) -> int | None:
         """For a group language, the largest number of states that one letter moves."""
         if self.automaton is None or not self.is_group_language:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from nerode.core import BudgetExceeded
+from nerode.proofs import floats
 from nerode.proofs.floats.examination import certificate_path
 from tests.cli.runner import run
 
@@ -58,6 +60,25 @@ def test_a_counter_fails_in_a_narrow_format_and_says_when(dyck):
     assert (horizon["predicted"], horizon["measured"], horizon["at"]) == (257, 257, 513)
     reached = [c["length"] for c in found["claims"] if c["method"] == "bit-closure"]
     assert 0 < reached[0] <= 512
+
+
+def test_a_budget_that_runs_out_hides_no_refutation(dyck, monkeypatch):
+    """Formats are examined one after the other; of two, the second finds no time."""
+    real = floats.examine
+
+    def examine(network, language, *, dtype, **options):
+        if dtype == "float32":
+            raise BudgetExceeded("seconds", 3.0)
+        return real(network, language, dtype=dtype, **options)
+
+    monkeypatch.setattr(floats, "examine", examine)
+    outcome = run("verify", str(dyck), "--dtype", "bfloat16,float32", "--max-seconds", "6", "--json")
+    found = json.loads(outcome.out)
+    assert (outcome.code, found["ok"], found["failure"]["at"]) == (1, False, 513)
+    assert found["stopped"].startswith("not examined in float32: the budget of 3.0 seconds is used up")
+    outcome = run("verify", str(dyck), "--dtype", "float32")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "the budget of 3.0 seconds is used up" in outcome.err
 
 
 def test_a_format_that_has_no_module_is_not_proved(tmp_path):

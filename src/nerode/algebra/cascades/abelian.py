@@ -21,7 +21,7 @@ from nerode.algebra.group_structure import describe_group
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import Permutation, compose, invert
 from nerode.algebra.records import GroupStructure
-from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError, started
 
 Vector = tuple[int, ...]
 
@@ -121,7 +121,7 @@ class GroupCoordinates:
     """
 
     def __init__(self, group: PermutationGroup, budget: Budget | None = None) -> None:
-        most = min((budget or Budget()).elements, MOST_ELEMENTS)
+        most = min(started(budget).elements, MOST_ELEMENTS)
         if not group.is_solvable:
             raise InputError(
                 f"a group of order {group.order} that is not solvable has no Abelian coordinates"

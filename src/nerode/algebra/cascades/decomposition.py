@@ -35,7 +35,7 @@ from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import OUTSIDE, PartialAction, Rows, strong_components
 from nerode.algebra.groups_inside import find_counter
 from nerode.algebra.records import CounterWitness
-from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.languages import Alphabet, Dfa, minimise
 
 Literals = tuple[tuple[Source, int], ...]
@@ -59,7 +59,7 @@ def component_cascade(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     rows = dfa.transitions.tolist()
     sinks = [q for q, row in enumerate(rows) if all(target == q for target in row)]
     silent: list[int | None] = [*sinks[:MOST_SINKS]]
-    found = [_ComponentCascade(dfa, budget or Budget(), q).build() for q in silent or [None]]
+    found = [_ComponentCascade(dfa, started(budget), q).build() for q in silent or [None]]
     return min(found, key=lambda cascade: (cascade.depth, cascade.bits))
 
 
@@ -345,7 +345,7 @@ def decompose(dfa: Dfa, budget: Budget | None = None) -> Cascade:
 
     Implements: [KrohnRhodes1965], [MalerPnueli1990]
     """
-    budget = budget or Budget()
+    budget = started(budget)
     minimal = minimise(dfa)
     if (witness := find_counter(minimal, budget)) is not None:
         raise NotCounterFree(witness, minimal.alphabet)
@@ -384,7 +384,7 @@ def decompose_general(dfa: Dfa, budget: Budget | None = None) -> Cascade:
 
 
 def _decompose(dfa: Dfa, budget: Budget | None, finish: Callable[[Cascade, Budget], Cascade]) -> Cascade:
-    budget = budget or Budget()
+    budget = started(budget)
     minimal = minimise(dfa)
     return _smallest_verified(minimal, budget, lambda cascade: finish(cascade, budget))
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from nerode.algebra.cascades.decomposition import decompose
 from nerode.algebra.cascades.lookups import Source
 from nerode.algebra.cascades.records import Cascade, Reset
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 from nerode.languages import Dfa, is_equivalent
 from nerode.languages.pastltl import (
     Atom,
@@ -51,7 +51,7 @@ def dfa_to_formula(dfa: Dfa, budget: Budget | None = None) -> PastFormula:
         NotCounterFree: if the language is not star-free.
         BudgetExceeded: if the formula has more than `MAX_NODES` subformulas.
     """
-    limits = budget or Budget()
+    limits = started(budget)
     cascade = decompose(dfa, limits)
     formula = _Writer(cascade, dfa).accepted()
     found = PastFormula(formula=formula, alphabet=dfa.alphabet)

@@ -18,7 +18,7 @@ from nerode.algebra.cascades.lookups import Lookup, LookupRow, lookup
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.skeleton import Congruence, Levels, Skeleton, Tower
 from nerode.algebra.components import Rows, strong_components, whole_action
-from nerode.core import Budget
+from nerode.core import Budget, started
 from nerode.languages import Dfa
 
 Pair = tuple[int, int]
@@ -226,7 +226,7 @@ def separating_congruences(rows: Rows, budget: Budget | None = None) -> list[Con
 
     Implements: [HartmanisStearns1966]
     """
-    budget = budget or Budget()
+    budget = started(budget)
     n = len(rows)
     trivial = tuple(range(n))
     if not 2 < n <= MOST_STATES_OF_QUOTIENTS:

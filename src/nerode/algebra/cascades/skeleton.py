@@ -19,7 +19,7 @@ import numpy as np
 
 from nerode.algebra.components import OUTSIDE, PartialAction, strong_components
 from nerode.algebra.permutations import Permutation
-from nerode.core import Budget
+from nerode.core import Budget, started
 
 Congruence = tuple[int, ...]
 """The class of each state, numbered in the order of their first states."""
@@ -113,7 +113,7 @@ class Skeleton:
     ) -> None:
         self.action = action
         self.tower = tower or Tower(())
-        self.budget = budget or Budget()
+        self.budget = started(budget)
         n = action.num_points
         self.masks = [(1 << n) - 1]
         self._number = {self.masks[0]: 0}

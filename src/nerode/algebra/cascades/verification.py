@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nerode.algebra.cascades.lookups import LETTER, Source, lookup
 from nerode.algebra.cascades.records import Cascade, Labels
-from nerode.core import Budget, BudgetExceeded, InputError, NerodeError
+from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, started
 from nerode.languages import Dfa, Word
 
 FEW_CONFIGURATIONS = 1_000
@@ -50,7 +50,7 @@ def verify_cascade(cascade: Cascade, dfa: Dfa, budget: Budget | None = None) -> 
         CascadeMismatch: if the cascade says a wrong state somewhere.
         BudgetExceeded: if there are more configurations than `budget.elements`.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     if (reached := _explore(cascade, dfa, budget, FEW_CONFIGURATIONS)) is None:
         if LevelSweep(cascade, dfa, budget, distinct_letters(cascade, dfa)).prove():
             return "closed under every letter, level by level"

@@ -21,7 +21,7 @@ import numpy as np
 from nerode.algebra.classes.merging import joining_word
 from nerode.algebra.classes.subject import Evidence, Subject, describe_words, member, violation
 from nerode.algebra.components import OUTSIDE, Rows, distinguishing_word, strong_components
-from nerode.core import Budget, charge
+from nerode.core import Budget, charge, started
 from nerode.languages import Dfa, Word
 
 LETTER_CONSTANT = "(xy)^ω a = (xy)^ω xa for letters a"
@@ -217,7 +217,7 @@ def iterated_potentials(table: ComponentTable, budget: Budget | None = None) -> 
 
     References: [Veseli2026], whose decision lists simple cycles; this form needs no list.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     blocks = list(table.component)
     rounds, together = 0, None
     for states in table.groups():

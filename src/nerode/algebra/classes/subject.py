@@ -26,7 +26,7 @@ from nerode.algebra.groups_inside import GroupSearch, find_counter, search_group
 from nerode.algebra.identities import Map, evaluate, parse_identity
 from nerode.algebra.monoid import TransitionMonoid, transition_monoid
 from nerode.algebra.records import CounterWitness
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 from nerode.languages import Dfa, Word
 
 
@@ -158,7 +158,7 @@ class Subject:
 
     def __init__(self, dfa: Dfa, budget: Budget | None = None) -> None:
         self.dfa = dfa
-        self.budget = budget or Budget()
+        self.budget = started(budget)
         self._found: dict[str, Any] = {}
         self._exceeded: dict[str, BudgetExceeded] = {}
 

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from nerode.analysis.probes import plain
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, BudgetExceeded, InputError, stream
+from nerode.core import Budget, BudgetExceeded, InputError, started, stream
 from nerode.models import DiagonalTransition, Model, part_of
 from nerode.proofs.floats import find_cycle
 from nerode.records import BitFading, FixedPoint, Forgetting, StreamHorizon
@@ -118,7 +118,7 @@ def fixed_points(
     All four are read at once until each stands still; one that never does is then searched for a longer
     cycle. When the time is up, those not yet found are marked as not seen to find_cycle.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     written, ignored = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 1, 0, 1])
     start = read_pair(model, model.initial_state(4), WRITE, written)
     found: dict[int, FixedPoint] = {}

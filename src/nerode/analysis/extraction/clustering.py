@@ -18,7 +18,7 @@ import numpy.typing as npt
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
 from nerode.analysis.extraction.probing import HypothesisTest, find_failures
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages import Word
 
 _FIRST_ROUNDS = 4
@@ -93,7 +93,7 @@ def extract_by_clusters(
     Raises:
         InputError: if the states of the network cannot be looked at.
     """
-    settings, probe, budget = settings or ClusterSettings(), probe or HypothesisTest(), budget or Budget()
+    settings, probe, budget = settings or ClusterSettings(), probe or HypothesisTest(), started(budget)
     rng = np.random.default_rng(seed)
     cloud = Cloud(machine)
     cloud.spread(settings.depth_points)

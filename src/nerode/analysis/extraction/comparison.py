@@ -9,7 +9,7 @@ from typing import Any
 from nerode.algebra import Profile, profile
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, NetworkQuestion, Target, is_member
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages import Dfa, RegularLanguage, minimise
 from nerode.verdict import Sense, Status, VerdictTask, collect_facts, find_architecture, verdict_for
 
@@ -45,7 +45,7 @@ def find_difference(
     Raises:
         BudgetExceeded: if neither a difference nor the end was found.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     start: tuple[int, Hashable] = (machine.start, target.initial())
     reached: dict[tuple[int, Hashable], tuple[tuple[int, Hashable], int] | None] = {start: None}
     order = [start]

@@ -31,7 +31,7 @@ from nerode.analysis.extraction.question import (
     question_of,
 )
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, stream, to_mapping
+from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, started, stream, to_mapping
 from nerode.languages import Dfa, Language, title_of
 from nerode.models import LayerConfig, Model, find_member
 from nerode.network import Interpreter, Network
@@ -164,7 +164,7 @@ def extract(
         InputError: if the method does not fit the network, or nothing says what its scores mean.
         BudgetExceeded: if a compiled network has more states than the budget allows.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     question = question_about(subject, target, kind)
     machine = Machine(subject.model, question)
     chosen = method or ("exact" if subject.network is not None else "cluster")
@@ -367,7 +367,7 @@ def close_network(network: Network, budget: Budget | None = None) -> StateClosur
     Raises:
         BudgetExceeded: if more states are reached.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     interpreter = Interpreter(network)
     alphabet = network.alphabet
     end = (None, NOTHING)
@@ -406,7 +406,7 @@ def close_floats(machine: Machine, budget: Budget | None = None) -> StateClosure
     Raises:
         BudgetExceeded: if more states are reached.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     level = machine.initial()
     number = {level.marks()[0]: 0}
     outputs = list(level.outputs)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
 from nerode.analysis.extraction.probing import HypothesisTest, find_failures, first_difference
-from nerode.core import Budget, InputError, load_extra
+from nerode.core import Budget, InputError, load_extra, started
 from nerode.languages import Word
 
 Algorithm = Literal["lstar", "kv"]
@@ -78,7 +78,7 @@ def extract_by_queries(
         probe=probe or HypothesisTest(),
         product=product or ProductSettings(),
         rng=np.random.default_rng(seed),
-        budget=budget or Budget(),
+        budget=started(budget),
     )
     run = aalpy.run_Lstar if algorithm == "lstar" else aalpy.run_KV
     letters = list(range(len(machine.alphabet)))

@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 from nerode.models import Model, Surroundings
 from nerode.models.architectures import Orthogonal
@@ -265,7 +265,7 @@ def average(learned: LearnedTable, *, budget: Budget | None = None) -> Averaged:
     Raises:
         BudgetExceeded: if it takes too long.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     lettered = learned.lettered
     first = complete_table(learned)
     before = block_defects(first, lettered, budget)

@@ -30,7 +30,7 @@ from nerode.analysis.extraction.oracle import Machine, States, joined
 from nerode.analysis.extraction.question import IN, NOTHING, OUTSIDE, UNASKED, NetworkQuestion, question_of
 from nerode.analysis.settle import settle
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, BudgetExceeded, InputError, stream, to_mapping
+from nerode.core import Budget, BudgetExceeded, InputError, started, stream, to_mapping
 from nerode.languages import END, Word
 from nerode.records import OptimiserSpec, Settlement
 from nerode.tasks import Batch, Task
@@ -117,7 +117,7 @@ def find_failing_word(
         raise InputError(f"{subject.name} has no task, so nothing says what is correct")
     question = question_of(subject.task)
     machine = Machine(subject.model, question)
-    return search_failures(machine, question, settings or SearchSettings(), budget or Budget())
+    return search_failures(machine, question, settings or SearchSettings(), started(budget))
 
 
 def search_failures(
@@ -331,7 +331,7 @@ def repair(
         InputError: if the task is not that of an automaton, or the state of the network grows.
         BudgetExceeded: if the time is up in the middle of training.
     """
-    settings, budget = settings or RepairSettings(), budget or Budget()
+    settings, budget = settings or RepairSettings(), started(budget)
     task = subject.task
     if task is None:
         raise InputError(f"{subject.name} has no task, so nothing says what is correct")

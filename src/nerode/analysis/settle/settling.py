@@ -34,7 +34,7 @@ from nerode.analysis.settle.failing_words import (
     shorten,
 )
 from nerode.analysis.subject import LoadedNetwork, load_subject
-from nerode.core import Budget, FormatError, InputError, read_json, stream, write_atomically
+from nerode.core import Budget, FormatError, InputError, read_json, started, stream, write_atomically
 from nerode.languages import Language, title_of
 from nerode.models import DiagonalTransition, Model, OwnLayer, SequenceLayer, as_layered, is_stateful
 from nerode.network import Network
@@ -143,7 +143,7 @@ def settle_folder(
     """
     subject = load_for_task(folder, task, trust_code=trust_code)
     if subject.network is not None and subject.language is not None:
-        return _settle_compiled(folder, subject.network, subject.language, budget or Budget())
+        return _settle_compiled(folder, subject.network, subject.language, started(budget))
     is_run = (folder / RESULT).exists()
     weights = run_tensor_hash(folder) if is_run else ""
     ended = settle(subject, settings=settings, budget=budget, weights=weights)
@@ -263,7 +263,7 @@ def settle(
     if not all(bool(p.isfinite().all()) for p in subject.model.parameters()):
         raise InputError(f"{subject.name} has a weight that is not a finite number; train it again")
     chosen = settings or SettleSettings()
-    return _Settling(subject, subject.task, chosen, (budget or Budget()).start(), weights).run()
+    return _Settling(subject, subject.task, chosen, started(budget), weights).run()
 
 
 class _Settling:

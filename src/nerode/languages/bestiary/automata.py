@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages.dfa import Dfa
 
 MODULUS = 5
@@ -220,7 +220,7 @@ def last_but(n: int, budget: Budget | None = None) -> Dfa:
     """Returns the words over a and b whose letter n places before the last is an a."""
     if n < 0:
         raise InputError(f"there is no letter {n} places before the last; give 0 or more")
-    (budget or Budget()).check("states", 2.0 ** min(n + 1, 1000), states=f"2^{n + 1}")
+    started(budget).check("states", 2.0 ** min(n + 1, 1000), states=f"2^{n + 1}")
     mask = 2 ** (n + 1) - 1
     return Dfa.build("ab", lambda q, a: (2 * q + (a == "a")) & mask, start=0, accept=lambda q: q >> n == 1)
 
@@ -232,7 +232,7 @@ def offset_counting(burst: int, budget: Budget | None = None) -> Dfa:
     """
     if burst < 1:
         raise InputError(f"a burst of {burst} symbols is not one; give a length of 1 or more")
-    (budget or Budget()).check("states", burst + 2, states=burst + 2)
+    started(budget).check("states", burst + 2, states=burst + 2)
 
     def step(ones: int, symbol: str) -> int | None:
         if symbol == "0":

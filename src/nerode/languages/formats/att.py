@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nerode.core import Budget, FormatError, charge, excerpt
+from nerode.core import Budget, FormatError, charge, excerpt, started
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, symbol_fault, writable_symbols
@@ -58,7 +58,7 @@ def dfa_from_att(
         FormatError: with the line, if the text is no unweighted acceptor.
         BudgetExceeded: if the automaton is too large.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     lines = _lines(text, path)
     arcs = [line for line in lines if len(line.fields) > 2]
     weight_of = _weight_columns(arcs, path)

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from nerode.core import MARK, Budget, FormatError, excerpt
+from nerode.core import MARK, Budget, FormatError, excerpt, started
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.dot_graph import DotToken, Edge, Graph, Node, graph_from_text
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
@@ -48,7 +48,7 @@ def dfa_from_dot(
         FormatError: with the line, if the text is no DOT graph or the graph no automaton.
         BudgetExceeded: if the automaton is too large.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     graph = graph_from_text(text, path=path, budget=budget)
     edges = [edge for edge in graph.edges if "invis" not in _text(edge.attributes, "style")]
     entries = _entries(graph, edges)

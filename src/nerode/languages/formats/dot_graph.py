@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from nerode.core import Budget, FormatError, excerpt
+from nerode.core import Budget, FormatError, excerpt, started
 
 _TOKEN = re.compile(
     r"""
@@ -162,7 +162,7 @@ def graph_from_text(text: str, *, path: Path, budget: Budget | None = None) -> G
         FormatError: with line and column, where the text leaves the language.
         BudgetExceeded: if there are more nodes than the budget has states.
     """
-    return _Parser(text, path, budget or Budget()).parse()
+    return _Parser(text, path, started(budget)).parse()
 
 
 class _Parser:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from nerode.core import MARK, Budget, FormatError, excerpt
+from nerode.core import MARK, Budget, FormatError, excerpt, started
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
 
@@ -38,7 +38,7 @@ def dfa_from_jff(
         FormatError: with the line, if the text is no finite automaton of JFLAP.
         BudgetExceeded: if the automaton is too large.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     reader = JffReader(path, budget)
     try:
         reader.parser.Parse(text, True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nerode.core import Budget, FormatError, InputError, excerpt
+from nerode.core import Budget, FormatError, InputError, excerpt, started
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.determinise import Nfa, determinise
 from nerode.languages.dfa import Dfa, IntArray
@@ -69,7 +69,7 @@ def outline_to_dfa(
             there twice.
         BudgetExceeded: if the automaton is too large.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     budget.check("states", outline.num_states, file=outline.path)
     letters = _alphabet_of(outline, alphabet)
     _refuse_repetition(outline)

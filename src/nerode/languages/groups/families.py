@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages.dfa import IntArray
 
 
@@ -99,7 +99,7 @@ class FiniteMonoid:
         Raises:
             BudgetExceeded: if it takes too much memory or too long.
         """
-        budget = budget or Budget()
+        budget = started(budget)
         budget.check("bytes", 4 * self.order * len(letters), order=self.order)
         table = np.empty((self.order, len(letters)), dtype=np.int32)
         right = [self.values[a] for a in letters]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nerode.core import Budget, BudgetExceeded, InputError, UnknownName
+from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, started
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.groups.families import FAMILIES, FiniteMonoid, MonoidFamily
@@ -74,7 +74,7 @@ def finite_monoid(name: str, budget: Budget | None = None) -> FiniteMonoid:
         UnknownName: if there is none.
         BudgetExceeded: if it has too many elements.
     """
-    (budget or Budget()).check("elements", monoid_order(name), order=monoid_order(name))
+    started(budget).check("elements", monoid_order(name), order=monoid_order(name))
     factors = [factor.family.build(*factor.numbers) for factor in _factors(name)]
     return factors[0] if len(factors) == 1 else direct_product(factors)
 
@@ -119,7 +119,7 @@ def word_problem(name: str, *, over: Letters = "elements", budget: Budget | None
         over: whether the alphabet is all elements or the generators only.
         budget: limits the states and the entries of the transition table (under `elements`).
     """
-    budget = budget or Budget()
+    budget = started(budget)
     order = monoid_order(name)
     _refuse_large(name, order, over, budget)
     monoid = finite_monoid(name, budget)

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages.alphabet import Alphabet, Word
 from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
@@ -126,7 +126,7 @@ def support_graph(model: NextWordModel, budget: Budget | None = None) -> Support
         model: a model that predicts sentences from their first word.
         budget: bounds the contexts (`states`) and the edges (`elements`).
     """
-    budget = budget or Budget()
+    budget = started(budget)
     number: dict[Context, int] = {model.initial(): 0}
     order = [model.initial()]
     moves: list[dict[int, int]] = []
@@ -279,7 +279,7 @@ class NgramLanguage(Language):
         Raises:
             BudgetExceeded: if the contexts are more than `states`, or their table takes more than `bytes`.
         """
-        budget = budget or Budget()
+        budget = started(budget)
         states = len(self.graph.contexts) + 1
         known = {"contexts": states - 1, "words": len(self.alphabet)}
         budget.check("states", states, **known)

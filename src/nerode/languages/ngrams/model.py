@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
-from nerode.core import Budget, FormatError, InputError, read_text
+from nerode.core import Budget, FormatError, InputError, read_text, started
 from nerode.languages.alphabet import END, Alphabet, WordLike
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, Context, NextWordModel, log_fraction, slide
 
@@ -363,7 +363,7 @@ def model_from_sentences(
         raise InputError(f"order {order} with {pads} start marks; give n of at least 1 and 0…n-1 start marks")
     if added < 0:
         raise InputError(f"add_k is {added}; give 0 for plain frequencies or a positive number")
-    budget = budget or Budget()
+    budget = started(budget)
     texts = [tuple(sentence) for sentence in sentences]
     if not texts:
         raise InputError("a model needs at least one sentence")

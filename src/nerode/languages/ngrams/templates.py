@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.ngrams.language import NgramLanguage
 from nerode.languages.ngrams.model import NgramModel, equally_likely
@@ -136,7 +136,7 @@ class TemplateGrammar:
         if weighting not in ("equal", "sentences"):
             raise InputError(f"unknown weighting {weighting!r}; give 'equal' or 'sentences'")
         vocabulary = self.vocabulary
-        counts = self._count(vocabulary, order, pads, budget or Budget())
+        counts = self._count(vocabulary, order, pads, started(budget))
         table: dict[Context, dict[int, Fraction]] = {}
         for context, following in counts.items():
             if weighting == "equal":

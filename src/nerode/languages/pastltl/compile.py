@@ -15,7 +15,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from nerode.core import Budget
+from nerode.core import Budget, started
 from nerode.languages.alphabet import Alphabet, WordLike
 from nerode.languages.determinise import explore, minimise
 from nerode.languages.dfa import BoolArray, Dfa
@@ -72,7 +72,7 @@ def formula_to_dfa(
         PatternError: if the text does not parse.
         BudgetExceeded: with the number of states that were reached.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     parsed = formula if isinstance(formula, PastFormula) else parse(formula, alphabet)
     machine = _Machine(parsed)
     states, table = explore(

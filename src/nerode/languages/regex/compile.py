@@ -16,7 +16,7 @@ import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 from nerode.languages import operations
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
@@ -59,7 +59,7 @@ def regex_to_dfa(
         PatternError: if the text does not parse.
         BudgetExceeded: with what is known about the size of the minimal automaton.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     regex = pattern if isinstance(pattern, Regex) else parse(pattern, alphabet)
     expression = simplify(regex, budget)
     least = least_states(expression)

@@ -6,7 +6,7 @@ label is an expression. Among the usual simplifications only those are made that
 
 from __future__ import annotations
 
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 from nerode.languages.dfa import Dfa
 from nerode.languages.notation import subtrees
 from nerode.languages.regex.syntax import (
@@ -32,7 +32,7 @@ def dfa_to_regex(dfa: Dfa, budget: Budget | None = None) -> Regex:
     Raises:
         BudgetExceeded: if the expression has more than `MAX_NODES` subexpressions, or the time is up.
     """
-    return Regex(expression=_Elimination(dfa, budget or Budget()).run(), alphabet=dfa.alphabet)
+    return Regex(expression=_Elimination(dfa, started(budget)).run(), alphabet=dfa.alphabet)
 
 
 class _Elimination:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, started
 from nerode.languages import Language
 from nerode.models.base import LayerBlock, Surroundings
 from nerode.models.compiled.attention_decoder import network_to_decoder
@@ -340,7 +340,7 @@ def candidate_models(
     for way in _ways(architecture, dtype, options or Options()):
         try:
             network = compile_language(
-                language, architecture, replace(way, budget=budget or Budget()), facts=facts
+                language, architecture, replace(way, budget=started(budget)), facts=facts
             )
             if network in seen:
                 continue

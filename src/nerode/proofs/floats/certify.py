@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.core import Budget, BudgetExceeded, UnknownName
+from nerode.core import Budget, BudgetExceeded, UnknownName, started
 from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES, Certificate, Failure, Refutation, language_claim
 from nerode.languages import Language, Legal, language_hash
 from nerode.models.compiled import load_model
@@ -106,7 +106,7 @@ def certify_module(
     Raises:
         InputError: if the module has another dtype, or a state that grows with the word.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     runner = make_runner(module, language, dtype=dtype, decode=decode, empty=empty)
     # Batches of one size round alike, which is all that a search needs; single words are looked at last.
     batch = LARGE_BATCH if _batch_matters(runner) else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import RECOGNISE, VALID_PREFIXES, Refutation
 from nerode.languages import Language, Word
 from nerode.proofs.answers import refutation
@@ -93,7 +93,7 @@ def explore(
     Raises:
         InputError: if the state grows with the word.
     """
-    return _Search(runner, language, task, batch, most_bytes, budget or Budget()).run()
+    return _Search(runner, language, task, batch, most_bytes, started(budget)).run()
 
 
 class _Search:
@@ -275,7 +275,7 @@ def find_cycle(
         InputError: if the state holds a NaN, or grows.
         BudgetExceeded: if the time is up.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     kept, state, steps, power, period = _bits(start), advance(start), 1, 1, 1
     while _bits(state) != kept:
         if steps >= most:

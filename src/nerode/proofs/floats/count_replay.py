@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.kernel import VALID_PREFIXES, Certificate, Claim, Failure, first_not_implied, language_claim
 from nerode.languages import START, CounterLanguage, Counters, Language, language_hash
 from nerode.proofs.floats.listing import fingerprint
@@ -51,7 +51,7 @@ def replay_counts(
         return Failure(what=f"the evidence is not that of {METHOD} alone", entry="evidence")
     read = decode or getattr(module, "legal", None) or (lambda scores: scores > 0.5)
     try:
-        replay = _Replay(module, language, certificate.evidence[METHOD], read, budget or Budget())
+        replay = _Replay(module, language, certificate.evidence[METHOD], read, started(budget))
         failure = replay.run()
     except (InputError, KeyError, TypeError, ValueError, IndexError) as error:
         return Failure(what=f"the evidence makes no sense: {error}", entry=f"evidence.{METHOD}")

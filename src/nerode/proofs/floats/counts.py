@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import VALID_PREFIXES, Certificate
 from nerode.languages import CounterLanguage, Counters, Language, language_hash
 from nerode.proofs.floats.certify import FloatVerdict
@@ -59,7 +59,7 @@ def certify_counts(
         raise InputError(f"{language.name} is not the language of a machine with one counter")
     if length < 1:
         raise InputError(f"a length of {length} is not possible; give 1 or more")
-    budget = budget or Budget()
+    budget = started(budget)
     runner = make_runner(module, language, decode=decode)
     certificate, reason, states = None, "", 0
     try:

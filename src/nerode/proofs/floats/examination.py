@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, write_atomically
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, started, write_atomically
 from nerode.kernel import (
     ANY_ORDER,
     TESTED,
@@ -95,7 +95,7 @@ def examine(
         folder: of the network, which may hold the decoder of a network with attention.
         budget: limits the joint states (`elements`) and the time.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     if network.attends:
         return _examine_decoder(folder, network, language, dtype, None, budget)
     task = next((c.task for c in known if c.dtype == dtype), None)
@@ -313,7 +313,7 @@ def compare_forward(
         cuts: for each way to read the words, the positions where they are cut.
         budget: limits the time.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     scores, last = _stepped(runner, letters, budget)
     for places in cuts:
         ends = [0, *sorted(places), letters.shape[1]]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.core import Budget, BudgetExceeded
+from nerode.core import Budget, BudgetExceeded, started
 from nerode.kernel import RECOGNISE, VALID_PREFIXES
 from nerode.languages import Language, Word
 from nerode.proofs.floats.prediction import CHUNK, FirstError, LoopWord, predict_repetitions, read_word
@@ -80,7 +80,7 @@ def measure_horizon(
         predict: whether to predict the number of repetitions first.
         budget: limits the time; when it is up, what is known by then is returned.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     guess = predict_repetitions(runner, language, word, task=task) if predict else None
     search = _Search(runner, language, word, task, longest, budget)
     try:
@@ -152,6 +152,9 @@ class _Search:
             self.wrong((self.good + self.bad) // 2)
 
 
+_SEARCH_SHARE = 0.6
+"""Of the seconds of a sweep, to find a loop that fails; the rest is for the length at which it does."""
+
 MOST_CONFIGURATIONS = 32
 MOST_LOOPS = 256
 """Configurations of the language that loops begin at, and loops that are looked at."""
@@ -186,7 +189,7 @@ def search_loops(
         longest: the length that no word that is read exceeds.
         budget: limits the time; when it is up, what is known by then is returned.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     if language.regular:
         return _Sweep(runner, language, task, longest, budget).run()
     words = list(itertools.islice(_counting_words(language, task), MOST_LOOPS))
@@ -238,9 +241,10 @@ class _Sweep:
         state, numbers = self._start()
         read, wanted, tested = 0, 1, 0
         failing: list[LoopWord] = []
+        search = self.budget.part(_SEARCH_SHARE)
         try:
             while not failing and 2 * wanted <= self.longest:
-                state, failing = self._repeat(state, numbers, wanted - read)
+                state, failing = self._repeat(state, numbers, wanted - read, search)
                 read, wanted = wanted, 2 * wanted
                 failing = failing or self._tails(state, numbers)
                 tested = tested if failing else 2 * read
@@ -294,13 +298,15 @@ class _Sweep:
             numbers.append(number)
         return from_rows(np.stack(rows), layout_of(start)), np.array(numbers, dtype=np.int64)
 
-    def _repeat(self, state: State, numbers: Numbers, times: int) -> tuple[State, list[LoopWord]]:
+    def _repeat(
+        self, state: State, numbers: Numbers, times: int, budget: Budget
+    ) -> tuple[State, list[LoopWord]]:
         """Reads the loops some times more; the loops that fail inside."""
         pairs = np.array([loop for _, loop in self.loops], dtype=np.int64)
         middle = self.known.advance(numbers, pairs[:, 0])
         expected = np.stack([self.known.answers(middle), self.known.answers(numbers)], axis=1)
         while times > 0:
-            self.budget.check_time()
+            budget.check_time()
             now = min(times, max(1, CHUNK // (2 * len(pairs))))
             got, state = self._read_together(np.tile(pairs, now), state)
             wrong = self._wrong(expected[:, None], got.reshape(len(pairs), now, 2, -1)).any(axis=(1, 2))

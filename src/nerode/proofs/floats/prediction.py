@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.kernel import DTYPES, RECOGNISE, Refutation
 from nerode.languages import Alphabet, Language, Word
 from nerode.proofs.floats.runner import Answers, Configurations, Numbers, Runner, State, as_legal
@@ -101,7 +101,7 @@ def read_word(
         steps: whether to go step by step; otherwise by `forward`, in chunks.
         budget: limits the time.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     known = Configurations(language)
     number, at = 0, 0
     state = runner.start()

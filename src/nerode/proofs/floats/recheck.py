@@ -26,7 +26,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from nerode.core import Budget, InputError
+from nerode.core import Budget, InputError, started
 from nerode.kernel import VALID_PREFIXES, Certificate, Claim, Failure, first_not_implied, language_claim
 from nerode.languages import Language, Legal, language_hash
 from nerode.proofs.answers import agrees, wrong_answer
@@ -94,7 +94,7 @@ def recheck(
         listed = read_listing(certificate.evidence[METHOD], len(language.alphabet))
         failure = _fits(module, listed) or _check_empty(language, listed, empty)
         if failure is None:
-            failure = _replay(module, language, listed, read, budget or Budget())
+            failure = _replay(module, language, listed, read, started(budget))
         if failure is None:
             failure = _walk(module, language, listed)
     except InputError as error:

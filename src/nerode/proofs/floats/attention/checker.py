@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nerode.core import Budget
+from nerode.core import Budget, started
 from nerode.kernel import DTYPES
 from nerode.languages import Dfa, Language
 from nerode.models import Model
@@ -180,7 +180,7 @@ def check_decoder(model: Model, language: Language | Dfa, *, budget: Budget | No
         NotProved: with the place at which a lemma does not apply or an answer is wrong.
         BudgetExceeded: if the joint states are too many.
     """
-    budget = budget or Budget()
+    budget = started(budget)
     letters = language.num_letters if isinstance(language, Dfa) else len(language.alphabet)
     _require(model, letters)
     side = side_of(language)
