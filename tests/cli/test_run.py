@@ -9,6 +9,7 @@ import sys
 import onnxruntime
 import pytest
 
+import nerode as nr
 from tests.cli.runner import run
 
 
@@ -86,6 +87,30 @@ def test_what_is_known_is_said_with_every_answer(folder, tmp_path):
     assert "✓ all lengths bit-exact in float64, any evaluation order" in shown
 
 
+def test_a_graph_that_is_wrong_in_floats_is_not_written_unless_asked_for(tmp_path):
+    """Registers that fade are exact in exact arithmetic alone."""
+    folder, path = tmp_path / "fading", tmp_path / "fading.onnx"
+    assert run("compile", "flip-flop", "--to", "ssm", "-o", str(folder)).code == 0
+    for certified in (True, False):
+        if not certified:
+            (folder / "certificate.json").unlink()
+        outcome = run("export", str(folder), "-o", str(path))
+        assert outcome.code == 2
+        assert not path.exists()
+        assert "the graph would be wrong: in float32, after " in outcome.err
+        assert "--refuted" in outcome.err
+    found = json.loads(run("export", str(folder), "-o", str(path), "--refuted", "--json").out)
+    claim = found["claims"][-1]
+    assert claim["scope"] == "refuted by a word"
+    session = onnxruntime.InferenceSession(path)
+    assert json.loads(session.get_modelmeta().custom_metadata_map["claims"]) == found["claims"]
+    language = nr.language("flip-flop")
+    word = language.alphabet.encode(claim["word"].split())
+    row = session.run(["scores"], {"letters": [list(word)]})[0][0, claim["length"] - 1] > 0.5
+    wanted = language.legal_along(word)[claim["length"]]
+    assert row.tolist() != [a in wanted.symbols for a in range(len(language.alphabet))] + [wanted.end]
+
+
 def test_a_refused_certificate_is_no_claim_of_the_graph(folder, tmp_path):
     forged = tmp_path / "forged"
     forged.mkdir()
@@ -95,5 +120,5 @@ def test_a_refused_certificate_is_no_claim_of_the_graph(folder, tmp_path):
             text.replace('"route":"', '"route":"forged ') if name == "config.json" else text
         )
     found = json.loads(run("export", str(forged), "-o", str(tmp_path / "f.onnx"), "--json").out)
-    assert [(claim["scope"], claim["length"]) for claim in found["claims"]] == [("tested only", 0)]
+    assert {(claim["scope"], claim["length"]) for claim in found["claims"]} == {("tested only", 0)}
     assert "is refused" in found["claims"][0]["says"]

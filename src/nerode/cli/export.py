@@ -10,8 +10,9 @@ import click
 from nerode.cli.models import MODEL
 from nerode.cli.options import budgeted, force_option
 from nerode.core import Budget, InputError, claim_file, claim_folder
+from nerode.network import Network
 from nerode.proofs import graph_claims, read_language, read_network
-from nerode.records import IMPORT_FILE, claims_to_json, read_import
+from nerode.records import IMPORT_FILE, REFUTED, ModelClaim, claims_to_json, read_import
 
 LIBRARIES = ("huggingface", "mamba-ssm", "fla")
 
@@ -41,16 +42,22 @@ _CHECK_SECONDS = 60.0
     is_flag=True,
     help="ONNX: make the state an input and an output, for words that come in parts.",
 )
+@click.option(
+    "--refuted",
+    is_flag=True,
+    help="ONNX: write the graph also if a word is known on which it fails; its metadata names the word.",
+)
 @force_option
 @budgeted(counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
-    folder: Path, out: Path, to: str, dtype: str, carry_state: bool, force: bool, as_json: bool
+    folder: Path, out: Path, to: str, dtype: str, carry_state: bool, refuted: bool, force: bool, as_json: bool
 ) -> None:
     """Write the network in DIR as an ONNX graph, or its model as another library loads it.
 
     ONNX: one Scan over the letters. The certificate in DIR is checked again. What holds in the float format
-    on any program is printed and written into the metadata of the file under "claims".
+    on any program is printed and written into the metadata of the file under "claims". If nothing does, the
+    network is run in the format, and a graph that fails on some word is refused.
 
     huggingface: a folder that transformers loads with from_pretrained, with a tokenizer of one token per
     letter; `generate()` with sampling emits words of the language. mamba-ssm and fla: the state dict under
@@ -69,7 +76,7 @@ def export(
 
     claim_file(out, force=force)
     network = read_network(folder)
-    claims = graph_claims(folder, dtype=dtype, budget=Budget(seconds=_CHECK_SECONDS))
+    claims = _graph_claims(folder, network, dtype, refuted=refuted)
     size = write_onnx(out, network, dtype=dtype, carry_state=carry_state, claims=claims)
     if as_json:
         item = {"out": str(out), "bytes": size, "dtype": dtype, "layers": network.depth}
@@ -78,6 +85,29 @@ def export(
         click.echo(f"{out}: {size:,} bytes, {network.depth} layers in one Scan, {dtype}")
         for claim in claims:
             click.echo(str(claim) if claim.is_proof else f"{claim}: {claim.says}")
+
+
+def _graph_claims(folder: Path, network: Network, dtype: str, *, refuted: bool) -> tuple[ModelClaim, ...]:
+    """What is known of a graph: proofs for every program, or else where the module of the network fails.
+
+    Raises:
+        InputError: if it is known to fail, and such a graph was not asked for.
+    """
+    from nerode.models.onnx import ELEMENTS
+    from nerode.proofs.floats import graph_failure
+
+    claims = graph_claims(folder, dtype=dtype, budget=Budget(seconds=_CHECK_SECONDS))
+    if any(claim.dtype == dtype and claim.is_proof for claim in claims) or dtype not in ELEMENTS:
+        return claims
+
+    found = graph_failure(network, read_language(folder), dtype=dtype)
+    if found.scope == REFUTED and not refuted:
+        remedy = "" if dtype == "float64" else "try --dtype float64, or "
+        raise InputError(
+            f"the graph would be wrong: {found.says}, on {found.word}; {remedy}compile the language to "
+            "another architecture, or give --refuted to write the graph with that in its metadata"
+        )
+    return (*claims, found)
 
 
 def _export_import(folder: Path, out: Path, to: str, *, force: bool, as_json: bool) -> None:

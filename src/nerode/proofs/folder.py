@@ -229,7 +229,8 @@ def graph_claims(folder: Path, *, dtype: str, budget: Budget | None = None) -> t
     """Returns what is known of the network in a folder when any program runs it in floats, step by step.
 
     The certificate is checked again. A proof for any order of evaluation holds for every program whose
-    products and sums are those of the format; one about the roundings of a module does not.
+    products and sums are those of the format; one about the roundings of a module does not, so that there may
+    be no claim about the format.
     """
     if not (folder / CERTIFICATE_FILE).exists():
         return (unexamined("The network has no certificate.", dtype=dtype),)
@@ -241,14 +242,11 @@ def graph_claims(folder: Path, *, dtype: str, budget: Budget | None = None) -> t
         reason = f"The certificate of the network is refused: {result.failure.what}."
         return (unexamined(reason, dtype=dtype),)
     claims = [c for c in result.claims if c.scope == EXACT or (c.scope, c.dtype) == (ANY_ORDER, dtype)]
-    found = tuple(
+    return tuple(
         ModelClaim(scope=c.scope, says=c.covers, dtype=c.dtype, length=c.length)
         for c in claims
         if c.task in LANGUAGE_TASKS
     )
-    if any(claim.dtype == dtype for claim in found):
-        return found
-    return (*found, unexamined(f"Nothing is proved for every program that computes in {dtype}.", dtype=dtype))
 
 
 def check(network: Json, language: Json, certificate: Json, *, budget: Budget | None = None) -> CheckResult:

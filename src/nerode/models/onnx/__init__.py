@@ -3,6 +3,6 @@
 A loop that is written out, or a scan by doubling, would be right only at the length it was traced with.
 """
 
-from nerode.models.onnx.export import write_onnx
+from nerode.models.onnx.export import ELEMENTS, write_onnx
 
-__all__ = ["write_onnx"]
+__all__ = ["ELEMENTS", "write_onnx"]

@@ -6,7 +6,7 @@ from nerode.proofs.floats.count_replay import replay_counts
 from nerode.proofs.floats.counts import certify_counts
 from nerode.proofs.floats.decoders import decoder_length, write_decoder
 from nerode.proofs.floats.examination import Examination, examine, recheck_stored, store
-from nerode.proofs.floats.model_claims import known, load_model
+from nerode.proofs.floats.model_claims import graph_failure, known, load_model
 from nerode.proofs.floats.real_models import (
     ModelReader,
     RealModel,
@@ -27,6 +27,7 @@ __all__ = [
     "decoder_length",
     "examine",
     "find_cycle",
+    "graph_failure",
     "known",
     "load_architecture",
     "load_model",

@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 
 from nerode.core import Budget, BudgetExceeded, NerodeError
-from nerode.kernel import LANGUAGE_TASKS, Certificate, Claim, Refutation
+from nerode.kernel import LANGUAGE_TASKS, TESTED, Certificate, Claim, Refutation
 from nerode.languages import Language, language_hash, resolve_language
 from nerode.models.compiled import CompiledModel, load_model as load_bare
 from nerode.network import LogitDecoder, Network
@@ -87,6 +87,26 @@ def _network_claims(
     if not tested:
         failed = [unexamined(str(seen.details.get("reason") or "Nothing was found."), dtype=dtype)]
     return (*known([*claims, *seen.claims]), *failed)
+
+
+def graph_failure(
+    network: Network, language: Language, *, dtype: str, budget: Budget | None = None
+) -> ModelClaim:
+    """Returns what the module of a network says of a graph with the same steps, where no proof does.
+
+    A word on which the module fails counts as one on which the graph does. That the module is correct is no
+    claim about another program, which may round otherwise.
+    """
+    nothing = f"Nothing is proved for every program that computes in {dtype}."
+    if network.attends or isinstance(network.decoder, LogitDecoder):
+        return unexamined(nothing, dtype=dtype)
+    seen = examine(network, language, dtype=dtype, budget=budget or Budget(seconds=SECONDS))
+    if seen.failure is not None:
+        return refuted(seen.failure.refutation, dtype, seen.failure.what)
+    lengths = [c.length for c in seen.claims if c.scope != TESTED]
+    reach = "at every length" if "all" in lengths else f"up to {max(map(int, lengths), default=0):,} letters"
+    module = f" Nerode's module of the network is correct there {reach}." if lengths else ""
+    return unexamined(nothing + module, dtype=dtype)
 
 
 def _named_language(network: Network) -> Language | None:
