@@ -1,5 +1,6 @@
 """Networks end proved, refuted by a word, or unsettled; a planted wrong one is never proved."""
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -7,6 +8,8 @@ import pytest
 import torch
 
 import nerode as nr
+from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.extraction.question import question_of
 from nerode.analysis.proofs.exact_training import ExactTraining, exact_config
 from nerode.analysis.settle import (
     SettleSettings,
@@ -18,6 +21,7 @@ from nerode.analysis.settle import (
     settled_or_new,
     write_hardened,
 )
+from nerode.analysis.settle.failing_words import first_failure
 from nerode.analysis.settle.settling import ScoreReading
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, InputError
@@ -200,6 +204,44 @@ def test_a_failing_word_is_read_again(tmp_path, change):
     write_settlement(folder, replace(found, **change))
     assert confirmed_settlement(folder) is None
     assert settled_or_new(folder, settings=SMALL, budget=Budget(seconds=20)).word == found.word
+
+
+def test_that_no_shorter_word_fails_is_seen_again(tmp_path):
+    folder = trained_run(tmp_path)
+    found = settle_folder(folder, settings=SMALL, budget=Budget(seconds=20))
+    assert found.shortest
+    subject = load_subject(folder)
+    question = question_of(subject.task)
+    machine = Machine(subject.model, question)
+    longer = next(
+        failing
+        for n in range(len(found.word) + 1, 12)
+        for word in itertools.product(range(len(question.alphabet)), repeat=n)
+        if (failing := first_failure(machine, question, word)) is not None and len(failing.word) == n
+    )
+    forged = replace(
+        found,
+        word=tuple(question.alphabet.symbols[a] for a in longer.word),
+        expected=longer.expected,
+        got=longer.got,
+        length=len(longer.word) - 1,
+    )
+    write_settlement(folder, forged)
+    assert confirmed_settlement(folder) == replace(forged, shortest=False, length=len(found.word) - 1)
+    write_settlement(folder, replace(found, about="dyck-1"))
+    assert confirmed_settlement(folder) is None
+    unsettled = replace(
+        found,
+        status="unsettled",
+        word=None,
+        shortest=False,
+        reason="no time",
+        length=10**6,
+        expected="",
+        got="",
+    )
+    write_settlement(folder, unsettled)
+    assert confirmed_settlement(folder).length == len(found.word) - 1
 
 
 def small_model(name="mingru", task="predict-set-reset"):

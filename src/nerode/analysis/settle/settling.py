@@ -34,7 +34,16 @@ from nerode.analysis.settle.failing_words import (
     shorten,
 )
 from nerode.analysis.subject import LoadedNetwork, load_subject
-from nerode.core import Budget, FormatError, InputError, read_json, started, stream, write_atomically
+from nerode.core import (
+    Budget,
+    BudgetExceeded,
+    FormatError,
+    InputError,
+    read_json,
+    started,
+    stream,
+    write_atomically,
+)
 from nerode.languages import Language, title_of
 from nerode.models import DiagonalTransition, Model, OwnLayer, SequenceLayer, as_layered, is_stateful
 from nerode.network import Network
@@ -79,6 +88,10 @@ BOXES = "boxes"
 
 _MOST_CERTIFICATE = 1 << 26
 _LETTERS_FOR_SHORTENING = 400_000
+
+_MOST_STATES = 4_000
+"""Joint states of a search for a failing word that is shorter than a known one."""
+
 _DECIDED = 2.0**-30
 """Distance from 0, 1 or -1 at which a gate counts as decided: below the steps of float32."""
 
@@ -198,20 +211,70 @@ def confirmed_settlement(
 ) -> Settlement | None:
     """Returns the kept end of a run if it is about its weights and a replay confirms it, None otherwise.
 
-    A proof is replayed and must show what the settlement says. A failing word is read again; that no shorter
-    word fails is not looked at. Of a run that is unsettled only the weights are compared.
+    A proof is replayed and must show what the settlement says. A failing word is read again. That all shorter
+    words are answered correctly is searched again: the length that is returned is the one that was seen.
     """
+    budget = started(budget)
     try:
         known = read_settlement(folder)
         if known is None or known.weights != run_tensor_hash(folder):
             return None
+        subject = load_subject(folder, trust_code=trust_code)
+        if known.about != _about(subject):
+            return None
         if known.status == "proved":
             return known if replay_settlement(folder, budget=budget, trust_code=trust_code).ok else None
-        if known.status == "refuted" and not _fails_again(load_subject(folder, trust_code=trust_code), known):
+        if known.dtype != _dtype(subject.model):
             return None
+        if known.status == "refuted" and not _fails_again(subject, known):
+            return None
+        return _with_length(subject, known, budget)
     except InputError:
         return None
-    return known
+
+
+def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> Settlement:
+    """The same settlement with the length up to which a search sees no failing word, if that is less."""
+    if known.length == 0 and not known.shortest:
+        return known
+    assert subject.task is not None
+    try:
+        verdict = _search_states(subject.model, subject.task, replace(budget.part(), elements=_MOST_STATES))
+        refuted, reached = verdict.refutation, verdict.length
+    except (InputError, BudgetExceeded):
+        refuted, reached = None, 0
+    seen = len(refuted.word) - 1 if refuted is not None else reached
+    length = min(int(known.length), seen) if isinstance(seen, int) else int(known.length)
+    shortest = known.shortest and known.word is not None and length == len(known.word) - 1
+    return replace(known, length=length, shortest=shortest)
+
+
+def _search_states(model: nn.Module, task: Task, budget: Budget) -> FloatVerdict:
+    """The search of all float states on the words of a task.
+
+    Raises:
+        InputError: if the task or the model has no such search.
+    """
+    reading = ScoreReading.of(task)
+    if obstacle := _obstacle(model):
+        raise InputError(obstacle)
+    return certify_module(
+        model,  # type: ignore[arg-type]  # every module with `step` will do
+        reading.language,
+        task=reading.task or VALID_PREFIXES,
+        decode=reading.decode,
+        budget=budget,
+    )
+
+
+def _about(subject: LoadedNetwork) -> str:
+    """The name of what a network should do."""
+    assert subject.task is not None
+    return subject.task.name if subject.language is None else subject.language.name
+
+
+def _dtype(model: nn.Module) -> str:
+    return str(next(model.parameters()).dtype).removeprefix("torch.")
 
 
 def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
@@ -275,8 +338,7 @@ class _Settling:
         self.subject, self.task, self.settings, self.budget = subject, task, settings, budget
         self.weights = weights
         self.begun = time.process_time()
-        self.about = task.name if subject.language is None else subject.language.name
-        self.dtype = str(next(subject.model.parameters()).dtype).removeprefix("torch.")
+        self.about, self.dtype = _about(subject), _dtype(subject.model)
         self.machine: Machine | None = None
         self.question: NetworkQuestion | None = None
         self.reasons: list[str] = []
@@ -404,16 +466,8 @@ class _Settling:
     def _shorter(self, found: WrongAnswer) -> tuple[Refutation | None, int]:
         """The shortest failing word if a short search finds it, and the length up to which none fails."""
         try:
-            reading = ScoreReading.of(self.task)
-            if obstacle := _obstacle(self.subject.model):
-                raise InputError(obstacle)
-            self.verdict = certify_module(
-                self.subject.model,  # type: ignore[arg-type]
-                reading.language,
-                task=reading.task or VALID_PREFIXES,
-                decode=reading.decode,
-                budget=replace(self.budget.part(0.2), elements=4_000),
-            )
+            short = replace(self.budget.part(0.2), elements=_MOST_STATES)
+            self.verdict = _search_states(self.subject.model, self.task, short)
         except InputError:
             return None, 0
         length = self.verdict.length
