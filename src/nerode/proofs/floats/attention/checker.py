@@ -52,20 +52,51 @@ class ErrorBounds:
         self.is_mark = cases.letters == closure.mark
         self.margin, self.rounding = math.inf, 0.0
         self.horizons: list[int] = []
+        self.sizes: dict[int, float] = {}
+        """Of means and comparisons, by their place on the stream: in nominal values they are not there."""
 
     def verify(self) -> None:
         """Raises NotProved, with the place, unless every case is sure."""
         nominal = self.closure.embed(self.cases)
         stream = Values(nominal, np.zeros_like(nominal), np.eye(self.weights.width + 1))
         for number, block in enumerate(self.weights.blocks, start=self.weights.streams.blocks + 1):
+            self._require_room(number - 1, stream)
             self._bound_heads(block, stream)
             if len(block.up):
                 self._bound_units(block, stream, number)
+        self._require_below(np.abs(self.weights.head) @ self._largest(stream))
         scores = self.format.apply(self.weights.head, stream)
-        if (np.abs(scores.nominal - 0.5) <= scores.error).any():
+        if not (np.abs(scores.nominal - 0.5) > scores.error).all():
             raise NotProved("a score is so near to 1/2 that rounding may change the answer")
-        if not np.isfinite(stream.nominal).all() or np.abs(stream.nominal).max() > 2.0**100:
-            raise NotProved("a number of the stream is too large")
+
+    def _largest(self, stream: Values) -> Array:
+        """The largest size of each number of the stream, in any case and up to any length."""
+        assert stream.mix is not None
+        found: Array = (np.abs(stream.nominal) + stream.error @ np.abs(stream.mix).T).max(axis=0)
+        for place, size in self.sizes.items():
+            found[place] = max(found[place], size)
+        return found
+
+    def _require_below(self, sizes: Array, most: float = math.inf) -> None:
+        """Raises NotProved unless no number can overflow, in whatever order it is summed up."""
+        if not (sizes <= min(most, self.format.room)).all():
+            raise NotProved("a number of the decoder may be too large for its format")
+
+    def _require_room(self, number: int, stream: Values) -> None:
+        """Raises NotProved unless nothing overflows in the heads of a block, used or not."""
+        name, largest = f"blocks.{number}.layer", self._largest(stream)
+        query, key, value = np.split(np.abs(self.weights.affine(f"{name}.read")) @ largest, 3)
+        room = self.lemmas.scoring.room
+        self._require_below(np.concatenate([query, key]))
+        self._require_below(np.atleast_1d(query @ key), room)
+        # Sums over positions are divided last; there are fewer than 2^64 positions.
+        self._require_below(value, room * 2.0**-64)
+        self._require_below(np.abs(self.weights.affine(f"{name}.write"))[:, :-1] @ value)
+        for head in self.weights.blocks[number - self.weights.streams.blocks].heads:
+            if head.kind == "mean":
+                sizes = np.abs(stream.nominal @ head.value.T).max(axis=0)
+                for row, column in enumerate(head.out.T):
+                    self.sizes[int(np.flatnonzero(column)[0])] = float(sizes[row])
 
     def _bound_heads(self, block: DecoderBlock, stream: Values) -> None:
         added, mixes = [], []
@@ -79,6 +110,8 @@ class ErrorBounds:
             error, kept = y.error, (carried + rounding)[keys.matches].max(axis=0, initial=0.0)
             if head.kind in ("last", "parity"):
                 error = error + kept
+            elif head.kind == "once":
+                error = error + (carried + rounding).max(axis=0)
             elif head.kind == "soft":
                 own, late, _ = self.lemmas.soft_weights(head)
                 error = error + 2 * late * kept + rounding
@@ -97,12 +130,18 @@ class ErrorBounds:
             raise NotProved(f"{head.where} averages numbers that are not exact")
         most = max(1, int(np.abs(values).max(initial=0)))
         head.horizon = (1 << self.lemmas.bits) // most - 1
+        if head.horizon < 1:
+            raise NotProved(f"{head.where} averages numbers that are too large")
 
     def _bound_units(self, block: DecoderBlock, stream: Values, number: int) -> None:
         """Adds ReLU units; pairs that are ramps must be clearly 0 or clearly 1."""
         carried, rounding = self.format.errors(block.up, stream)
         argument = stream.nominal @ block.up.T
         error = carried + rounding
+        sizes = np.abs(block.up) @ self._largest(stream)
+        self._require_below(sizes)
+        for comparison in block.comparisons:
+            self.sizes[comparison.place] = float(sizes[comparison.unit])
         self._check_comparisons(block, stream, argument, error)
         hidden = self.closure.hidden(block, argument, self.cases)
         unsure = np.where(argument + error <= 0, 0.0, error)
@@ -118,6 +157,10 @@ class ErrorBounds:
             # What the two units read is the same number, so only their own roundings remain in a ramp of 1.
             unsure[:, 2 * m] = np.where(on, rounding[:, 2 * m], 0.0)
             unsure[:, 2 * m + 1] = np.where(on, rounding[:, 2 * m + 1], 0.0)
+        reached = (np.maximum(argument, 0) + error).max(axis=0)
+        for comparison in block.comparisons:
+            reached[comparison.unit] = sizes[comparison.unit]
+        self._require_below(np.abs(block.down) @ reached)
         down = np.hstack([block.down, np.zeros((self.weights.width, 1))])
         added = self.format.apply(down, padded(hidden, unsure))
         added.nominal = self.closure.settled(block, argument, self.cases) @ block.down.T
@@ -181,14 +224,24 @@ def check_decoder(model: Model, language: Language | Dfa, *, budget: Budget | No
         BudgetExceeded: if the joint states are too many.
     """
     budget = started(budget)
+    with np.errstate(all="ignore"):
+        try:
+            return _check(model, language, budget)
+        except (OverflowError, ValueError, ZeroDivisionError) as error:
+            raise NotProved(f"a weight of the decoder is out of range: {error}") from None
+
+
+def _check(model: Model, language: Language | Dfa, budget: Budget) -> AttentionProof:
     letters = language.num_letters if isinstance(language, Dfa) else len(language.alphabet)
     _require(model, letters)
     side = side_of(language)
     streams = explore_streams(model, budget)
+    if not np.isfinite(streams.values).all():
+        raise NotProved("a number before the first attention block is not finite")
     weights = DecoderWeights(model, streams)
     dtype = str(next(model.parameters()).dtype).removeprefix("torch.")
     scores = "float64" if dtype == "float64" else "float32"
-    lemmas = HeadLemmas(Rounding(DTYPES[dtype].bits), scores, DTYPES[scores].bits)
+    lemmas = HeadLemmas(_rounding(dtype), scores, _rounding(scores))
     closure = Closure(weights, lemmas, side, budget)
     bounds = ErrorBounds(closure, closure.explore())
     bounds.verify()
@@ -216,9 +269,16 @@ def check_decoder(model: Model, language: Language | Dfa, *, budget: Budget | No
     )
 
 
+def _rounding(dtype: str) -> Rounding:
+    form = DTYPES[dtype]
+    return Rounding(form.bits, form.smallest, form.largest)
+
+
 def _require(model: Model, letters: int) -> None:
     """Raises NotProved unless the model is a decoder that the lemmas speak about."""
     config = model.config
+    if not all(bool(tensor.isfinite().all()) for tensor in model.state_dict().values()):
+        raise NotProved("a weight of the decoder is not a finite number")
     if not config.beginning or config.letters != letters:
         raise NotProved("the decoder has no beginning mark, or another number of letters")
     if config.final_norm != "none" or config.head != "linear" or config.positions == "sine":

@@ -147,6 +147,8 @@ class Closure:
             if len(block.up):
                 stream[:, :-1] += self.settled(block, stream @ block.up.T, cases) @ block.down.T
         cases.after += 0.0
+        if not np.isfinite(stream).all():
+            raise NotProved("a number of the stream is too large")
         return cases, stream, moves[:, self.sums]
 
     def _branch(self, head: DecoderHead, stream: Array, cases: Cases) -> tuple[Ints, Ints, Ints]:
@@ -166,6 +168,7 @@ class Closure:
             last[inside & (old == high)] = high
             first[inside & (old == low)] = low
             count = last - first + 1
+            self.budget.check("elements", float(count.sum()), joint_states=self.joint_states)
             again = np.repeat(np.arange(len(rows)), count)
             offset = np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
             chosen = chosen[again]

@@ -25,14 +25,32 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """Rounding to a format with so many bits; nominal values themselves are computed in float64."""
+    """Rounding to a format; nominal values themselves are computed in float64.
+
+    Attributes:
+        bits: of a number.
+        smallest: exponent of the smallest normal number; what is smaller may be lost.
+        largest: exponent of the largest numbers.
+    """
 
     bits: int
+    smallest: int
+    largest: int
+
+    @property
+    def room(self) -> float:
+        """A number far enough below the largest one that no sum of products up to it overflows."""
+        return 2.0 ** (self.largest - 3)
 
     @property
     def unit(self) -> float:
         """Half the distance of 1 to the next number."""
         return 2.0**-self.bits
+
+    @property
+    def tiny(self) -> float:
+        """The smallest normal number."""
+        return 2.0**self.smallest
 
     @property
     def loose(self) -> float:
@@ -55,8 +73,14 @@ class Rounding:
         total = np.abs(stream.nominal) @ size.T + stream.error @ spread.T
         blurred = ((stream.error > 0) | (stream.nominal != np.rint(stream.nominal))).astype(np.float64)
         terms = (blurred + (stream.nominal != 0)).clip(max=1) @ used.T
-        exact = (blurred @ used.T == 0) & (total <= _grid(rows) * 2.0**self.bits)
-        return carried, np.where(exact, 0.0, (terms + 2) * self.loose * total)
+        exact = (blurred @ used.T == 0) & self.is_exact(rows, total)
+        return carried, np.where(exact, 0.0, (terms + 2) * (self.loose * total + self.tiny))
+
+    def is_exact(self, rows: Array, total: Array) -> npt.NDArray[np.bool_]:
+        """Returns whether whole multiples of the numbers in rows, of `total` size, are added exactly."""
+        grid = _grid(rows)
+        found: npt.NDArray[np.bool_] = (total <= grid * 2.0**self.bits) & (grid >= self.tiny)
+        return found
 
     def add(self, stream: Values, parts: list[Values]) -> None:
         """Adds vectors to the stream; whole numbers are added exactly."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.proofs.floats.attention.errors import Rounding, Values
+from nerode.proofs.floats.attention.errors import Rounding, Values, padded
 from nerode.proofs.floats.attention.records import UNDERFLOW, NotProved
 from nerode.proofs.floats.attention.weights import DecoderHead, DecoderWeights
 
@@ -41,12 +41,17 @@ class HeadLemmas:
     Attributes:
         rounding: of the weights and the stream.
         scores: the format of scores and of sums over positions, "float32" or "float64".
-        bits: of that format.
+        scoring: its rounding.
     """
 
     rounding: Rounding
     scores: str
-    bits: int
+    scoring: Rounding
+
+    @property
+    def bits(self) -> int:
+        """Bits of a score."""
+        return self.scoring.bits
 
     @property
     def underflow(self) -> int:
@@ -68,8 +73,8 @@ class HeadLemmas:
         query, key = self.rounding.apply(head.query, stream), self.rounding.apply(head.key, stream)
         if (query.nominal != query.nominal[0]).any() or query.error.any():
             raise NotProved(f"the queries of {head.where} differ")
-        scores = (query.nominal * key.nominal).sum(axis=1)
-        errors = (np.abs(query.nominal) * key.error).sum(axis=1)
+        scores, errors = self.dots(query.nominal, key.nominal)
+        errors = errors + (np.abs(query.nominal) * key.error).sum(axis=1)
         keys = Keys(scores, errors, scores == 0)
         if not keys.matches[is_mark].all():
             raise NotProved(f"the beginning mark does not match in {head.where}")
@@ -77,6 +82,14 @@ class HeadLemmas:
             new = np.where(keys.matches[:, None], values.nominal, old)
             return Values(new, np.zeros_like(new)), new, keys
         return self._once(head, values, old, is_mark, keys)
+
+    def dots(self, queries: Array, keys: Array) -> tuple[Array, Array]:
+        """Returns products of queries with keys, row by row, and how far their sums may be off."""
+        products = queries * keys
+        total = np.abs(products).sum(axis=1)
+        rounding = (products.shape[1] + 2) * 2.0 ** (1 - self.bits) * total
+        exact = self.scoring.is_exact(products, total)
+        return products.sum(axis=1), np.where(exact, 0.0, rounding + self.scoring.tiny)
 
     def _once(
         self, head: DecoderHead, values: Values, old: Array, is_mark: Mask, keys: Keys
@@ -149,8 +162,11 @@ class HeadLemmas:
             queries, found = weights.parities(head.query), weights.parities(head.key)
             assert queries is not None
             assert found is not None
-            products = queries @ found.T
-            head.gap = float(-products.diagonal().max())
-            other = products[[0, 1], [1, 0]]
+            seen = padded(weights.seen, np.zeros_like(weights.seen))
+            if any(self.rounding.errors(rows, seen)[1].any() for rows in (head.query, head.key)):
+                raise NotProved(f"the queries or keys of {head.where} are rounded")
+            same, off = self.dots(queries, found)
+            head.gap = float((-same - off).min())
+            other = np.abs(self.dots(queries, found[::-1])).sum(axis=0)
             if other.any() or head.gap < head.slope + self.underflow or 2 * head.slope < self.underflow:
                 raise NotProved(f"{head.where} does not tell the two parities apart")

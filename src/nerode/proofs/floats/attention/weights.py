@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,10 @@ from nerode.proofs.floats.attention.streams import Streams
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+
+
+_STEEPEST = 2.0**64
+"""The largest slope: times any distance it is far from the largest float."""
 
 
 @dataclass(slots=True)
@@ -86,10 +91,7 @@ class MeanComparison:
     @property
     def level(self) -> int:
         """The least whole number c with rate · c + offset > 0."""
-        level = math.floor(-self.offset / self.rate) + 1
-        while self.rate * (level - 1) + self.offset > 0:
-            level -= 1
-        return level
+        return math.floor(-Fraction(self.offset) / Fraction(self.rate)) + 1
 
 
 @dataclass(slots=True)
@@ -124,7 +126,7 @@ class DecoderWeights:
         self.seen, self.phases = streams.rows()
         self.written = self._written(range(streams.blocks, len(model.blocks)))
         self.blocks = [self._read_block(model, n) for n in range(streams.blocks, len(model.blocks))]
-        self.head = self._affine("head")
+        self.head = self.affine("head")
         count = 0
         for head in self.heads():
             head.first, count = count, count + head.width
@@ -137,8 +139,8 @@ class DecoderWeights:
         for block in self.blocks:
             yield from block.heads
 
-    def _affine(self, name: str) -> Array:
-        """The weight of a linear map with its bias as the last column."""
+    def affine(self, name: str) -> Array:
+        """Returns the weight of a linear map with its bias as the last column."""
         weight = self.tensors[f"{name}.weight"]
         bias = self.tensors.get(f"{name}.bias", np.zeros(len(weight)))
         return np.hstack([weight, bias[:, None]])
@@ -147,13 +149,15 @@ class DecoderWeights:
         layer = model.layers[number]
         settings: Any = layer.settings
         heads, size = int(layer.heads), int(layer.size)  # type: ignore[arg-type]
-        read = self._affine(f"blocks.{number}.layer.read")
-        write = self._affine(f"blocks.{number}.layer.write")
+        read = self.affine(f"blocks.{number}.layer.read")
+        write = self.affine(f"blocks.{number}.layer.write")
         if write[:, -1].any():
             raise NotProved(f"attention of block {number + 1} adds a bias")
         if settings.positions == "rope":
             raise NotProved(f"block {number + 1} rotates its queries; no lemma speaks of that")
         slopes = [0.0] * heads if settings.positions == "nope" else list(settings.slopes or ())
+        if not all(0 <= slope <= _STEEPEST for slope in slopes):
+            raise NotProved(f"block {number + 1} has a slope that is too large")
         if len(slopes) != heads:
             raise NotProved(f"block {number + 1} has the published slopes, with which no match is one-hot")
         found = []
@@ -172,8 +176,8 @@ class DecoderWeights:
         if f"blocks.{number}.feed_forward.up.weight" not in self.tensors:
             none = np.zeros((0, self.width + 1))
             return DecoderBlock(found, none, np.zeros((self.width, 0)), np.zeros(0, dtype=np.bool_))
-        up = self._affine(f"blocks.{number}.feed_forward.up")
-        down = self._affine(f"blocks.{number}.feed_forward.down")
+        up = self.affine(f"blocks.{number}.feed_forward.up")
+        down = self.affine(f"blocks.{number}.feed_forward.down")
         if down[:, -1].any():
             raise NotProved(f"the feed-forward part of block {number + 1} adds a bias")
         return DecoderBlock(found, up, down[:, :-1], self._pairs(up, down[:, :-1]))
