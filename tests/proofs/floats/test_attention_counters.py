@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 
 from nerode.compiler import compile_language
-from nerode.kernel import Certificate, Claim
+from nerode.kernel import Certificate, Claim, Failure, Refutation
 from nerode.languages.bestiary import find_language
 from nerode.models.compiled.attention_decoder import network_to_decoder
-from nerode.proofs.floats.attention import NotProved, check_decoder
+from nerode.proofs.floats.attention import METHOD, NotProved, check_decoder
+from nerode.proofs.floats.attention.errors import Rounding, Values
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
+from nerode.proofs.floats.listing import fingerprint
 
 
 def decoder(name, target="transformer-nope", dtype=torch.float32):
@@ -99,3 +105,68 @@ def test_a_smaller_rate_has_a_shorter_horizon():
     expected = [i % 2 == 0 for i in range(word.shape[1])]
     wrong = [i for i, (a, b) in enumerate(zip(answers.tolist(), expected, strict=True)) if a != b]
     assert not wrong or wrong[0] >= found.length
+
+
+def forged_write(model, value):
+    """A weight of a head that averages: in nominal values a mean is 0."""
+    model.blocks[1].layer.write.weight.view(-1)[5] = value
+
+
+def forged_key(model, value):
+    """Keys of heads that ask nothing: 0 times infinity is no number."""
+    for block in model.blocks:
+        layer = block.layer
+        query, key, _ = layer.read.weight.split(layer.heads * layer.size)
+        key[~query.any(dim=1)] = value
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("forge", "value"),
+    [
+        (forged_write, math.nan),
+        (forged_write, math.inf),
+        (forged_key, math.inf),
+        (forged_key, 3e38),
+    ],
+)
+def test_forged_tensors_are_refused_with_the_hash_of_the_forgery(forge, value):
+    """In exact arithmetic, and in nominal values, none of them makes a difference."""
+    language = find_language("majority")
+    network = compile_language(language, "transformer-alibi")
+    model = network_to_decoder(network, "transformer-alibi")
+    true = certify_decoder(model, network, language)
+    forge(model, value)
+    evidence = {METHOD: {**true.evidence[METHOD], "module": fingerprint(model)}}
+    assert isinstance(run_decoder(model, language), Refutation)
+    assert isinstance(recheck_decoder(model, network, language, replace(true, evidence=evidence)), Failure)
+
+
+def test_what_underflows_is_an_error():
+    """2^-120 · 2^-40 is 0 in float32; weights of 2^100 would make something of it again."""
+    stream = Values(np.array([[2.0**-120, 1.0]]), np.zeros((1, 2)))
+    rows = np.array([[2.0**-40, 0.0]])
+    found = Rounding(24, -126, 127).apply(rows, stream)
+    computed = float(np.float32(2.0**-120) * np.float32(2.0**-40))
+    assert abs(found.nominal[0, 0] - computed) <= found.error[0, 0]
+
+
+@torch.no_grad()
+def test_random_forgeries_are_refused_or_true():
+    language, rng = find_language("dyck-1"), np.random.default_rng(9)
+    model = network_to_decoder(compile_language(language, "transformer-alibi"), "transformer-alibi")
+    tensors = {name: value.clone() for name, value in model.state_dict().items()}
+    values = (math.nan, math.inf, -math.inf, 3e38, -3e38, 2.0**100, 1e-45, 0.0, 1.0, -1.0)
+    accepted = 0
+    for _ in range(60):
+        model.load_state_dict(tensors)
+        name = str(rng.choice(sorted(tensors)))
+        flat = model.state_dict()[name].view(-1)
+        flat[int(rng.integers(len(flat)))] = float(rng.choice(values))
+        try:
+            check_decoder(model, language)
+        except NotProved:
+            continue
+        accepted += 1
+        assert isinstance(run_decoder(model, language, words=3, length=40), Claim), name
+    assert accepted
