@@ -60,11 +60,11 @@ class ErrorBounds:
         nominal = self.closure.embed(self.cases)
         stream = Values(nominal, np.zeros_like(nominal), np.eye(self.weights.width + 1))
         for number, block in enumerate(self.weights.blocks, start=self.weights.streams.blocks + 1):
-            self._require_room(number - 1, stream)
+            self._check_sizes(number - 1, stream)
             self._bound_heads(block, stream)
             if len(block.up):
                 self._bound_units(block, stream, number)
-        self._require_below(np.abs(self.weights.head) @ self._largest(stream))
+        self._require_room(self.weights.head, self._largest(stream))
         scores = self.format.apply(self.weights.head, stream)
         if not (np.abs(scores.nominal - 0.5) > scores.error).all():
             raise NotProved("a score is so near to 1/2 that rounding may change the answer")
@@ -75,23 +75,24 @@ class ErrorBounds:
         found: Array = (np.abs(stream.nominal) + stream.error @ np.abs(stream.mix).T).max(axis=0)
         for place, size in self.sizes.items():
             found[place] = max(found[place], size)
+        self._require_room(np.eye(len(found)), found)
         return found
 
-    def _require_below(self, sizes: Array, most: float = math.inf) -> None:
-        """Raises NotProved unless no number can overflow, in whatever order it is summed up."""
-        if not (sizes <= min(most, self.format.room)).all():
+    def _require_room(self, rows: Array, sizes: Array) -> Array:
+        """The sizes of a map of numbers with these sizes; raises NotProved if one of them may overflow."""
+        found: Array = np.abs(rows) @ sizes
+        if not (found <= self.format.room(len(sizes))).all():
             raise NotProved("a number of the decoder may be too large for its format")
+        return found
 
-    def _require_room(self, number: int, stream: Values) -> None:
+    def _check_sizes(self, number: int, stream: Values) -> None:
         """Raises NotProved unless nothing overflows in the heads of a block, used or not."""
         name, largest = f"blocks.{number}.layer", self._largest(stream)
-        query, key, value = np.split(np.abs(self.weights.affine(f"{name}.read")) @ largest, 3)
-        room = self.lemmas.scoring.room
-        self._require_below(np.concatenate([query, key]))
-        self._require_below(np.atleast_1d(query @ key), room)
+        query, key, value = np.split(self._require_room(self.weights.affine(f"{name}.read"), largest), 3)
         # Sums over positions are divided last; there are fewer than 2^64 positions.
-        self._require_below(value, room * 2.0**-64)
-        self._require_below(np.abs(self.weights.affine(f"{name}.write"))[:, :-1] @ value)
+        if not max(query @ key, value.max() * 2.0**64) <= self.lemmas.scoring.room(len(query)):
+            raise NotProved(f"scores or values of block {number + 1} may be too large")
+        self._require_room(self.weights.affine(f"{name}.write")[:, :-1], value)
         for head in self.weights.blocks[number - self.weights.streams.blocks].heads:
             if head.kind == "mean":
                 sizes = np.abs(stream.nominal @ head.value.T).max(axis=0)
@@ -138,8 +139,7 @@ class ErrorBounds:
         carried, rounding = self.format.errors(block.up, stream)
         argument = stream.nominal @ block.up.T
         error = carried + rounding
-        sizes = np.abs(block.up) @ self._largest(stream)
-        self._require_below(sizes)
+        sizes = self._require_room(block.up, self._largest(stream))
         for comparison in block.comparisons:
             self.sizes[comparison.place] = float(sizes[comparison.unit])
         self._check_comparisons(block, stream, argument, error)
@@ -160,7 +160,7 @@ class ErrorBounds:
         reached = (np.maximum(argument, 0) + error).max(axis=0)
         for comparison in block.comparisons:
             reached[comparison.unit] = sizes[comparison.unit]
-        self._require_below(np.abs(block.down) @ reached)
+        self._require_room(block.down, reached)
         down = np.hstack([block.down, np.zeros((self.weights.width, 1))])
         added = self.format.apply(down, padded(hidden, unsure))
         added.nominal = self.closure.settled(block, argument, self.cases) @ block.down.T

@@ -37,10 +37,9 @@ class Rounding:
     smallest: int
     largest: int
 
-    @property
-    def room(self) -> float:
-        """A number far enough below the largest one that no sum of products up to it overflows."""
-        return 2.0 ** (self.largest - 3)
+    def room(self, terms: int) -> float:
+        """Returns the size up to which so many products are summed up without overflow, in any order."""
+        return float(2.0**self.largest * (2 - 2 * self.unit) * (1 + 2 * self.unit) ** -(terms + 1))
 
     @property
     def unit(self) -> float:
