@@ -7,13 +7,12 @@ prediction in every sense but robustness are compared with what the compiler mak
 
     both        some sense says "yes", and there is a network
     budget      some sense says "yes", and a construction applies but ends at its budget or at a size
-    unwritable  some sense says "yes", but the network needs numbers or maps that the record does not have
-    missing     some sense says "yes", and no construction applies
+    listed      every "yes" says itself why no network is compiled (the mark †)
+    missing     some "yes" does not say so, and no construction applies
     undecided   there is a network, but exact arithmetic and finite precision are open for both tasks
     wrong       there is a network, and every sense says "no"
 
-`finite` counts, among "both", the pairs whose finite-precision "yes" has only a network that fades, which
-answers in exact arithmetic alone.
+    finite      as "missing", of a finite-precision "yes" beside a network for exact arithmetic alone
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from nerode.verdict import (
     MemoryKind,
     Sense,
     Status,
+    Verdict,
     VerdictTask,
     collect_facts,
     verdict_for,
@@ -44,23 +44,6 @@ SENSES = (Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE)
 
 _FADES = ("open-counters", "open-stack", "fading-registers", "clocked-fading-registers", "contractions")
 """Constructions whose numbers shrink for ever."""
-
-_SIGN = "a layer would read the sign of a number that fades, and no piecewise linear map does"
-_IRRATIONAL = "the angles of RetNet are no rational parts of a turn"
-_GROWS = "a map between layers is an exponential, not piecewise linear"
-_CELLS = "numbers that fade through tanh and sigmoids are not algebraic"
-_UNWRITABLE = {
-    ("rwkv-7", "exact-fading-signs"): _SIGN,
-    ("rwkv-7", "exact-blocks-one-factor"): _SIGN,
-    **{("retnet", row): _IRRATIONAL for row in ("exact-registers-fixed-decay", "delay-line")},
-    **{
-        (cell, row): _CELLS
-        for cell in ("elman-tanh", "lstm", "gru", "slstm")
-        for row in ("exact-counters-open-gates", "exact-stack-open-gates")
-    },
-    ("retnet", "exact-counters-open-gates"): _IRRATIONAL,
-}
-"""Rows of the theorem table whose networks the record cannot hold, by architecture, with the reason."""
 
 
 def compare(language: Language, rows: Sequence[Architecture], seconds: float) -> list[tuple[str, str, str]]:
@@ -77,7 +60,7 @@ def _compare(
     verdicts = {
         (task, sense): verdict_for(facts[task], row, sense) for task in VerdictTask for sense in SENSES
     }
-    yes = sorted({(s.value, v.theorem) for (_, s), v in verdicts.items() if v.status is Status.YES})
+    yes = [v for v in verdicts.values() if v.status is Status.YES]
     options = Options(budget=Budget(seconds=seconds).start())
     try:
         network = compile_language(language, row.name, options, facts=facts[VerdictTask.RECOGNISE])
@@ -89,13 +72,16 @@ def _compare(
     if not yes:
         wrong = all(v.status is Status.NO for v in verdicts.values())
         return ("wrong" if wrong else "undecided"), made
-    if made in _FADES and any(sense == Sense.FINITE_PRECISION for sense, _ in yes):
-        return "finite", "; ".join(f"{sense}: {theorem}" for sense, theorem in yes)
-    return "both", made
+    finite = [v for v in yes if v.sense is Sense.FINITE_PRECISION and not v.no_network]
+    return ("finite", _rows_of(finite)) if made in _FADES and finite else ("both", made)
+
+
+def _rows_of(verdicts: Sequence[Verdict]) -> str:
+    return "; ".join(dict.fromkeys(f"{v.sense}: {v.theorem}" for v in verdicts))
 
 
 def _without_network(
-    row: Architecture, facts: Facts, yes: Sequence[tuple[str, str]], refusal: Exception
+    row: Architecture, facts: Facts, yes: Sequence[Verdict], refusal: Exception
 ) -> tuple[str, str]:
     """Returns the outcome and the explanation of a "yes" without a network."""
     if isinstance(refusal, BudgetExceeded):
@@ -107,12 +93,12 @@ def _without_network(
         if c.architecture(row.properties) and c.language(facts) is not False
     }
     ended = [reason for reason in reasons if reason.partition(":")[0] in tried]
-    why = [_GROWS if "growing" in theorem else _UNWRITABLE.get((row.name, theorem)) for _, theorem in yes]
-    if all(why):
-        return "unwritable", f"{yes[0][1]}: {why[0]}"
+    left = [v for v in yes if not v.no_network]
+    if not left:
+        return "listed", f"{_rows_of(yes)}: {yes[0].no_network}"
     if ended and any(word in reason for reason in ended for word in ("budget", "more than", "too many")):
         return "budget", ended[0]
-    return "missing", "; ".join(f"{sense}: {theorem}" for sense, theorem in yes)
+    return "missing", _rows_of(left)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if outcome not in ("both", "neither"):
                 print(f"{outcome:10} {name:20} {architecture:22} {why}", flush=True)
     print(", ".join(f"{outcome}: {count}" for outcome, count in sorted(counts.items())))
-    return int(bool(counts["missing"] or counts["wrong"]))
+    return int(bool(counts["missing"] or counts["finite"] or counts["wrong"]))
 
 
 if __name__ == "__main__":

@@ -77,6 +77,9 @@ def _theorem_page(row: Theorem, derived: dict[str, str]) -> str:
         *([f"- **on the condition**: {row.conditional_on}"] if row.conditional_on else []),
     ]
     lines += [f"- **assumes**: {text}" for text in row.assumptions]
+    lines += [
+        f"- **no network**, {n.architecture.text}, {n.language.text}: {n.reason}" for n in row.no_network
+    ]
     affected = [a.title for a in ARCHITECTURES.values() if not a.is_class and row.architecture(a.properties)]
     if affected:
         lines += ["", "## Architectures it speaks of", "", ", ".join(affected) + "."]

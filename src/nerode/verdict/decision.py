@@ -279,7 +279,17 @@ def _by_theorems(facts: Facts, architecture: Architecture, sense: Sense) -> Verd
         also=tuple(row.name for row in applying if row is not best and row.conclusion is best.conclusion),
         conditional_on=best.conditional_on,
         model=best.model,
+        no_network=_why_no_network(facts, best, applying, architecture),
     )
+
+
+def _why_no_network(
+    facts: Facts, best: Theorem, applying: Sequence[Theorem], architecture: Architecture
+) -> str:
+    """Why no network is compiled for a "yes": empty if the compiler has one by any row that applies."""
+    agreeing = [row for row in applying if row.conclusion is Status.YES]
+    why = [row.why_no_network(facts, architecture.properties) for row in agreeing]
+    return why[0] if best.conclusion is Status.YES and all(why) else ""
 
 
 def _rank(row: Theorem, facts: Facts, architecture: Architecture) -> tuple[int, ...]:
@@ -314,6 +324,7 @@ def _by_parts(facts: Facts, architecture: Architecture, sense: Sense, found: Ver
                 also=part.also,
                 conditional_on=part.conditional_on,
                 model=part.model,
+                no_network=part.no_network,
             )
     return found
 

@@ -101,6 +101,7 @@ class Verdict(Shown):
         question: for "open", what is not known.
         horizon: number of letters up to which a construction is correct, by float format, where the answer
             at every length is not "yes"; None if none is known.
+        no_network: for "yes", why no network is compiled for it; empty where one is.
         undefined: whether the sense has no meaning for this architecture; the status is then "open".
         theorem: name of the row that settles it, empty when it is open.
         also: names of further rows that give the same answer.
@@ -123,17 +124,18 @@ class Verdict(Shown):
     conditional_on: str = ""
     model: str = ""
     question: str = ""
+    no_network: str = ""
     undefined: bool = False
     horizon: Mapping[str, int] | None = field(default=None, hash=False)
 
     @property
     def mark(self) -> str:
-        """The answer in tables: ✓, ✗, ? or –, with ° if conditional and · if derived here or recalled."""
+        """The answer in tables: ✓, ✗, ? or –; ° conditional, † not compiled, · derived here or recalled."""
         if self.undefined:
             return "–"
         sign = {Status.YES: "✓", Status.NO: "✗", Status.OPEN: "?"}[self.status]
         unread = self.provenance in (Provenance.DERIVED, Provenance.RECALLED)
-        return sign + ("°" if self.conditional_on else "") + ("·" if unread else "")
+        return sign + "°" * bool(self.conditional_on) + "†" * bool(self.no_network) + "·" * unread
 
     def to_json(self) -> dict[str, Any]:
         """The verdict under the keys of the command line's contract."""
@@ -154,6 +156,7 @@ class Verdict(Shown):
             "tried": list(self.tried),
             "conditional_on": self.conditional_on or None,
             "model": self.model or None,
+            "no_network": self.no_network or None,
             "question": self.question or None,
             "undefined": self.undefined,
             "horizon": None if self.horizon is None else dict(self.horizon),

@@ -273,6 +273,7 @@ class _AnswerBook:
                     *([self._place(line) for line in lines] for lines in lists),
                     self._place(answer.mark),
                     self._place(answer.conditional_on),
+                    self._place(answer.no_network),
                 ]
             )
         return self._numbers[answer]

@@ -32,6 +32,7 @@ class AtlasAnswer:
         tried: theorems that do not apply to an open question, with the reason.
         mark: the answer as the matrix shows it.
         conditional_on: what the answer hangs on.
+        no_network: for "yes", why no network is compiled.
     """
 
     status: str
@@ -45,6 +46,7 @@ class AtlasAnswer:
     tried: tuple[str, ...]
     mark: str = ""
     conditional_on: str = ""
+    no_network: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,7 @@ def _answer(verdict: Verdict | None, bibliography: Bibliography) -> AtlasAnswer 
         tried=text.tried,
         mark=text.mark,
         conditional_on=text.conditional_on,
+        no_network=text.no_network,
     )
 
 

@@ -50,6 +50,7 @@ class VerdictText:
     mark: str = ""
     conditional_on: str = ""
     model: str = ""
+    no_network: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +176,7 @@ def answer(verdict: Verdict, bibliography: Bibliography) -> VerdictText:
         mark=verdict.mark,
         conditional_on=verdict.conditional_on,
         model=verdict.model,
+        no_network=verdict.no_network,
     )
 
 

@@ -48,6 +48,7 @@
       if (value) list.append(element("dt", name), element("dd", value));
     };
     add("condition", text(answer[10]));
+    add("no network", text(answer[11]));
     add("size", text(answer[5]));
     add("witness", text(answer[6]));
     answer[7].forEach((i, k) => add(k ? " " : "assumes", text(i)));

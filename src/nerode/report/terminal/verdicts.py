@@ -18,7 +18,7 @@ from nerode.verdict import Sense, Status, Verdict, VerdictTable
 
 _COLOURS = {Status.YES: "green", Status.NO: "red", Status.OPEN: "yellow"}
 
-_LEGEND = "° on a condition   · derived here or recalled   – not defined"
+_LEGEND = "° on a condition   † no network is compiled   · derived here or recalled   – not defined"
 
 _MEANINGS: Mapping[Sense, tuple[str, ...]] = {
     Sense.EXACT: ("exact: real numbers, gates that the layer has (no limits), tame maps between layers.",),
@@ -235,6 +235,12 @@ def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]
             yield Text(f"  on the condition: {verdict.conditional_on}")
         for assumption in verdict.assumptions:
             yield Text(f"  assumes: {assumption}")
+    without: dict[str, list[str]] = {}
+    for verdict in table:
+        if verdict.sense is sense and verdict.no_network:
+            without.setdefault(verdict.no_network, []).append(verdict.architecture)
+    for why, names in without.items():
+        yield Text(f"no network for {', '.join(names)}: {why}")
     for meaning in _MEANINGS[sense]:
         yield Text(meaning, style="dim")
     yield Text("")

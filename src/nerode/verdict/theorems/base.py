@@ -14,6 +14,7 @@ from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 
 ALL_TASKS = frozenset(VerdictTask)
 ANYTHING = ClassCondition("any architecture", lambda c: True)
+ANY_LANGUAGE = LanguageCondition("any language", lambda f: True)
 
 TAME = "real numbers without rounding, tame maps between layers"
 GEOMETRIC = "one layer over the reals, readout continuous on finitely many open convex sets"
@@ -31,6 +32,21 @@ RATIONALS = "rational numbers of unbounded length"
 SATURATING = "units with a threshold or saturation, exact"
 """Models of arithmetic in which sources state their results; docs/theory/senses.md says how they relate."""
 
+FADES = (
+    "gates of the cascade hang on signs that fade; a ReLU network of what fades is Lipschitz and fades, too"
+)
+GROWS = "a power of a count is no ReLU network of it, and maps between layers of the record are such networks"
+LINDEMANN = "gates γ e^{iθ} with algebraic θ ≠ 0 are transcendental, and numbers of the record are algebraic"
+LOGARITHMS = (
+    "the gates c/4, c and 4c of a sigmoid or a tanh need biases that are logarithms, and numbers of the "
+    "record are algebraic"
+)
+ROUNDING = (
+    "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
+)
+QUOTIENT = "a linear layer of the record has no quotient of two states; in exact arithmetic a network fades"
+"""Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
+
 RATIONAL_ANGLES = "the angle of every gate is a rational multiple of 2π"
 TC0 = "TC0 ≠ NC1"
 """Conditions on which answers may hang."""
@@ -44,6 +60,15 @@ def no_size(facts: Facts, architecture: Architecture) -> Size | None:
 def no_witness(facts: Facts) -> Mapping[str, Any] | None:
     """The theorem needs no witness."""
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoNetwork:
+    """Classes and languages for which a "yes" has no compiled network, and the reason."""
+
+    reason: str
+    architecture: ClassCondition = ANYTHING
+    language: LanguageCondition = ANY_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +94,7 @@ class Theorem:
         reason: the short "because" for a language to which it applies.
         size: the smallest size that it gives.
         witness: what shows a "no".
+        no_network: where the compiler has no network for this "yes".
     """
 
     name: str
@@ -87,6 +113,7 @@ class Theorem:
     assumptions: tuple[str, ...] = ()
     size: Callable[[Facts, Architecture], Size | None] = no_size
     witness: Callable[[Facts], Mapping[str, Any] | None] = no_witness
+    no_network: tuple[NoNetwork, ...] = ()
 
     def __post_init__(self) -> None:
         if self.conclusion is Status.OPEN:
@@ -102,6 +129,11 @@ class Theorem:
         """Returns whether a class lacks what the theorem asks for in exact arithmetic alone."""
         further = self.over_the_reals if sense is Sense.EXACT else None
         return further is not None and not further(properties)
+
+    def why_no_network(self, facts: Facts, properties: ArchitectureClass) -> str:
+        """Returns why this "yes" has no network; empty where the compiler makes one."""
+        found = (n.reason for n in self.no_network if n.architecture(properties) and n.language(facts))
+        return next(found, "")
 
 
 THEOREMS: Registry[Theorem] = Registry("theorem")

@@ -17,6 +17,7 @@ from nerode.verdict.classes import (
     householder,
     input_dependent,
     linear,
+    never_holds,
     nonexpansive,
     nonlinear,
     plain_state,
@@ -37,12 +38,16 @@ from nerode.verdict.facts import (
 from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 from nerode.verdict.theorems.base import (
     FLOATS,
+    GROWS,
     INTEGERS,
+    LINDEMANN,
+    LOGARITHMS,
     MARGIN,
     METRIC,
     RATIONALS,
     SATURATING,
     TAME,
+    NoNetwork,
     Theorem,
     theorem,
 )
@@ -81,6 +86,7 @@ theorem(
             "where a tanh or a norm stands between, errors are summable and below 1/4 for a small start",
         ),
         reason=lambda f: "counter and unit fade together; their quotient is the count",
+        no_network=(NoNetwork(reason=LINDEMANN, architecture=never_holds),),
     )
 )
 
@@ -102,6 +108,7 @@ theorem(
             "where a tanh or a norm stands between, errors are summable for c < 1/4 and a small start",
         ),
         reason=lambda f: "stack and unit fade together; their quotient is the stack as digits",
+        no_network=(NoNetwork(reason=LOGARITHMS, architecture=nonlinear & ~relu_state),),
     )
 )
 
@@ -238,6 +245,7 @@ theorem(
         model=TAME,
         assumptions=(_GROWING,),
         reason=lambda f: "open brackets weigh 4 to the power of their depth; their sum shows the top one",
+        no_network=(NoNetwork(reason=GROWS),),
     )
 )
 
@@ -255,6 +263,7 @@ theorem(
         model=TAME,
         assumptions=(_GROWING, "Krohn-Rhodes: cyclic groups of prime order and registers"),
         reason=lambda f: "a write of ±3ᵗ outweighs all before it: registers without forgetting, and turns",
+        no_network=(NoNetwork(reason=GROWS),),
     )
 )
 
@@ -274,6 +283,7 @@ theorem(
         reason=lambda f: (
             "a write of ±3ᵗ outweighs all before it: registers without forgetting, and rotations"
         ),
+        no_network=(NoNetwork(reason=GROWS),),
     )
 )
 

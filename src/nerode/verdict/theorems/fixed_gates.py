@@ -34,7 +34,18 @@ from nerode.verdict.facts import (
     window_determined,
 )
 from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import ANYTHING, FLOATS, MARGIN, TAME, Theorem, theorem
+from nerode.verdict.theorems.base import (
+    ANYTHING,
+    FADES,
+    FLOATS,
+    LINDEMANN,
+    MARGIN,
+    QUOTIENT,
+    TAME,
+    NoNetwork,
+    Theorem,
+    theorem,
+)
 
 _EXACT = frozenset({Sense.EXACT})
 _FINITE = frozenset({Sense.FINITE_PRECISION})
@@ -90,6 +101,7 @@ theorem(
         model=TAME,
         assumptions=("the readout looks at signs however small the state is",),
         reason=lambda f: "star-free: of two states that fade, the quotient has the sign of the last write",
+        no_network=(NoNetwork(reason=LINDEMANN, architecture=never_holds),),
     )
 )
 
@@ -110,6 +122,7 @@ theorem(
             "a stabiliser",
         ),
         reason=lambda f: "star-free: a mean that gives new letters no weight is a register",
+        no_network=(NoNetwork(reason=QUOTIENT),),
     )
 )
 
@@ -176,6 +189,7 @@ theorem(
         provenance=Provenance.DERIVED,
         model=TAME,
         reason=lambda f: "all groups are 2-groups: signs that fade and flip, and registers",
+        no_network=(NoNetwork(reason=FADES),),
     )
 )
 

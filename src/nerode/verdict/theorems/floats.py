@@ -33,9 +33,10 @@ from nerode.verdict.facts import (
     regular,
     solvable,
     star_free,
+    two_groups,
 )
 from nerode.verdict.records import Provenance, Sense, Status
-from nerode.verdict.theorems.base import FLOATS, Theorem, theorem
+from nerode.verdict.theorems.base import FLOATS, ROUNDING, NoNetwork, Theorem, theorem
 
 _IEEE = frozenset({Sense.IEEE})
 _HERE = Reference("NerodeTheory")
@@ -119,6 +120,9 @@ def _primes_turn(facts: Facts) -> bool | None:
 
 position_turns = LanguageCondition("settled by a position whose period turns exactly", _position_turns)
 clock_turns = LanguageCondition("star-free beside a clock that turns exactly", _clock_turns)
+quarter_turns = LanguageCondition(
+    "settled by a position whose period divides 4", lambda f: 4 % (f.position_period or 3) == 0
+)
 primes_turn = LanguageCondition("one whose groups have orders of primes that turn exactly", _primes_turn)
 
 theorem(
@@ -171,6 +175,7 @@ theorem(
         model=FLOATS,
         assumptions=(_UNDERFLOW, "the next layer scales the least subnormal number up"),
         reason=lambda f: f"a fading sign stops at the least {f.dtype} number and stays",
+        no_network=(NoNetwork(reason=ROUNDING),),
     )
 )
 
@@ -188,6 +193,7 @@ theorem(
         model=FLOATS,
         assumptions=(_UNDERFLOW,),
         reason=lambda f: f"star-free beside a clock modulo {f.clock} that turns exactly in {f.dtype}",
+        no_network=(NoNetwork(reason=ROUNDING),),
     )
 )
 
@@ -205,6 +211,7 @@ theorem(
         model=FLOATS,
         assumptions=(_UNDERFLOW,),
         reason=lambda f: f"the position modulo {f.position_period} decides; this turn is exact in {f.dtype}",
+        no_network=(NoNetwork(reason=ROUNDING, language=~quarter_turns),),
     )
 )
 
@@ -237,6 +244,7 @@ theorem(
         model=FLOATS,
         assumptions=(_UNDERFLOW, "Krohn-Rhodes: cyclic groups of prime order and registers"),
         reason=lambda f: f"solvable, and the turns of its prime orders are exact in {f.dtype}",
+        no_network=(NoNetwork(reason=ROUNDING, language=~two_groups),),
     )
 )
 
@@ -253,5 +261,6 @@ theorem(
         model=FLOATS,
         assumptions=(_UNDERFLOW,),
         reason=lambda f: f"a solvable group; the turns of its prime orders are exact in {f.dtype}",
+        no_network=(NoNetwork(reason=ROUNDING, language=~two_groups),),
     )
 )

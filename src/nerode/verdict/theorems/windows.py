@@ -11,6 +11,7 @@ from nerode.verdict.classes import (
     dense,
     linear,
     mixed_diagonal,
+    never_holds,
     plain_state,
     time_invariant,
 )
@@ -30,10 +31,12 @@ from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 from nerode.verdict.theorems.base import (
     FIXED_WIDTH,
     FLOATS,
+    LINDEMANN,
     METRIC,
     RATIONAL_ANGLES,
     SARROF,
     TAME,
+    NoNetwork,
     Theorem,
     theorem,
 )
@@ -92,6 +95,7 @@ theorem(
             "RetNet: fixed gates of many angles make a filter that is a delay up to any error",
         ),
         reason=_window_text,
+        no_network=(NoNetwork(reason=LINDEMANN, architecture=never_holds),),
     )
 )
 
