@@ -6,6 +6,7 @@ from nerode.compiler.constructions import (
     attention_counters,
     attention_hybrid,
     attention_star_free,
+    blocks,
     bounded_dyck,
     cell_counters,
     clock,
@@ -73,6 +74,7 @@ ROWS: tuple[Construction, ...] = (
     star_free.CLOCKED_STAR_FREE,
     group_cascades.HOUSEHOLDER_CASCADE,
     group_cascades.MIRROR_CASCADE,
+    blocks.BLOCKS,
     contractions.CONTRACTIONS,
     # Any regular language.
     transition_matrices.PERMUTATION_POINTS,

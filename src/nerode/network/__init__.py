@@ -1,6 +1,6 @@
 """The neutral record between compiler, models, proofs and pages: exact networks and their step."""
 
-from nerode.network.affine import Affine, AffineBuilder, Factor, Row, zero_map
+from nerode.network.affine import Affine, AffineBuilder, Factor, Row, multiplied, zero_map
 from nerode.network.attention import HEAD_KINDS, AttentionHeads
 from nerode.network.cells import CELL_GATES, CELL_STATES, GatedCell, Squashed
 from nerode.network.choices import ByChoice, ColumnTable, FactorTable, RowTable
@@ -68,6 +68,7 @@ __all__ = [
     "Squashed",
     "StateNames",
     "describe_network",
+    "multiplied",
     "network_from_json",
     "network_hash",
     "network_parts",

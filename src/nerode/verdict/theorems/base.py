@@ -32,9 +32,7 @@ RATIONALS = "rational numbers of unbounded length"
 SATURATING = "units with a threshold or saturation, exact"
 """Models of arithmetic in which sources state their results; docs/theory/senses.md says how they relate."""
 
-FADES = (
-    "gates of the cascade hang on signs that fade; a ReLU network of what fades is Lipschitz and fades, too"
-)
+FADES = "gates of the cascade hang on signs that fade; a ReLU network of what fades is Lipschitz and fades"
 GROWS = "a power of a count is no ReLU network of it, and maps between layers of the record are such networks"
 LINDEMANN = "gates γ e^{iθ} with algebraic θ ≠ 0 are transcendental, and numbers of the record are algebraic"
 LOGARITHMS = (
