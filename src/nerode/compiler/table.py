@@ -18,6 +18,7 @@ from nerode.compiler.constructions import (
     group_cascades,
     ngrams,
     nonlinear_cells,
+    number_stacks,
     open_stack,
     past_ltl,
     reflections,
@@ -44,6 +45,8 @@ ROWS: tuple[Construction, ...] = (
     counters.ALTERNATING_COUNTERS,
     counters.OPEN_COUNTERS,
     open_stack.OPEN_STACK,
+    number_stacks.INTEGER_STACK,
+    number_stacks.RELU_STACK,
     cell_counters.RELU_COUNTERS,
     # Star-free languages.
     star_free.STAR_FREE,

@@ -1,0 +1,151 @@
+"""Brackets of any depth without fading: two integers under dense matrices, one rational in ReLU units.
+
+Two integers start as (x, y) = (1, 1). The brackets of the first kind add x to y and take it away, those of
+the second add y to x. The pair walks in the Stern-Brocot tree: the larger one shows the innermost bracket,
+equal ones an empty stack, and a bracket that does not fit leaves a number of 0 or less.
+
+In ReLU units the stack is the digits of a number q in [0,1), base B = 2K for K kinds, digits 1, 3, 5, …:
+opening kind k makes (q + d)/B of it, closing it makes B q - d. Each letter has a unit of its own, which is
+the new q where the letter is read and 0 elsewhere.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from nerode.compiler.construction import Construction, Request
+from nerode.compiler.constructions.nonlinear_cells import additive
+from nerode.compiler.constructions.open_stack import brackets_of_any_depth
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, direction, is_positive, total
+from nerode.compiler.layer_builder import DecoderBuilder
+from nerode.compiler.network_builder import DEAD, LayerStack, one_layer_network, state_layer
+from nerode.compiler.thresholds import affine_rows
+from nerode.core import NotCompilable, Reference
+from nerode.languages import Dyck
+from nerode.network import ByChoice, Network, Squashed
+from nerode.verdict import can_fade, dense, input_dependent, linear, nonlinear, relu_state
+
+_BAD = "does not fit"
+
+
+def _brackets(request: Request) -> Dyck:
+    language = request.facts.language
+    if not isinstance(language, Dyck) or language.depth is not None:
+        raise NotCompilable(request.target.name, ["the language is not that of brackets of any depth"])
+    return language
+
+
+def compile_integer_stack(request: Request) -> Network:
+    """Returns a layer of two integers and one that remembers the first error; correct on every word.
+
+    Implements: [NerodeTheory]
+    """
+    if len(_brackets(request).pairs) != 2:
+        raise NotCompilable(request.target.name, ["two integers are a stack of two kinds of brackets"])
+    stack = LayerStack(request)
+    builder = stack.layer("stack")
+    relu = builder.readout_relu
+    x, y = (builder.coordinate(name, gate=1, write=0, start=1) for name in "xy")
+    innermost = [
+        builder.output(f"innermost={k + 1}", is_positive(above, relu))
+        for k, above in enumerate((y - x, x - y))
+    ]
+    bad = builder.output(_BAD, is_positive(1 - x, relu) + is_positive(1 - y, relu))
+    hold_x, hold_y = ((0, 1),), ((1, 1),)
+    moves = (
+        (hold_x, ((0, 1), (1, 1))),
+        (hold_x, ((0, -1), (1, 1))),
+        (((0, 1), (1, 1)), hold_y),
+        (((0, 1), (1, -1)), hold_y),
+    )
+    recurrence = ByChoice.from_rows(matrices=moves, writes=((0, 0),) * 4)
+    stack.append(builder.build(recurrence=recurrence), builder.stream)
+    stack.add_dead_flag(stack.layer("errors"), bad)
+    decoder = stack.decoder()
+    _decode(decoder, innermost, 1 - direction(DEAD), decoder.relu)
+    return stack.network(
+        decoder.build(stack.empty()),
+        route="two integers, each added to the other by one kind of brackets; the larger one shows the "
+        "innermost bracket; layer 2 remembers the first error",
+        reference=Reference("NerodeTheory"),
+    )
+
+
+def _decode(
+    decoder: DecoderBuilder, innermost: list[DirectionForm], alive: DirectionForm, relu: Relu
+) -> None:
+    for k, form in enumerate(innermost):
+        decoder.add(2 * k, alive)
+        decoder.add(2 * k + 1, conjunction([form, alive], relu))
+    decoder.add(2 * len(innermost), conjunction([1 - total(innermost), alive], relu))
+
+
+def compile_relu_stack(request: Request) -> Network:
+    """Returns one layer of ReLU units with feedback; correct on every word in exact arithmetic.
+
+    Implements: [SiegelmannSontag1995]
+    """
+    kinds = len(_brackets(request).pairs)
+    base = 2 * kinds
+    alphabet = request.facts.language.alphabet
+    reads = [f"x={symbol}" for symbol in alphabet]
+    letters = [direction(name) for name in reads]
+    names = [f"q {'closed' if i % 2 else 'opened'} {i // 2 + 1}" for i in range(2 * kinds)]
+    q = total(map(direction, names))
+    rows: dict[str, DirectionForm] = {}
+    errors: dict[str, DirectionForm] = {}
+    for k in range(kinds):
+        digit, closing = 2 * k + 1, base * (letters[2 * k + 1] - 1)
+        rows[names[2 * k]] = (q + digit) * Fraction(1, base) + letters[2 * k] - 1
+        rows[names[2 * k + 1]] = base * q - digit + closing
+        # The code below or above those with this innermost bracket, by 1 at least.
+        errors[f"no {k + 1}, less"] = digit - base * q + closing
+        errors[f"no {k + 1}, more"] = base * q - digit - 1 + closing
+    tally = direction(DEAD) + total(map(direction, errors))
+    rows |= {**errors, DEAD: tally}
+    layer = state_layer(
+        "stack",
+        list(rows),
+        start=[0] * len(rows),
+        recurrence=Squashed(activation="relu", update=affine_rows([*reads, *rows], rows.values())),
+        reads=reads,
+    )
+    decoder = DecoderBuilder(list(rows), len(alphabet))
+    reached = [is_positive(base * q - 2 * k, decoder.relu) for k in range(kinds)]
+    innermost = [
+        total([form, *(-above for above in reached[k + 1 : k + 2])]) for k, form in enumerate(reached)
+    ]
+    alive = decoder.relu(constant(1) - tally)
+    # Reached and alive are units already: of errors, which are 1 at least, nothing is left of `alive`.
+    for k, form in enumerate(innermost):
+        decoder.add(2 * k, alive)
+        decoder.add(2 * k + 1, form + alive - 1)
+    decoder.add(2 * kinds, alive - reached[0])
+    language = request.facts.language
+    return one_layer_network(
+        request,
+        layer,
+        decoder.build(language.legal(language.initial())),
+        route=f"the open brackets are the digits of one number in base {base}, held by one ReLU unit per "
+        "letter; units that find an error are added up: correct in exact arithmetic",
+        reference=Reference("SiegelmannSontag1995"),
+    )
+
+
+INTEGER_STACK = Construction(
+    name="integer-stack",
+    title="two kinds of brackets as two integers",
+    theorem="stack-of-two-integers",
+    language=brackets_of_any_depth,
+    architecture=linear & dense & input_dependent & can_fade,
+    build=compile_integer_stack,
+)
+
+RELU_STACK = Construction(
+    name="relu-stack",
+    title="brackets as the digits of a number in ReLU units",
+    theorem="rational-networks-compute-anything",
+    language=brackets_of_any_depth,
+    architecture=nonlinear & (relu_state | additive),
+    build=compile_relu_stack,
+)
