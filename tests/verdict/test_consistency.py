@@ -14,7 +14,7 @@ from nerode.verdict.architectures import ARCHITECTURES, Architecture
 from nerode.verdict.classes import Gates, MemoryKind, State, Transition, UnitGate
 from nerode.verdict.decision import collect_facts, decide, verdict_for
 from nerode.verdict.facts import Facts
-from nerode.verdict.records import Sense, Status, VerdictTable
+from nerode.verdict.records import Sense, Status, VerdictTable, VerdictTask
 from nerode.verdict.theorems import THEOREMS
 from tests.verdict import tables
 from tests.verdict.oracle import random_automaton
@@ -156,21 +156,24 @@ def test_open_cells_of_attention_are_few(task: str) -> None:
 
 
 def applying(facts: Facts, row: Architecture) -> list[str]:
-    """The theorems whose networks the construction table has for a language and an architecture."""
+    """The theorems whose networks the construction table has for a language, a task and an architecture."""
     return [
         c.theorem
         for c in CONSTRUCTIONS.values()
         if c.architecture(row.properties) and c.language(facts) and c.theorem in THEOREMS
-        # These try any star-free language, and refuse those that are not made of windows; the clock of the
-        # position and the letter alone predict only.
-        if not c.name.startswith(("window-parts", "past-ltl", "position-clock", "letter"))
+        if facts.task is VerdictTask.PREDICT or not c.predicts_only
+        # These try any star-free language, and refuse those that are not made of windows.
+        if not c.name.startswith(("window-parts", "past-ltl"))
     ]
 
 
+@pytest.mark.parametrize("task", list(VerdictTask))
 @pytest.mark.parametrize("name", NAMES)
-def test_no_cell_is_open_where_the_construction_table_has_a_network(name: str | int) -> None:
+def test_no_cell_is_open_where_the_construction_table_has_a_network(
+    name: str | int, task: VerdictTask
+) -> None:
     language = random_language(name) if isinstance(name, int) else resolve_language(name)
-    facts = collect_facts(language, task="recognise")
+    facts = collect_facts(language, task=task)
     for row in ARCHITECTURES.values():
         for theorem in applying(facts, row):
             found = THEOREMS[theorem]
@@ -182,6 +185,9 @@ def test_no_cell_is_open_where_the_construction_table_has_a_network(name: str | 
                 verdict = verdict_for(facts, row, sense)
                 assert verdict.status is Status.YES, (row.name, sense, theorem, verdict.theorem)
 
+
+NETWORKS = (Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE)
+"""The senses in which a "yes" should have a network."""
 
 SOME = [
     "(aa)*",
@@ -233,6 +239,27 @@ def compare_with_compiler(name: str) -> None:
         except NotCompilable:
             continue
         assert "predict" in network.origin.construction or "prefixes" in network.origin.route, row.name
+
+
+WITHOUT = ["tomita-3", "flip-flop", "parity", "z3", "dyck-1", "dyck-2", "a5-generators", "d4", "set-reset"]
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_a_yes_has_a_network_or_says_why_not(name: str) -> None:
+    from nerode.compiler import compile_language
+
+    language = resolve_language(name)
+    facts = {task: collect_facts(language, task=task) for task in VerdictTask}
+    for row in targets():
+        if row.properties.recurrence not in (MemoryKind.LINEAR, MemoryKind.NONLINEAR):
+            continue
+        verdicts = [verdict_for(facts[task], row, sense) for task in VerdictTask for sense in NETWORKS]
+        owed = [v for v in verdicts if v.status is Status.YES and not v.no_network]
+        assert all(("†" in v.mark) == bool(v.no_network) for v in verdicts)
+        try:
+            compile_language(language, row.name, facts=facts[VerdictTask.RECOGNISE])
+        except NotCompilable:
+            assert not owed, (row.name, [(v.sense, v.theorem) for v in owed])
 
 
 def test_the_classes_that_chains_compare_exist() -> None:

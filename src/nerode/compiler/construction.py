@@ -151,6 +151,7 @@ class Construction:
         language: the languages that it is for.
         architecture: the classes that can carry the gates and writes that it uses.
         build: makes the network.
+        predicts_only: whether its networks are correct on prefixes of valid words only.
         distributions: whether it gives the probabilities of an n-gram model, not just what may follow.
     """
 
@@ -161,6 +162,7 @@ class Construction:
     architecture: ClassCondition
     build: Callable[[Request], Network]
     distributions: bool = False
+    predicts_only: bool = False
 
     def compile(self, request: Request) -> Network:
         """Returns the network, which names this construction in its origin.

@@ -60,6 +60,8 @@ ROWS: tuple[Construction, ...] = (
     # Groups.
     cyclic.PARITY_SIGN,
     cyclic.CYCLIC_ROTATION,
+    cyclic.UNITARY_ROTATION,
+    cyclic.FADING_SIGNS,
     clock.CLOCK_ROTATION,
     clock.CLOCK_SHIFT,
     clock.OFFSET_COUNTING,

@@ -135,7 +135,7 @@ def fading_cover(network: Network) -> dict[str, Json] | None:
 
     A scale starts at 1, is never written, and has a gate between 0 and 1; a register has the gate of the last
     scale up to its layer. In a layer of factors that all shrink its last coordinate alike, this one is the
-    scale and the others are multiples of it.
+    scale and the others are multiples of it; so is a coordinate that every letter shrinks alike, up to signs.
     """
     scales: list[tuple[Place, Fraction]] = []
     registers: dict[str, Json] = {}
@@ -150,6 +150,9 @@ def fading_cover(network: Network) -> dict[str, Json] | None:
             write = layer.recurrence.maps()[-1]
             if 0 < gate < 1 and layer.start[i] == 1 and not write.rows[i] and write.bias[i] == 0:
                 scales.append(((n, i), gate))
+        if scales and scales[-1][0][0] == n:
+            signs = _fading_signs(network, n, scales[-1][1])
+            multiples |= {_name(network, (n, i)): len(scales) for i in signs if i not in gates}
         for i, gate in gates.items():
             if scales and gate == scales[-1][1] and (n, i) != scales[-1][0]:
                 registers[_name(network, (n, i))] = [len(scales), "2/3", "4/3"]
@@ -157,6 +160,18 @@ def fading_cover(network: Network) -> dict[str, Json] | None:
         return None
     cover = {"scales": [[_name(network, p), _written(g)] for p, g in scales], "registers": registers}
     return {**cover, "multiples": multiples} if multiples else cover
+
+
+def _fading_signs(network: Network, n: int, factor: Fraction) -> list[int]:
+    """The coordinates of a layer that each single letter multiplies with plus or minus a number."""
+    layer, interpreter = network.layers[n], Interpreter(network)
+    start = interpreter.start()
+    after = [interpreter.step(start, a)[0][n] for a in range(len(network.alphabet))]
+    return [
+        i
+        for i, first in enumerate(layer.start)
+        if first != 0 and all(state[i] in (first * factor, -first * factor) for state in after)
+    ]
 
 
 def _common_factor(layer: Layer) -> Fraction | None:

@@ -236,6 +236,7 @@ BOUNDED_DYCK_PREDICTOR = Construction(
     language=bounded_dyck,
     architecture=linear & diagonal & input_dependent & can_hold & can_fade & free_write & plain_state,
     build=compile_bounded_dyck_predictor,
+    predicts_only=True,
 )
 
 
@@ -283,6 +284,7 @@ BOUNDED_DYCK_LEDGER = Construction(
     language=bounded_dyck,
     architecture=linear & input_dependent & unit_gates,
     build=compile_bounded_dyck_ledger,
+    predicts_only=True,
 )
 
 

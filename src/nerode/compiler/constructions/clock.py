@@ -158,6 +158,7 @@ POSITION_CLOCK = Construction(
     language=LanguageCondition("one whose words go around one cycle", _goes_around),
     architecture=linear & time_invariant & complex_gates & can_hold,
     build=compile_position_clock,
+    predicts_only=True,
 )
 
 

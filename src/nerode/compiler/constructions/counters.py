@@ -407,6 +407,7 @@ COUNTERS_PREDICTOR = Construction(
     language=given_by_counters,
     architecture=(can_hold & _holds_and_adds) | _cells,
     build=compile_counters_predictor,
+    predicts_only=True,
 )
 
 ALTERNATING_COUNTERS = Construction(

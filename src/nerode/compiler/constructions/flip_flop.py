@@ -131,4 +131,5 @@ FLIP_FLOP_PREDICTOR = Construction(
     language=_flip_flop,
     architecture=linear & diagonal & input_dependent & can_hold & can_fade,
     build=compile_flip_flop_predictor,
+    predicts_only=True,
 )

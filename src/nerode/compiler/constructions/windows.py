@@ -344,4 +344,5 @@ LETTER = Construction(
     language=LanguageCondition("settled by the current letter on valid prefixes", _letters_settle),
     architecture=linear & (never_holds | unit_gates),
     build=compile_letter,
+    predicts_only=True,
 )

@@ -14,10 +14,20 @@ from nerode.verdict.theorems import (
     windows,
 )
 from nerode.verdict.theorems.base import THEOREMS, Theorem
+from nerode.verdict.theorems.fixed_gates import sign_group
 from nerode.verdict.theorems.groups import parity_like
 from nerode.verdict.theorems.reflections import cyclic_group
 
 add_plugins("theorems", THEOREMS, Theorem)
 
 __all__ = ["THEOREMS", "Theorem", "attention", "counting", "cyclic_group", "fixed_gates", "floats", "groups"]
-__all__ += ["nonlinear", "parity_like", "reflections", "robustness", "softmax", "star_free", "windows"]
+__all__ += [
+    "nonlinear",
+    "parity_like",
+    "reflections",
+    "robustness",
+    "sign_group",
+    "softmax",
+    "star_free",
+    "windows",
+]

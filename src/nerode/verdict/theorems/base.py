@@ -42,6 +42,7 @@ LOGARITHMS = (
 ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
+SQUASHED = "what fades passes through tanh: such states are not algebraic, and no certificate follows them"
 QUOTIENT = "a linear layer of the record has no quotient of two states; in exact arithmetic a network fades"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 

@@ -46,6 +46,7 @@ from nerode.verdict.theorems.base import (
     METRIC,
     RATIONALS,
     SATURATING,
+    SQUASHED,
     TAME,
     NoNetwork,
     Theorem,
@@ -86,7 +87,10 @@ theorem(
             "where a tanh or a norm stands between, errors are summable and below 1/4 for a small start",
         ),
         reason=lambda f: "counter and unit fade together; their quotient is the count",
-        no_network=(NoNetwork(reason=LINDEMANN, architecture=never_holds),),
+        no_network=(
+            NoNetwork(reason=LINDEMANN, architecture=never_holds),
+            NoNetwork(reason=SQUASHED, architecture=nonlinear & ~relu_state),
+        ),
     )
 )
 

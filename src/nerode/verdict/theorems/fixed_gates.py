@@ -32,6 +32,7 @@ from nerode.verdict.facts import (
     star_free,
     two_groups,
     window_determined,
+    with_group,
 )
 from nerode.verdict.records import Provenance, Sense, Size, Status
 from nerode.verdict.theorems.base import (
@@ -50,6 +51,12 @@ from nerode.verdict.theorems.base import (
 _EXACT = frozenset({Sense.EXACT})
 _FINITE = frozenset({Sense.FINITE_PRECISION})
 _HERE = Reference("NerodeTheory")
+
+sign_group = with_group(
+    "a group language of signs",
+    lambda group: all((factor.family, factor.number) == ("Z", 2) for factor in group.direct_factors),
+)
+"""Its cascade has signs side by side: no gate hangs on one of them."""
 
 theorem(
     Theorem(
@@ -189,7 +196,7 @@ theorem(
         provenance=Provenance.DERIVED,
         model=TAME,
         reason=lambda f: "all groups are 2-groups: signs that fade and flip, and registers",
-        no_network=(NoNetwork(reason=FADES),),
+        no_network=(NoNetwork(reason=FADES, language=~sign_group),),
     )
 )
 
