@@ -21,6 +21,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nerode.algebra import profile
 from nerode.compiler import CONSTRUCTIONS, Options, compile_language
@@ -73,7 +74,28 @@ def _compare(
         wrong = all(v.status is Status.NO for v in verdicts.values())
         return ("wrong" if wrong else "undecided"), made
     finite = [v for v in yes if v.sense is Sense.FINITE_PRECISION and not v.no_network]
-    return ("finite", _rows_of(finite)) if made in _FADES and finite else ("both", made)
+    if (
+        made in _FADES
+        and finite
+        and not _by_rows(language, row, facts[VerdictTask.RECOGNISE], finite, options)
+    ):
+        return "finite", _rows_of(finite)
+    return "both", made
+
+
+def _by_rows(
+    language: Language, row: Architecture, facts: Facts, verdicts: Sequence[Verdict], options: Options
+) -> bool:
+    """Whether a construction of the rows themselves makes a network."""
+    names = {name for v in verdicts for name in (v.theorem, *v.also)}
+    for name, construction in CONSTRUCTIONS.items():
+        if construction.theorem in names and construction.architecture(row.properties):
+            try:
+                compile_language(language, row.name, replace(options, construction=name), facts=facts)
+            except (NotCompilable, BudgetExceeded):
+                continue
+            return True
+    return False
 
 
 def _rows_of(verdicts: Sequence[Verdict]) -> str:

@@ -82,7 +82,7 @@ def test_verify_and_compare_read_a_polished_network(trained: Path, tmp_path: Pat
         (proof,) = row["certified"]
         assert proof["holds"] is True
         assert proof["all_lengths"] is True
-        assert proof["claims"][1] == f"right up to length {floats['length']:,} in float32"
+        assert proof["claims"][1] == f"correct up to length {floats['length']:,} in float32"
     other = run("compare", "z6", str(place))
     assert other.code == 2
     assert "is about the language that its file calls 'the word problem of S3', not about" in other.err

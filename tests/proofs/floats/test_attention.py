@@ -257,7 +257,7 @@ def test_the_command_line_compiles_proves_and_verifies(tmp_path):
     folder = tmp_path / "register"
     compiled = run("compile", "012-star-02-star", "--to", "transformer-alibi", "-o", str(folder))
     assert compiled.code == 0
-    assert "right up to length 16,777,216 in float32" in compiled.out
+    assert "correct up to length 16,777,216 in float32" in compiled.out
     verified = run("verify", str(folder), "--dtype", "float32", "--json")
     assert verified.code == 0
     found = json.loads(verified.out)

@@ -80,12 +80,12 @@ def test_shares_never_round_up_to_one(value, text):
 def test_claims():
     assert claim_text(PROVED) == "all lengths in exact arithmetic"
     limit = {**PROVED, "scope": "right up to length N in a dtype", "dtype": "float16", "length": 1024}
-    assert claim_text(limit) == "right up to length 1,024 in float16"
+    assert claim_text(limit) == "correct up to length 1,024 in float16"
     noise = {**PROVED, "scope": "all lengths under noise below eps", "eps": "1/8"}
     assert claim_text(noise) == "all lengths under noise below eps, eps = 0.125"
     single = {**limit, "dtype": "float32", "length": 100}
     assert proof_text([PROVED, limit, single, noise]) == (
-        "all lengths in exact arithmetic; right up to length 100 in float32; "
+        "all lengths in exact arithmetic; correct up to length 100 in float32; "
         "all lengths under noise below eps, eps = 0.125"
     )
 

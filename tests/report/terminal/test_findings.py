@@ -29,7 +29,7 @@ def test_a_line_says_what_is_claimed_and_how_it_was_shown():
     assert claim_line(claim(task=VALID_PREFIXES)).endswith(", on valid prefixes  [m]")
     assert claim_line(claim(task=RECOGNISE)).endswith(", membership only  [m]")
     limit = claim(scope=UP_TO_LENGTH, dtype="float16", length=2048)
-    assert claim_line(limit) == "✓ right up to length 2,048 in float16  [m]"
+    assert claim_line(limit) == "✓ correct up to length 2,048 in float16  [m]"
     tested = claim(scope=TESTED, dtype="float32", length=10)
     assert claim_line(tested) == "· tested to length 10 in float32, no proof  [m]"
     noise = claim(scope=UNDER_NOISE, eps=Fraction(1, 8))

@@ -91,7 +91,7 @@ def claim_text(claim: Mapping[str, object]) -> str:
     """Returns a claim of a certificate in one line."""
     text = str(claim["scope"]).replace("a dtype", str(claim["dtype"] or "a dtype"))
     if claim["length"] != "all":
-        text = f"right up to length {claim['length']:,} in {claim['dtype']}"
+        text = f"correct up to length {claim['length']:,} in {claim['dtype']}"
     if claim["task"] != PREDICT:
         text = f"{text} ({claim['task']})"
     return text if claim["eps"] is None else f"{text}, eps = {float_of(claim['eps']):.3g}"

@@ -125,7 +125,7 @@ def claim_line(claim: Claim) -> str:
     mark = "·" if claim.scope == TESTED else "✗" if claim.task == FRAGILE else "✓"
     parts = [claim.scope.replace("a dtype", claim.dtype or "a dtype")]
     if claim.length != "all":
-        parts = [f"right up to length {claim.length:,} in {claim.dtype}"]
+        parts = [f"correct up to length {claim.length:,} in {claim.dtype}"]
     if claim.scope == TESTED:
         parts = [f"tested to length {claim.length:,} in {claim.dtype}, no proof"]
     if claim.task in (WINDOW, FRAGILE) or claim.method.startswith("n-gram"):

@@ -42,7 +42,10 @@ LOGARITHMS = (
 ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
-SQUASHED = "what fades passes through tanh: such states are not algebraic, and no certificate follows them"
+SQUASHED = (
+    "what fades passes through tanh: its states are not algebraic, so that the record can neither run nor "
+    "certify it at every length"
+)
 QUOTIENT = "a linear layer of the record has no quotient of two states; in exact arithmetic a network fades"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 
