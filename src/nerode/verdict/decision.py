@@ -286,7 +286,7 @@ def _by_theorems(facts: Facts, architecture: Architecture, sense: Sense) -> Verd
 def _why_no_network(
     facts: Facts, best: Theorem, applying: Sequence[Theorem], architecture: Architecture
 ) -> str:
-    """Why no network is compiled for a "yes": empty if the compiler has one by any row that applies."""
+    """The reason for which a "yes" has no network; empty if the compiler has one by any row that applies."""
     agreeing = [row for row in applying if row.conclusion is Status.YES]
     why = [row.why_no_network(facts, architecture.properties) for row in agreeing]
     return why[0] if best.conclusion is Status.YES and all(why) else ""

@@ -85,6 +85,22 @@ def test_the_matrix_has_a_cell_for_each_language_and_architecture(page: str) -> 
     assert "4 yes 4 no 2 open" in words(page)
 
 
+def test_the_open_cells_of_all_arithmetics_are_counted_and_their_questions_named(page: str) -> None:
+    data = data_of(page)
+    answers = [
+        data["answers"][number]
+        for language in data["cells"]
+        for numbers in language
+        for number in numbers
+        if number >= 0 and data["strings"][data["answers"][number][9]] != "–"
+    ]
+    left = [data["strings"][answer[1]] for answer in answers if answer[0] == "open"]
+    (shown,) = re.findall(r'id="open-cells">([\d,]+) of ([\d,]+) cells', page)
+    assert shown == (str(len(left)), str(len(answers)))
+    assert left
+    assert all(f"<li>{question}" in page for question in left)
+
+
 def test_groups_are_headings(page: str) -> None:
     assert re.findall(r'<tr class="group"><th colspan="6">(\w+)</th>', page) == ["first", "second"]
 
