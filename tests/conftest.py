@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import random
+import signal
 import sys
+import threading
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +31,31 @@ SALT = os.environ.get("NERODE_SEEDS", "")
 ORDER = os.environ.get("NERODE_ORDER", "")
 """Another text gives another order of the tests: one that then fails leans on a neighbour."""
 
+FIRST = """cli/badinput docs sweeps/test_kills verdict training explorer study reproduce sweeps models/whole
+integration proofs/test_corruption models/test_conformance""".split()
+"""Files that take long come first, so that neither worker is left alone with one at the end."""
+
+APART = {"proofs/test_corruption", "models/test_conformance"}
+"""Files whose tests share nothing; those of any other file share fixtures and caches, in one worker."""
+
 pytest_plugins = ["tests.browser"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Lets signals reach the tests, and keeps the order of the work between the workers.
+
+    A shell that starts the tests in the background has them ignore signals, and all that they start.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in (
+            (signal.SIGINT, signal.default_int_handler),
+            (signal.SIGQUIT, signal.SIG_DFL),
+            (signal.SIGHUP, signal.SIG_DFL),
+        ):
+            if signal.getsignal(number) is signal.SIG_IGN:
+                signal.signal(number, handler)
+    # The default gives out the files with most tests first, so that long ones with few tests are last.
+    config.option.loadscopereorder = False
 
 
 def pytest_collection_finish() -> None:
@@ -39,9 +65,33 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Shuffles the tests if an order is asked for; all workers get the same one."""
+    """Gives each file to one worker, long files first, or shuffles the tests if an order is asked for.
+
+    All workers get the same order.
+    """
+    for item in items:
+        if group_of(item) is None and file_of(item) not in APART:
+            item.add_marker(pytest.mark.xdist_group(file_of(item)))
     if ORDER:
         random.Random(ORDER).shuffle(items)
+    else:
+        items.sort(key=lambda item: next((i for i, n in enumerate(FIRST) if file_of(item).startswith(n)), 99))
+
+
+def file_of(item: pytest.Item) -> str:
+    """Returns the file of a test, without the folder of all tests and without its ending."""
+    return item.nodeid.partition("::")[0].removeprefix("tests/").removesuffix(".py")
+
+
+def group_of(item: pytest.Item) -> str | None:
+    """Returns the name that tests share which have to run in one worker."""
+    mark = item.get_closest_marker("xdist_group")
+    return None if mark is None else str(mark.args[0])
+
+
+def name_of(item: pytest.Item) -> str:
+    """Returns the name of a test, to which workers add that of its group."""
+    return item.nodeid.removesuffix(f"@{group_of(item)}")
 
 
 def seed_everything(name: str) -> None:
@@ -64,5 +114,5 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Seeds by the test's name, after its fixtures."""
-    seed_everything(item.nodeid)
+    seed_everything(name_of(item))
     return (yield)

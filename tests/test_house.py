@@ -22,6 +22,15 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@functools.cache
+def _nodes(path: Path) -> list[ast.AST]:
+    """The nodes of a file that some test asks about."""
+    asked = (
+        ast.Import | ast.ImportFrom | ast.MatchClass | ast.Call | ast.Module | ast.ClassDef | ast.FunctionDef
+    )
+    return [node for node in ast.walk(_tree(path)) if isinstance(node, asked)]
+
+
 def _modules() -> dict[str, Path]:
     found = {}
     for path in sorted(ROOT.rglob("*.py")):
@@ -34,10 +43,10 @@ def _stage(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def _imported(tree: ast.AST, modules: dict[str, Path]) -> set[str]:
+def _imported(path: Path, modules: dict[str, Path]) -> set[str]:
     """The modules of nerode that a file imports, late imports included."""
     found = set()
-    for node in ast.walk(tree):
+    for node in _nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
@@ -53,7 +62,7 @@ def test_stages_import_each_other_through_doors():
     for module, path in modules.items():
         if not _stage(module):
             continue  # the names of the whole package
-        for target in _imported(_tree(path), modules):
+        for target in _imported(path, modules):
             inside = modules[target].name != "__init__.py"
             if inside and _stage(target) != _stage(module) and target not in INNER:
                 broken.append(f"{module} imports {target}; import from its package instead")
@@ -62,7 +71,7 @@ def test_stages_import_each_other_through_doors():
 
 def test_no_module_imports_itself_in_a_circle():
     modules = _modules()
-    edges = {name: _imported(_tree(path), modules) - {name} for name, path in modules.items()}
+    edges = {name: _imported(path, modules) - {name} for name, path in modules.items()}
     pending = {name: set(targets) for name, targets in edges.items()}
     free = [name for name, targets in pending.items() if not targets]
     while free:
@@ -91,7 +100,7 @@ def test_few_modules_ask_for_the_kind_of_a_recurrence():
     asking = []
     for module, path in _modules().items():
         asked = set()
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path):
             if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
                 asked.add(node.cls.id)
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
@@ -106,7 +115,7 @@ def test_first_lines_name_the_thing():
     vague = [
         f"{module}:{getattr(node, 'lineno', 1)} {text.splitlines()[0]}"
         for module, path in _modules().items()
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         and (text := ast.get_docstring(node) or "")
         and re.match(r"(What|Where|How|Who|Why)\b", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from nerode.algebra import Profile, find_counter
+from nerode.algebra import Profile, find_counter, profile as algebra_profile
 from nerode.compiler.construction import Options, Request
 from nerode.compiler.table import CONSTRUCTIONS
 from nerode.languages import Language
@@ -19,7 +19,10 @@ SEPARATE = frozenset({"ngram-seed"})
 @functools.cache
 def facts_of(name: str) -> Facts:
     """What the algebra says about a named language."""
-    return collect_facts(find_language(name), task=VerdictTask.RECOGNISE)
+    language = find_language(name)
+    return collect_facts(
+        language, task=VerdictTask.RECOGNISE, profile=algebra_profile(language, on_demand=True)
+    )
 
 
 def request_named(name: str, target: str, *, exclusive_scan: bool = True) -> Request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,9 +33,15 @@ READ = {
 """Works whose text was read, so that a place inside them may be given."""
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """The parsed file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def docstrings(path: Path) -> Iterator[str]:
     """All strings that stand alone: of modules, classes, functions and attributes."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             value = node.value.value
             if isinstance(value, str):
@@ -45,6 +52,7 @@ def implements_lines() -> list[tuple[Path, str]]:
     return [
         (path, line.strip())
         for path in SOURCES
+        if "Implements" in path.read_text(encoding="utf-8")
         for text in docstrings(path)
         for line in text.splitlines()
         if line.strip().startswith("Implements")
@@ -58,7 +66,7 @@ def places() -> Iterator[tuple[Path, str, str]]:
             if place:
                 yield path, key, place.removeprefix(", ")
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)) if "Reference(" in path.read_text(encoding="utf-8") else ():
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)

@@ -1,14 +1,15 @@
 """Every named language, every class: compiled, run, certified, and checked by the other program."""
 
+import functools
 import itertools
 import json
 
 import pytest
 
-from nerode.algebra import profile
+from nerode.algebra import Profile, profile
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, stream
-from nerode.languages import describe_language
+from nerode.languages import Language, describe_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.network import Interpreter, LogitDecoder, network_from_json, network_to_json
 from nerode.proofs import VALID_PREFIXES, Certificate, certificate_to_json, certify, check
@@ -42,14 +43,21 @@ n-gram models of the compiler's tests, and the other targets of the languages th
 """
 
 
+@functools.cache
+def profiled(name: str) -> tuple[Language, Profile]:
+    """A language with its algebra, as far as its networks ask for it."""
+    language = BESTIARY[name].language()
+    return language, profile(language, on_demand=True)
+
+
 @pytest.fixture(scope="module")
 def networks():
     made = {}
 
     def make(name, target):
         if (name, target) not in made:
-            language = BESTIARY[name].language()
-            facts = collect_facts(language, task=VerdictTask.RECOGNISE, profile=profile(language))
+            language, algebra = profiled(name)
+            facts = collect_facts(language, task=VerdictTask.RECOGNISE, profile=algebra)
             budget = Budget(seconds=SECONDS)
             made[name, target] = compile_language(language, target, Options(budget=budget), facts=facts)
         return made[name, target]
@@ -65,7 +73,12 @@ def is_large(name, target):
 
 def pairs():
     return [
-        pytest.param(name, target, marks=[pytest.mark.slow] if is_large(name, target) else [])
+        pytest.param(
+            name,
+            target,
+            # One worker computes the algebra of a language.
+            marks=[pytest.mark.xdist_group(name), *([pytest.mark.slow] if is_large(name, target) else [])],
+        )
         for name, target in itertools.product(BESTIARY, EXACT_TARGETS)
     ]
 
@@ -98,7 +111,7 @@ def assert_agrees(interpreter, language, word, *, valid_only):
 
 @pytest.mark.parametrize(("name", "target"), pairs(), ids=lambda v: str(v))
 def test_network(name, target, networks):
-    language = BESTIARY[name].language()
+    language, _ = profiled(name)
     try:
         network = networks(name, target)
     except NotCompilable:
@@ -145,7 +158,7 @@ def long_words(language, length, purpose):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "target"), pairs(), ids=lambda v: str(v))
 def test_network_on_words_of_length_ten_thousand(name, target, networks):
-    language = BESTIARY[name].language()
+    language, _ = profiled(name)
     try:
         network = networks(name, target)
     except NotCompilable:

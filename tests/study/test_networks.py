@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from nerode.languages.bestiary import find_language
 from nerode.study.networks import TARGETS, NetworkStudy, all_targets, study_networks
 from nerode.verdict import ARCHITECTURES, State
@@ -20,9 +22,13 @@ def test_every_architecture_with_constructions_is_shown_once():
     assert "hgrn2" in all_targets()["griffin"]
 
 
+@functools.cache
+def studied(language: str) -> tuple[NetworkStudy, ...]:
+    return tuple(study_networks(find_language(language)))
+
+
 def by_name(language: str) -> dict[str, NetworkStudy]:
-    studies = study_networks(find_language(language))
-    return {name: study for study in studies for name in (study.target, *study.also)}
+    return {name: study for study in studied(language) for name in (study.target, *study.also)}
 
 
 def test_lengths_by_format() -> None:
@@ -37,7 +43,7 @@ def test_lengths_by_format() -> None:
 
 
 def test_targets_with_the_same_network_stand_together() -> None:
-    studies = study_networks(find_language("flip-flop"))
+    studies = studied("flip-flop")
     shown = [name for study in studies for name in (study.target, *study.also)]
     assert len(shown) == len(set(shown))
     assert set(shown) == {name for target, also in all_targets().items() for name in (target, *also)}

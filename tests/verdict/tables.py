@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from nerode.languages import resolve_language
+from nerode.algebra import Profile, profile
+from nerode.languages import Language, resolve_language
 from nerode.verdict.architectures import ARCHITECTURES
 from nerode.verdict.decision import decide
 from nerode.verdict.records import VerdictTable, VerdictTask
@@ -17,4 +18,12 @@ def table(text: str, task: str = "predict") -> VerdictTable:
 
 @functools.cache
 def _decided(text: str, task: VerdictTask) -> VerdictTable:
-    return decide(resolve_language(text), architectures=tuple(ARCHITECTURES), task=task)
+    language, algebra = profiled(text)
+    return decide(language, architectures=tuple(ARCHITECTURES), task=task, profile=algebra)
+
+
+@functools.cache
+def profiled(text: str) -> tuple[Language, Profile]:
+    """Returns a language by name or pattern with its algebra, which all tasks and targets share."""
+    language = resolve_language(text)
+    return language, profile(language)

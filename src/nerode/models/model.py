@@ -354,11 +354,11 @@ class Model(nn.Module):
 
     def _embed(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """The stream before the first block, and the part of the state after it that is not in a block."""
-        anchor = next(self.parameters())
         if self.embedding is not None:
             stream = self.embedding(x if self.config.letters is None else x.long())
         elif self.config.letters is not None:
-            stream = nn.functional.one_hot(x.long(), self.config.letters).to(anchor.dtype)
+            dtype = next(self.parameters()).dtype
+            stream = nn.functional.one_hot(x.long(), self.config.letters).to(dtype)
         else:
             stream = x
         stream = self.embedding_norm(stream)

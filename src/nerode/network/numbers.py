@@ -330,10 +330,11 @@ class ColumnMap:
 
     def __init__(self, affine: Affine, number: Callable[[Exact], Scalar]) -> None:
         self.bias = [number(b) for b in affine.bias]
-        self.columns: dict[int, list[tuple[int, Scalar]]] = {}
+        # Most weights are 1: None spares the product.
+        self.columns: dict[int, list[tuple[int, Scalar | None]]] = {}
         for i, row in enumerate(affine.rows):
             for j, c in row:
-                self.columns.setdefault(j, []).append((i, number(c)))
+                self.columns.setdefault(j, []).append((i, None if c == 1 else number(c)))
 
     def __call__(self, x: Scalars) -> list[Scalar]:
         """Returns the image of a vector."""
@@ -342,7 +343,7 @@ class ColumnMap:
             v = x[j]
             if v:
                 for i, c in column:
-                    values[i] = values[i] + c * v
+                    values[i] = values[i] + (v if c is None else c * v)
         return values
 
 

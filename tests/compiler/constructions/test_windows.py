@@ -2,6 +2,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from nerode.algebra import find_counter
+from nerode.algebra.classes.table import decide_membership
 from nerode.compiler.automaton_parts import partitions
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.windows import WINDOW, WINDOW_PARTS
@@ -22,7 +23,9 @@ from tests.compiler.requests import (
 from tests.compiler.walks import assert_follows_long_words
 from tests.strategies import all_words, dfas
 
-DEFINITE = [name for name in star_free_names() if facts_of(name).profile.holds("definite")]
+DEFINITE = [
+    name for name in star_free_names() if decide_membership("definite", find_language(name).dfa()).holds
+]
 TARGETS = ["ssm", "s4d", "diagonal", "mamba", "permutation-diagonal", "deltanet", "dense"]
 
 
@@ -112,7 +115,7 @@ def is_settled(dfa):
     return any(parts.window() is not None for parts in partitions(dfa))
 
 
-SETTLED = [name for name in star_free_names() if is_settled(facts_of(name).automaton)]
+SETTLED = [name for name in star_free_names() if is_settled(find_language(name).dfa())]
 
 
 def test_strictly_local_and_r_trivial_languages_are_settled():

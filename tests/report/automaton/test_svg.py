@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import xml.etree.ElementTree as ET
@@ -132,8 +133,17 @@ def test_small_drawings_are_enlarged_a_little() -> None:
     assert scale == pytest.approx(1.35, abs=0.01)
 
 
-DRAWINGS = {name: draw(dfa) for name, dfa in SPECIMENS.items()}
-every_drawing = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=DRAWINGS.keys())
+every_drawing = pytest.mark.parametrize("drawing", SPECIMENS, indirect=True)
+
+
+@functools.cache
+def drawn(name: str) -> Drawing:
+    return draw(SPECIMENS[name])
+
+
+@pytest.fixture
+def drawing(request: pytest.FixtureRequest) -> Drawing:
+    return drawn(request.param)
 
 
 def assert_states_apart(drawing: Drawing) -> None:
@@ -211,8 +221,8 @@ def test_opposite_arrows_are_apart_in_the_middle(drawing: Drawing) -> None:
 
 
 def test_every_transition_between_drawn_states_is_on_a_label() -> None:
-    for name, drawing in DRAWINGS.items():
-        dfa = SPECIMENS[name]
+    for name, dfa in SPECIMENS.items():
+        drawing = drawn(name)
         hidden = set(drawing.placement.diagram.hidden)
         shown = {
             (route.arrow.source, letter): route.arrow.target

@@ -353,16 +353,19 @@ def repair(
         mended.model.eval()
         rounds.append(RepairRound(search=search, loss=loss))
         search, end = _failure(mended, settings.search, budget)
+    end = end or settle(mended, budget=budget.part()).settlement
     return RepairRecord(rounds=tuple(rounds), last=search, end=end), mended.model
 
 
 def _failure(
     subject: LoadedNetwork, settings: SearchSettings, budget: Budget
-) -> tuple[FailureSearch, Settlement]:
-    """A failing word of the search, or else of what settles the network; and how it is settled."""
+) -> tuple[FailureSearch, Settlement | None]:
+    """A failing word of the search, or else of what settles the network, and then how that is settled."""
     search = find_failing_word(subject, settings=settings, budget=budget.part())
+    if search.failing is not None:
+        return search, None
     end = settle(subject, budget=budget.part()).settlement
-    if search.failing is None and end.word is not None:
+    if end.word is not None:
         failing = FailingWord(word=end.word, expected=end.expected, got=end.got, shortest=end.shortest)
         search = replace(search, failing=failing, always_right=False)
     return search, end
