@@ -4,10 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# The version that the numbers in experiments/ were made with; pyproject.toml has the range that is supported.
+TORCH ?= torch==2.13.0
 # A chromium that could not be installed skips nothing silently: the browser tests say so.
 APT := $(shell command -v apt-get 2>/dev/null)
 
-.PHONY: run test test-slow test-fresh golden bench docs lint format clean chromium
+.PHONY: run test test-slow test-fresh golden bench docs lint format wheel clean chromium
 
 run: $(VENV)/.installed-run
 	$(BIN)/nerode atlas -o $(OUT)/atlas.html
@@ -56,15 +58,23 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -q --upgrade pip
 
-NATIVE := setup.py $(wildcard src/nerode/models/native/*.[ch]pp)
+NATIVE := $(wildcard src/nerode/models/native/*.[ch]pp) src/nerode/models/native/build.py
 
+# Without a compiler nerode works, slower: a build that fails ends nothing.
 $(VENV)/.installed-run: pyproject.toml $(NATIVE) $(VENV)/bin/python
-	$(PIP) install -q -e ".[explore,extract,plots,torch]"
+	$(PIP) install -q -e ".[explore,extract,plots,torch]" "$(TORCH)"
+	-$(BIN)/python -m nerode.models.native
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml $(NATIVE) $(VENV)/bin/python
-	$(PIP) install -q -e ".[test]"
+	$(PIP) install -q -e ".[test]" "$(TORCH)"
+	-$(BIN)/python -m nerode.models.native
 	@touch $@ $(VENV)/.installed-run
+
+# A wheel with the native kernels of this machine in it.
+wheel: $(VENV)/bin/python
+	$(PIP) install -q build
+	NERODE_KERNELS=1 $(BIN)/python -m build --wheel --outdir $(OUT)/dist .
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache src/*.egg-info src/nerode/models/native/*.so

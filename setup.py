@@ -1,52 +1,21 @@
-"""Builds the native kernels. Without a compiler the package installs all the same, and uses plain torch."""
+"""Builds wheels: of pure Python, or with NERODE_KERNELS=1 in the environment with the native kernels."""
 
 from __future__ import annotations
 
-import hashlib
-import platform
+import importlib.util
+import os
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
 
 FOLDER = Path("src/nerode/models/native")
-X86_64 = platform.machine().lower() in ("x86_64", "amd64")
-FLAGS = {
-    "baseline": [],
-    "avx2": ["-march=haswell"],
-    "avx512": ["-march=skylake-avx512", "-mprefer-vector-width=512"],
-}
-
-
-def source_hash() -> str:
-    """The digest by which the loader recognises a library that was built from other sources."""
-    sources = sorted(FOLDER.glob("*.[ch]pp"), key=lambda path: path.name)
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
-
-
-def kernels(level: str) -> Extension:
-    """The library for one instruction set."""
-    return Extension(
-        f"nerode.models.native._{level}",
-        sources=[str(FOLDER / "kernels.cpp")],
-        depends=[str(path) for path in FOLDER.glob("*.hpp")],
-        define_macros=[("NERODE_SOURCE", f'"{source_hash()}"')],
-        # Nothing here lets the compiler reorder sums: results are the same for any number of threads.
-        extra_compile_args=[
-            *(
-                "-std=c++17",
-                "-O2",
-                "-ftree-vectorize",
-                "-fvect-cost-model=dynamic",
-                "-g0",
-                "-fvisibility=hidden",
-                "-fopenmp-simd",
-            ),
-            *("-fno-math-errno", "-fno-trapping-math", *FLAGS[level]),
-        ],
-        extra_link_args=["-pthread"],
-        optional=True,
-    )
+_SPEC = importlib.util.spec_from_file_location("build_kernels", FOLDER / "build.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+kernels = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(kernels)
 
 
 class BuildKernels(build_ext):
@@ -54,20 +23,20 @@ class BuildKernels(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         """Builds one library."""
-        # One source, several builds: each needs its own place for the object file.
-        shared = self.build_temp
-        self.build_temp = str(Path(shared) / ext.name)
+        target = Path(self.get_ext_fullpath(ext.name)).absolute()
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            super().build_extension(ext)
-        finally:
-            self.build_temp = shared
-
-    def get_export_symbols(self, ext: Extension) -> list[str]:
-        """The sources say themselves what is exported."""
-        return []
+            kernels.build_library(FOLDER.absolute(), ext.name.rpartition("_")[2], target)
+        except kernels.BuildFailed as error:
+            raise CompileError(str(error)) from None
 
 
+wanted = kernels.levels() if os.environ.get("NERODE_KERNELS") == "1" else ()
 setup(
-    ext_modules=[kernels(level) for level in FLAGS if level == "baseline" or X86_64],
+    # Optional: without a compiler the wheel is made all the same, and plain torch does the work.
+    ext_modules=[
+        Extension(f"nerode.models.native._{level}", sources=[str(FOLDER / "kernels.cpp")], optional=True)
+        for level in wanted
+    ],
     cmdclass={"build_ext": BuildKernels},
 )

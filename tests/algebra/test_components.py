@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from nerode.algebra import components
 from nerode.algebra.components import (
     OUTSIDE,
     component_actions,
@@ -70,3 +71,18 @@ def test_letters_that_act_alike_are_one_and_leaving_letters_none() -> None:
     with pytest.raises(AttributeError):
         action.maps = ()  # type: ignore[misc]
     assert np.array_equal(whole_action(dfa).letters, (0, 2, 3))
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_large_graphs_have_the_same_components_with_and_without_scipy(
+    monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    source, target = rng.integers(0, 300, 400), rng.integers(0, 300, 400)
+    plain = components.edge_labels(300, source, target)
+    monkeypatch.setattr(components, "_PLAIN_EDGES", 0)
+    if not installed:
+        monkeypatch.setattr(components, "_sparse_graphs", lambda: None)
+    other = components.edge_labels(300, source, target)
+    pairs = set(zip(plain.tolist(), other.tolist(), strict=True))
+    assert len(pairs) == len(set(plain.tolist())) == len(set(other.tolist()))

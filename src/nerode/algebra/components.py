@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +26,7 @@ _BETWEEN_LOOKS = 1_024
 """Nodes of a search between two looks at the running budget."""
 
 _PLAIN_EDGES = 60_000
-"""Above this many edges scipy is worth the time that its import takes."""
+"""Above this many edges scipy, where it is installed, is worth the time that its import takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,18 +121,34 @@ def component_labels(successors: Sequence[Sequence[int]]) -> list[int]:
 
 
 def edge_labels(num_nodes: int, source: Numbers, target: Numbers) -> Numbers:
-    """Returns for each node the number of its component in a graph given by its edges."""
-    if len(source) > _PLAIN_EDGES:
-        # Imported here because it takes longer than everything else on the way to a small profile.
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        graph = coo_array((np.ones(len(source), dtype=np.int32), (source, target)), shape=(num_nodes,) * 2)
-        return connected_components(graph.tocsr(), connection="strong")[1].astype(np.int64)
-    successors: list[list[int]] = [[] for _ in range(num_nodes)]
-    for s, t in zip(source.tolist(), target.tolist(), strict=True):
-        successors[s].append(t)
+    """Returns for each node the number of its strong component in a graph given by its edges."""
+    if len(source) > _PLAIN_EDGES and _sparse_graphs() is not None:
+        return _compiled_labels(num_nodes, source, target)
+    order = np.argsort(source, kind="stable")
+    ends = np.searchsorted(source[order], np.arange(num_nodes + 1)).tolist()
+    targets = target[order].tolist()
+    successors = [targets[first:last] for first, last in pairwise(ends)]
     return np.array(component_labels(successors), dtype=np.int64)
+
+
+@functools.cache
+def _sparse_graphs() -> Any:
+    """`scipy.sparse`, loaded when a large graph first asks for it, or None where it is not installed."""
+    try:
+        import scipy.sparse.csgraph
+    except ModuleNotFoundError:
+        return None
+    return scipy.sparse
+
+
+def _compiled_labels(num_nodes: int, source: Numbers, target: Numbers) -> Numbers:
+    """The labels by scipy, which is compiled; an edge listed twice would keep its search from ending."""
+    sparse = _sparse_graphs()
+    weights = np.ones(len(source), dtype=np.int32)
+    graph = sparse.coo_array((weights, (source, target)), shape=(num_nodes, num_nodes)).tocsr()
+    graph.sum_duplicates()
+    labels: Numbers = sparse.csgraph.connected_components(graph, connection="strong")[1].astype(np.int64)
+    return labels
 
 
 def whole_action(dfa: Dfa) -> PartialAction:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nerode.algebra.components import edge_labels
 from nerode.algebra.group_structure import describe_group
 from nerode.algebra.maps import Numbers
 from nerode.algebra.monoid import TransitionMonoid
@@ -208,34 +209,24 @@ def cayley_components(graph: Numbers) -> Numbers:
     size, degree = graph.shape
     if not degree:
         return np.arange(size, dtype=np.int32)
-    # Imported here because it takes longer than everything else on the way to a small verdict.
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    matrix = csr_array(
-        (
-            np.ones(graph.size, dtype=np.float64),
-            graph.flatten(),
-            np.arange(0, graph.size + 1, degree, dtype=np.int32),
-        ),
-        shape=(size, size),
-    )
-    # With an edge listed twice, the search for strong components need not end.
-    matrix.sum_duplicates()
-    return number_by_appearance(connected_components(matrix, directed=True, connection="strong")[1])
+    source = np.repeat(np.arange(size, dtype=np.int64), degree)
+    return number_by_appearance(edge_labels(size, source, graph.ravel().astype(np.int64)))
 
 
 def join(r_class: Numbers, l_class: Numbers) -> Numbers:
-    """Returns the least equivalence that contains two others."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+    """Returns the least equivalence that contains two others.
 
-    num_r, num_l = int(r_class.max()) + 1, int(l_class.max()) + 1
-    matrix = csr_array(
-        (np.ones(len(r_class), dtype=np.float64), (r_class, num_r + l_class)),
-        shape=(num_r + num_l, num_r + num_l),
-    )
-    return number_by_appearance(connected_components(matrix, directed=False)[1][r_class])
+    In a finite monoid R and L commute, and the first round settles it; others may take more.
+    """
+    labels = np.arange(len(r_class), dtype=np.int64)
+    while True:
+        before = labels
+        for classes in (r_class, l_class):
+            least = np.full(int(classes.max()) + 1, len(labels), dtype=np.int64)
+            np.minimum.at(least, classes, labels)
+            labels = least[classes]
+        if np.array_equal(labels, before):
+            return number_by_appearance(labels)
 
 
 def number_by_appearance(labels: npt.NDArray[np.signedinteger[Any]]) -> Numbers:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from nerode.core import Exact, InputError, to_float
 from nerode.languages.ngrams import NextWordModel
@@ -34,7 +33,7 @@ class FloatVectors(Numbers[Floats]):
 
     def map(self, affine: Affine, place: str) -> Callable[[Floats], Floats]:
         """Returns an affine map."""
-        matrix = _sparse(_floats(affine.rows), affine.num_inputs)
+        matrix = SparseMatrix(_floats(affine.rows))
         bias = np.array([to_float(v) for v in affine.bias], dtype=np.float64)
         return lambda x: matrix @ x + bias
 
@@ -57,7 +56,7 @@ class FloatVectors(Numbers[Floats]):
 
     def by_rows(self, matrices: Sequence[Rows]) -> Callable[[int, Floats, Floats], Floats]:
         """Returns (choice, h, b) ↦ A(choice) h + b."""
-        tables = [_sparse(_floats(rows), len(rows)) for rows in matrices]
+        tables = [SparseMatrix(_floats(rows)) for rows in matrices]
         return lambda choice, h, added: tables[choice] @ h + added
 
     def one_hot(self, values: Floats) -> int:
@@ -119,11 +118,17 @@ def _floats(rows: Rows) -> Weights:
     return [[(j, to_float(v)) for j, v in row] for row in rows]
 
 
-def _sparse(rows: Weights, width: int) -> sparse.csr_array:
-    ends = np.cumsum([0, *map(len, rows)])
-    columns = [j for row in rows for j, _ in row]
-    values = [v for row in rows for _, v in row]
-    return sparse.csr_array((values, columns, ends), shape=(len(rows), width), dtype=np.float64)
+class SparseMatrix:
+    """A matrix by its entries, row by row; a product adds them in their order."""
+
+    def __init__(self, rows: Weights) -> None:
+        self._rows = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        self._columns = np.array([j for row in rows for j, _ in row], dtype=np.int64)
+        self._values = np.array([v for row in rows for _, v in row], dtype=np.float64)
+        self._height = len(rows)
+
+    def __matmul__(self, vector: Floats) -> Floats:
+        return np.bincount(self._rows, weights=self._values * vector[self._columns], minlength=self._height)
 
 
 class NextWordScorer:
@@ -150,7 +155,7 @@ class NextWordScorer:
             raise InputError("perplexity is computed for networks with real states")
         self._step = NetworkStep(network, FloatVectors())
         rows = [[(j, _logarithm(weight)) for j, weight in row] for row in decoder.rows]
-        self._scores = _sparse(rows, len(decoder.reads))
+        self._scores = SparseMatrix(rows)
         self._most = _REMEMBERED // (len(decoder.rows) + network.state_size)
         self._known: dict[tuple[bytes, int], tuple[States, Floats]] = {}
         states = tuple(np.array([to_float(v) for v in layer.start]) for layer in network.layers)

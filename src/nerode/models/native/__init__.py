@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
-import importlib.machinery
 import os
 import warnings
 from pathlib import Path
 
 from nerode.core import UnknownName
+from nerode.models.native.build import FLAGS, library_name, source_hash
 
-LEVELS = ("baseline", "avx2", "avx512")
+LEVELS = tuple(FLAGS)
 """The instruction sets, each including the one before it."""
 
 _FOLDER = Path(__file__).parent
@@ -33,8 +32,8 @@ def library() -> ctypes.CDLL | None:
     plain = _load("baseline")
     if plain is None:
         warnings.warn(
-            "nerode's native kernels are not built, or not from these sources: the plain torch path is used, "
-            "which is slower. With a C++ compiler installed, run `pip install` again to build them",
+            "nerode's native kernels are not built, or not from these sources: a slower path is used. "
+            "`python -m nerode.models.native` builds them once, in a minute or two, with a C++ compiler",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -48,12 +47,16 @@ def library() -> ctypes.CDLL | None:
     return plain
 
 
+def is_built(level: str) -> bool:
+    """Returns whether the library for an instruction set is there, built from the sources that are here."""
+    return _load(level) is not None
+
+
 @functools.cache
 def _load(level: str) -> ctypes.CDLL | None:
     """Returns one build of the library if it is there, loads, and was made from the sources that are here."""
-    path = _FOLDER / f"_{level}{importlib.machinery.EXTENSION_SUFFIXES[0]}"
     try:
-        found = ctypes.CDLL(str(path))
+        found = ctypes.CDLL(str(_FOLDER / library_name(level)))
         found.nerode_source.restype = ctypes.c_char_p
     except (OSError, AttributeError):
         return None
@@ -61,6 +64,4 @@ def _load(level: str) -> ctypes.CDLL | None:
 
 
 def _source_hash() -> str:
-    """The digest of the sources, as `setup.py` computes it."""
-    sources = sorted(_FOLDER.glob("*.[ch]pp"), key=lambda path: path.name)
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    return source_hash(_FOLDER)
