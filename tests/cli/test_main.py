@@ -39,6 +39,19 @@ def test_help_shows_each_example_on_a_line_of_its_own(command):
     assert "\b" not in outcome.out
     examples = [line for line in outcome.out.splitlines() if line.startswith("  nerode ")]
     assert all(line.count("nerode ") == 1 for line in examples)
+    if command not in ("runs",):
+        assert any(line.startswith(f"  nerode {command}") for line in examples)
+
+
+def test_limits_stand_under_a_heading_of_their_own():
+    shown = run("check", "--help").out
+    options, limits = shown.split("Limits:")
+    assert "--max-" not in options
+    assert "--max-seconds" in limits
+
+
+def test_american_spelling_works():
+    assert run("analyze", "--help").out.splitlines()[2] == run("analyse", "--help").out.splitlines()[2]
 
 
 @pytest.mark.parametrize("arguments", ["languages", "check parity --arch mamba --fail-on-no"])

@@ -3,11 +3,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+from pathlib import Path
 
 import pytest
 
 from nerode.core import FormatError, InputError
-from nerode.records import RunOutput, RunStore, list_runs, read_metrics, run_name
+from nerode.records import RunOutput, RunStore, find_run, list_runs, read_metrics, run_name
 from nerode.records.store import INDEX, read_key
 from nerode.sweeps.running import execute
 from tests.records.faulty_disk import FaultyDisk
@@ -225,3 +226,30 @@ def test_ten_thousand_runs_are_listed_in_two_seconds(tmp_path):
     assert len(list_runs(store)) == number
     rows = within(2.0, lambda: list_runs(store))
     assert sorted(row.spec["seed"] for row in rows) == list(range(number))
+
+
+def test_runs_are_found_by_the_beginning_of_their_keys_and_as_the_last(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, second = job(3), job(4)
+    for wanted, root in ((first, "runs"), (second, "runs/sweep")):
+        store = RunStore(Path(root))
+        store.create()
+        execute(store, TOY, wanted)
+    folders = [Path("runs") / run_name(first.key), Path("runs/sweep") / run_name(second.key)]
+    os.utime(folders[0] / "result.json", (1, 1))
+    for wanted, folder in zip((first, second), folders, strict=True):
+        assert find_run(Path(wanted.key[:6])) == folder
+        assert find_run(folder.parent / wanted.key[:6]) == folder
+        assert find_run(folder) == folder
+    assert find_run(Path("last")) == folders[1]
+    assert find_run(Path("runs/last")) == folders[1]
+    assert find_run(Path("0123456789")) == Path("0123456789"), "what names no run is left as it is"
+    assert find_run(Path("flip-flop")) == Path("flip-flop")
+    (tmp_path / "runs" / "ab00000000000000").mkdir()
+    (tmp_path / "runs" / "ab11111111111111").mkdir()
+    for folder in tmp_path.glob("runs/ab*"):
+        (folder / "result.json").write_text("{}")
+    with pytest.raises(InputError, match="2 runs begin with 'ab'.*give more of the key"):
+        find_run(Path("ab"))
+    with pytest.raises(InputError, match="there is no finished run in other"):
+        find_run(Path("other/last"))

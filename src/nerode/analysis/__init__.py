@@ -2,13 +2,14 @@
 
 from nerode.analysis.answers import answer_words
 from nerode.analysis.aspects.metric_automata import metric
-from nerode.analysis.examination import AnalysisOptions, analyse
+from nerode.analysis.examination import ANALYSIS_PARTS, AnalysisOptions, analyse
 from nerode.analysis.imported_runs import score_import
 from nerode.analysis.own_models import require_own_models
 from nerode.analysis.standing import compare_standing
 from nerode.analysis.subject import LoadedNetwork, load_subject
 
 __all__ = [
+    "ANALYSIS_PARTS",
     "AnalysisOptions",
     "LoadedNetwork",
     "analyse",

@@ -64,8 +64,16 @@ class AnalysisOptions:
             raise InputError(f"eps is {self.eps}; what counts as forgotten is a share between 0 and 1")
 
 
+ANALYSIS_PARTS = ("spectra", "context", "clusters", "trace", "attention", "margins", "forgetting")
+"""The parts of an analysis, in their order."""
+
+
 def analyse(
-    subject: LoadedNetwork, options: AnalysisOptions | None = None, *, budget: Budget | None = None
+    subject: LoadedNetwork,
+    options: AnalysisOptions | None = None,
+    *,
+    budget: Budget | None = None,
+    on_part: Callable[[str], None] | None = None,
 ) -> Analysis:
     """Returns the analysis of a network, as far as each part applies to it.
 
@@ -73,17 +81,25 @@ def analyse(
         subject: the network.
         options: what to look at.
         budget: limits the time of searches.
+        on_part: is called with the name of each part (`ANALYSIS_PARTS`) when it is done.
 
     Raises:
         InputError: if the word has a letter that the network does not read, or there is none of the length.
     """
-    return _Examination(subject, options or AnalysisOptions(), started(budget)).run()
+    return _Examination(subject, options or AnalysisOptions(), started(budget), on_part).run()
 
 
 class _Examination:
     """One network on its way through all analyses."""
 
-    def __init__(self, subject: LoadedNetwork, options: AnalysisOptions, budget: Budget) -> None:
+    def __init__(
+        self,
+        subject: LoadedNetwork,
+        options: AnalysisOptions,
+        budget: Budget,
+        on_part: Callable[[str], None] | None,
+    ) -> None:
+        self._on_part = on_part
         self.subject = subject
         self.options = options
         self.budget = budget
@@ -100,21 +116,28 @@ class _Examination:
             found = self._try("spectra", lambda: spectra(as_layered(model), _first(probe, _FEW))) or ()
             if not found:
                 self.left_out.setdefault("spectra", "no layer keeps a state of fixed size")
-        return Analysis(
-            name=self.subject.name,
-            about=_about(self.subject, probe),
-            spectra=found,
-            context=self._try(
-                "context",
-                lambda: context(self.subject, probe, found, eps=self.options.eps, seed=self.options.seed),
+        self._tell("spectra")
+        seed = self.options.seed
+        makers: dict[str, Callable[[], Any]] = {
+            "context": lambda: self._try(
+                "context", lambda: context(self.subject, probe, found, eps=self.options.eps, seed=seed)
             ),
-            clusters=self._clusters(probe),
-            trace=self._try("trace", lambda: trace_word(self.subject, word)),
-            attention=attention_maps(model, word) if isinstance(model, Model) else None,
-            margins=self._try("margins", lambda: margins(self.subject, seed=self.options.seed)),
-            forgetting=self._forgetting(),
-            left_out=self.left_out,
-        )
+            "clusters": lambda: self._clusters(probe),
+            "trace": lambda: self._try("trace", lambda: trace_word(self.subject, word)),
+            "attention": lambda: attention_maps(model, word) if isinstance(model, Model) else None,
+            "margins": lambda: self._try("margins", lambda: margins(self.subject, seed=seed)),
+            "forgetting": self._forgetting,
+        }
+        parts = {}
+        for name, make in makers.items():
+            parts[name] = make()
+            self._tell(name)
+        about = _about(self.subject, probe)
+        return Analysis(name=self.subject.name, about=about, spectra=found, left_out=self.left_out, **parts)
+
+    def _tell(self, part: str) -> None:
+        if self._on_part is not None:
+            self._on_part(part)
 
     def _word(self, probe: ProbeWords) -> ProbeWords:
         if self.options.word is None:

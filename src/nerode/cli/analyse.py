@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import FiniteRange, budgeted, force_option, trust_option
+from nerode.cli.options import Command, FiniteRange, RunPath, budgeted, force_option, trust_option
+from nerode.cli.progress import Progress
 from nerode.core import Budget, BudgetExceeded, InputError, claim_folder, to_mapping, write_atomically
 from nerode.records import ANALYSIS_FORMAT
 from nerode.report import analysis_page, analysis_view, make_console
@@ -18,8 +19,8 @@ JSON_FILE = "analysis.json"
 PAGE_FILE = "analysis.html"
 
 
-@click.command()
-@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.command(cls=Command)
+@click.argument("folder", metavar="RUN", type=RunPath())
 @click.option(
     "-o",
     "--out",
@@ -71,7 +72,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
     nerode train flip-flop --arch mamba --out runs
     nerode analyse runs/9b7ef0cf02d1bbd9
     """
-    from nerode.analysis import AnalysisOptions, analyse as look, load_subject
+    from nerode.analysis import ANALYSIS_PARTS, AnalysisOptions, analyse as look, load_subject
 
     chosen = AnalysisOptions(
         length=options["length"],
@@ -84,7 +85,8 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
     place = folder / "analysis" if out is None else out
     subject = load_subject(folder, trust_code=options["trust_code"])
     claim_folder(place, holds=(JSON_FILE,), form=ANALYSIS_FORMAT, of="an analysis", force=options["force"])
-    found = look(subject, chosen, budget=budget).to_json()
+    with Progress(f"analysing {subject.name}", len(ANALYSIS_PARTS), unit="part", quiet=as_json) as progress:
+        found = look(subject, chosen, budget=budget, on_part=progress.end).to_json()
     if options["metric"]:
         from nerode.analysis import metric
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import budgeted, force_option, sense_option, split_names
+from nerode.cli.options import Command, budgeted, force_option, sense_option, split_names
 from nerode.core import Budget, InputError, claim_file, enforce, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
 from nerode.report import (
@@ -37,7 +37,7 @@ from nerode.study import (
 from nerode.verdict import Sense, Status
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "-o",
     "--output",
@@ -75,7 +75,12 @@ def atlas(
 ) -> None:
     """Write the page of every named language × every architecture.
 
-    What was computed is kept in the folder .atlas beside the page, so that the next run is quick.
+    What was computed is kept in the folder .atlas beside the page, so that the next run is quick. The
+    first one takes about two minutes.
+
+    \b
+    nerode atlas -o atlas.html
+    nerode atlas --suite tomita --runs runs -o tomita.html
     """
     started = time.monotonic()
     names = _names(suite, only)

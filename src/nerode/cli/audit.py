@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import FiniteRange, budgeted
+from nerode.cli.options import Command, FiniteRange, budgeted
 from nerode.core import DTYPES, InputError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _DIGITS = 6
 """A peer keeps its whole sequence for the backward pass: longer ones fit no machine."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "--lengths", metavar="N,N", default="1,2,3,7,64,257", show_default=True, help="Lengths of the sequences."
@@ -59,6 +59,10 @@ def audit(
 
     NAME is a peer, such as transformers-mamba or xlstm-slstm; without names, all that can be run here. Both
     layers get the same weights and inputs. Outputs and gradients are held against our layer in float64.
+
+    \b
+    nerode audit --list
+    nerode audit transformers-mamba xlstm-slstm --dtype float64
     """
     wanted = _read_lengths(lengths)
     peers = _choose(names, must_run=not listing)

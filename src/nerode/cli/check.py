@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from nerode.cli.options import (
+    Command,
     budgeted,
     language_options,
     named_again,
@@ -22,7 +23,7 @@ from nerode.study import check_language, check_object
 from nerode.verdict import Sense, Status, select_architectures
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("languages", metavar="LANG…", nargs=-1, required=True)
 @verdict_options
 @sense_option

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from nerode.cli.options import budgeted, split_names, trust_option
+from nerode.cli.options import Command, RunPath, budgeted, split_names, trust_option
 from nerode.core import Budget, InputError
 from nerode.report import make_console, standing_table
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", metavar="LANG_OR_TASK")
-@click.argument("folders", metavar="RUNS…", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("folders", metavar="RUNS…", nargs=-1, type=RunPath())
 @click.option("--arch", metavar="A,B", help="Also compare these architectures, without runs.")
 @trust_option
 @budgeted(seconds=300.0)

@@ -11,7 +11,7 @@ import click
 
 from nerode.algebra import green, transition_monoid
 from nerode.algebra.cascades import dfa_to_formula
-from nerode.cli.options import budgeted, force_option, language_options, read_language
+from nerode.cli.options import Command, budgeted, force_option, language_options, read_language
 from nerode.core import Budget, InputError, claim_file, write_atomically
 from nerode.languages import (
     Dfa,
@@ -70,7 +70,7 @@ def _automaton(text: str, options: dict[str, Any], budget: Budget) -> Dfa:
     return language.dfa(budget)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("language", metavar="LANG")
 @click.option("--and", "and_", metavar="LANG", multiple=True, help="Intersect with this language.")
 @click.option("--or", "or_", metavar="LANG", multiple=True, help="Unite with this language.")
@@ -124,7 +124,7 @@ def convert(
     click.echo(f"{out}: {found.num_states} states as {form}")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("left", metavar="LANG")
 @click.argument("right", metavar="LANG")
 @language_options

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import budgeted, force_option, language_options, read_language
+from nerode.cli.options import Command, budgeted, force_option, language_options, read_language
 from nerode.core import Budget, InputError, claim_file
 from nerode.report import DRAWING_FORMATS, draw as draw_value
 from nerode.study import PARTS
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("language", metavar="LANG")
 @click.option(
     "-o",

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from nerode.cli.options import (
+    Command,
     budgeted,
     force_option,
     language_options,
@@ -27,7 +28,7 @@ _SHARE = 0.75
 """Of the seconds, for the study; the rest is for the page."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("language", metavar="LANG")
 @click.option(
     "-o",
@@ -48,7 +49,12 @@ _SHARE = 0.75
 def explain(
     language: str, output: Path, networks: bool, as_json: bool, budget: Budget, **options: Any
 ) -> None:
-    """Write a page about LANG: automaton, egg-box, classes, verdicts with reasons and references."""
+    """Write a page about LANG: automaton, egg-box, classes, verdicts with reasons and references.
+
+    \b
+    nerode explain "(aa)*" -o even.html
+    nerode explain flip-flop --arch mamba,lstm --sense ieee -o flip-flop.html
+    """
     claim_file(output, force=options["force"])
     found = read_language(
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget

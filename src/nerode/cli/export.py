@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from nerode.cli.models import MODEL
-from nerode.cli.options import budgeted, force_option
+from nerode.cli.options import Command, budgeted, force_option
 from nerode.core import Budget, InputError, claim_file, claim_folder
 from nerode.network import Network
 from nerode.proofs import graph_claims, read_language, read_network
@@ -20,7 +20,7 @@ _CHECK_SECONDS = 60.0
 """For the certificates of the network or its model."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "-o",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import budgeted, force_option, trust_option
+from nerode.cli.options import Command, RunPath, budgeted, force_option, trust_option
 from nerode.core import Budget, InputError, claim_file, write_atomically
 from nerode.languages import resolve_language
 from nerode.languages.formats import automaton_files, write_automaton
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nerode.analysis.extraction import Extraction
 
 
-@click.command()
-@click.argument("folder", metavar="RUN_OR_DIR", type=click.Path(path_type=Path))
+@click.command(cls=Command)
+@click.argument("folder", metavar="RUN_OR_DIR", type=RunPath())
 @click.option(
     "--method",
     type=click.Choice(["cluster", "lstar", "kv", "exact"]),

@@ -15,7 +15,12 @@ from nerode.verdict import ALIASES, ARCHITECTURES
 @click.option("--suite", metavar="TAG", help="List only the languages of one published suite.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per language, one per line.")
 def languages(suite: str | None, as_json: bool) -> None:
-    """List the named languages: convention, source, and what each is there to break."""
+    """List the named languages: convention, source, and what each is there to break.
+
+    \b
+    nerode languages
+    nerode languages --suite tomita --json
+    """
     rows = list(BESTIARY.values()) if suite is None else suite_rows(suite)
     if as_json:
         for row in rows:
@@ -51,7 +56,12 @@ def languages(suite: str | None, as_json: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per architecture, one per line.")
 def architectures(to_train: bool, as_json: bool) -> None:
-    """List the architectures and the classes that decide what they can express."""
+    """List the architectures and the classes that decide what they can express.
+
+    \b
+    nerode architectures
+    nerode architectures --train
+    """
     if to_train:
         _list_zoo(as_json)
         return
@@ -127,7 +137,12 @@ def _has_theory(name: str) -> bool:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per task, one per line.")
 def tasks(as_json: bool) -> None:
-    """List the tasks: memory that each asks for, lengths of training, source."""
+    """List the tasks: memory that each asks for, lengths of training, source.
+
+    \b
+    nerode tasks
+    nerode tasks --json
+    """
     from nerode.records import TaskConfig
     from nerode.tasks import all_tasks, build_task, resolve_task
 

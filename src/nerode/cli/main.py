@@ -61,6 +61,9 @@ COMMAND_GROUPS = {
 COMMANDS = {name: module for group in COMMAND_GROUPS.values() for name, module in group.items()}
 """Where each command lives; a module is imported only when its command is used."""
 
+ALIASES = {"analyze": "analyse"}
+"""Other spellings of commands."""
+
 
 WRONG_USE = 2
 """The exit code for what cannot be used, and for answers that cannot be written."""
@@ -101,6 +104,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Returns the command of this name."""
+        name = ALIASES.get(name, name)
         if name not in COMMANDS:
             return None
         module = importlib.import_module(COMMANDS[name])
@@ -114,7 +118,7 @@ class LazyGroup(click.Group):
         """Finds the command, naming the nearest one for a misspelt word."""
         import difflib
 
-        if args and args[0] not in COMMANDS:
+        if args and args[0] not in COMMANDS and args[0] not in ALIASES:
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
             ctx.fail(f"no command {args[0]!r}{hint}")

@@ -7,17 +7,49 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
 from nerode.core import DTYPES, TABLES, Budget, InputError, enforce
 from nerode.languages import Language, resolve_language
+from nerode.records import find_run
 from nerode.verdict import Sense, VerdictTask
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _DEFAULTS = Budget()
+
+
+class Command(click.Command):
+    """A command whose help has the limits of its budget under a heading of their own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options, then the limits."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Limits": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                limit = (parameter.name or "").startswith("max_")
+                sections["Limits" if limit else "Options"].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class RunPath(click.Path):
+    """A folder of a run or a network: a path, the beginning of a run's key, or "last"."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Returns the path."""
+        path = super().convert(value, param, ctx)
+        assert isinstance(path, Path)
+        return find_run(path)
 
 
 def language_options(command: F) -> F:

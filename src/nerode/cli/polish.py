@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nerode.cli.options import budgeted, force_option, trust_option
+from nerode.cli.options import Command, RunPath, budgeted, force_option, trust_option
 from nerode.core import Budget, InputError, claim_folder
 from nerode.proofs import POLISH_FILE
 from nerode.report import make_console, name_table, polished_lines
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from nerode.analysis.polish import PolishRecord
 
 
-@click.command()
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.command(cls=Command)
+@click.argument("run", metavar="RUN", type=RunPath())
 @click.option(
     "-o",
     "--out",

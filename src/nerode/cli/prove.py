@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from nerode.cli.options import budgeted, force_option, trust_option
+from nerode.cli.options import Command, RunPath, budgeted, force_option, trust_option
+from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, enforce
 from nerode.report import settlement_lines
 
@@ -18,13 +20,18 @@ if TYPE_CHECKING:
     from nerode.records import Settlement
     from nerode.tasks import Task
 
+_NEXT = {
+    "proved": "nerode verify {} (replays the proof)",
+    "refuted": "nerode repair {0} -o mended (trains on the failing words); nerode analyse {0}",
+    "unsettled": "nerode prove {0} --again --max-seconds 600; nerode prove {0} --harden -o hardened",
+}
+"""The next command after each end."""
+
 EXIT_CODES = {"proved": 0, "refuted": 1, "unsettled": 3}
 
 
-@click.command()
-@click.argument(
-    "folders", metavar="RUN|DIR|MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.command(cls=Command)
+@click.argument("folders", metavar="RUN|DIR|MODEL...", nargs=-1, required=True, type=RunPath())
 @click.option(
     "--states",
     type=click.IntRange(1, 1_000_000),
@@ -95,19 +102,32 @@ def prove(
 
         claim_model_folder(out, force=force)
     settings = SettleSettings(states=states, longest=longest)
-    codes = set()
-    for folder in folders:
-        with enforce(budget.start()) as own:
-            if out is not None:
-                found = _harden(folder, out, task, own, trust_code=trust_code)
+    ends: Counter[str] = Counter()
+    with Progress("proving", len(folders), unit="network", quiet=as_json) as progress:
+        for folder in folders:
+            with enforce(budget.start()) as own:
+                if out is not None:
+                    found = _harden(folder, out, task, own, trust_code=trust_code)
+                else:
+                    found = _settle(folder, settings, own, again=again, trust_code=trust_code, task=task)
+            ends[found.status] += 1
+            if as_json:
+                click.echo(json.dumps({"folder": str(folder), **found.to_json()}, ensure_ascii=False))
             else:
-                found = _settle(folder, settings, own, again=again, trust_code=trust_code, task=task)
-        codes.add(EXIT_CODES[found.status])
-        if as_json:
-            click.echo(json.dumps({"folder": str(folder), **found.to_json()}, ensure_ascii=False))
-        else:
-            click.echo("\n".join(settlement_lines(found, name=str(folder))))
+                click.echo("\n".join(settlement_lines(found, name=str(folder))))
+                progress.end(f"{folder}: {found.status}")
+    if not as_json:
+        _conclude(ends, folders[-1], found.status)
+    codes = {EXIT_CODES[status] for status in ends}
     sys.exit(1 if 1 in codes else 3 if 3 in codes else 0)
+
+
+def _conclude(ends: Counter[str], last: Path, status: str) -> None:
+    """Prints how many networks ended how, and what to do next."""
+    if ends.total() > 1:
+        counts = ", ".join(f"{ends[status]} {status}" for status in EXIT_CODES if ends[status])
+        click.echo(f"\n{ends.total()} networks: {counts}")
+    click.echo(f"Next: {_NEXT[status].format(last)}")
 
 
 def _harden(folder: Path, out: Path, task: Task | None, budget: Budget, *, trust_code: bool) -> Settlement:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import FiniteRange, budgeted, force_option, trust_option
+from nerode.cli.options import Command, FiniteRange, RunPath, budgeted, force_option, trust_option
 from nerode.core import Budget
 from nerode.report import settlement_lines
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from nerode.analysis.repair import FailureSearch
 
 
-@click.command()
-@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.command(cls=Command)
+@click.argument("folder", metavar="RUN", type=RunPath())
 @click.option(
     "-o",
     "--out",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from nerode.cli.options import budgeted, force_option, sense_option
+from nerode.cli.options import Command, RunPath, budgeted, force_option, sense_option
 from nerode.core import MARK, InputError, NerodeError, Reference, claim_file, claim_folder, write_atomically
 from nerode.records import IMPORT_FILE, Measure
 from nerode.report import (
@@ -29,8 +29,8 @@ from nerode.study import MEASURES, RunFile, read_run_files
 from nerode.verdict import Sense
 
 
-@click.command()
-@click.argument("runs", metavar="RUNS…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.command(cls=Command)
+@click.argument("runs", metavar="RUNS…", nargs=-1, required=True, type=RunPath())
 @click.option(
     "-o",
     "--output",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import budgeted, force_option
+from nerode.cli.options import Command, budgeted, force_option
+from nerode.cli.progress import Progress
 from nerode.cli.settling import settle_option, settle_runs
 from nerode.core import InputError, claim_file, claim_folder, write_atomically
 from nerode.records import claim_store
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 EXPERIMENTS = Path("experiments")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("asked", metavar="[PAPER[:TABLE]]…", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Reproduce all papers.")
 @click.option(
@@ -123,17 +124,20 @@ def _run(
 ) -> None:
     from nerode.records import write_table
     from nerode.report import left_text, make_console, reproduction_table, table_markdown
-    from nerode.reproduce.measuring import run_table
+    from nerode.reproduce.measuring import num_missing, run_table
+    from nerode.study import conclude_table
 
-    result = run_table(
-        paper,
-        table,
-        out=out,
-        seeds=seeds,
-        jobs=jobs,
-        on_line=lambda line: click.echo(line, err=True),
-        polished=EXPERIMENTS / "polish",
-    )
+    left = num_missing(table, out=out, seeds=seeds) if jobs else 0
+    with Progress(f"{paper.name}:{table.name}", left) as progress:
+        result = run_table(
+            paper,
+            table,
+            out=out,
+            seeds=seeds,
+            jobs=jobs,
+            on_line=progress.end,
+            polished=EXPERIMENTS / "polish",
+        )
     result = _settled(result, out, settle)
     if keep is not None and result.lines:
         path = write_table(keep / "reproduce", result)
@@ -151,6 +155,8 @@ def _run(
         markup=False,
     )
     console.print(result.rule, style="dim", markup=False)
+    console.print(f"\nConclusion: {conclude_table(result)}", style="bold", markup=False)
+    console.print(f"Next: nerode report {out}; nerode runs ls {out}", markup=False)
 
 
 def _settled(result: TableResult, out: Path, seconds: float) -> TableResult:
@@ -205,10 +211,15 @@ def _show_claims(folder: Path, tables: Sequence[tuple[Paper, PaperTable]], as_js
     click.echo(claims_page(results, count_coverage(results, tables)), nl=False)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table, one per line.")
 def papers(as_json: bool) -> None:
-    """List the papers and their tables that can be reproduced."""
+    """List the papers and their tables that can be reproduced.
+
+    \b
+    nerode papers
+    nerode papers --json
+    """
     from nerode.reproduce import PAPERS
 
     rows = [(paper, table) for paper in PAPERS.values() for table in paper.tables]

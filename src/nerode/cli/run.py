@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from nerode.cli.models import MODEL
-from nerode.cli.options import budgeted
+from nerode.cli.options import Command, budgeted
 from nerode.core import InputError, charge, open_stream, read_lines
 from nerode.languages import END
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
@@ -22,7 +22,7 @@ from nerode.proofs import read_language, read_network, stated_claims
 from nerode.records import IMPORT_FILE, first_prefixes
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("words", metavar="[WORD… | -]", nargs=-1)
 @click.option(

@@ -10,9 +10,11 @@ import click
 from nerode.cli.options import budgeted, force_option
 from nerode.core import InputError, claim_file, claim_folder, write_atomically
 from nerode.records import (
+    LAST,
     Measure,
     RunOutline,
     RunStore,
+    find_run,
     list_runs,
     prune as prune_store,
     read_result,
@@ -37,7 +39,12 @@ def runs() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
 @_budgeted
 def list_command(folder: Path, as_json: bool) -> None:
-    """List all runs: finished, failed, unfinished and damaged."""
+    """List all runs: finished, failed, unfinished and damaged.
+
+    \b
+    nerode runs ls runs
+    nerode runs ls runs/parity --json
+    """
     store = RunStore(folder)
     found = list_runs(store)
     failures = {failure.key[:16]: failure.message for failure in store.failures()}
@@ -62,9 +69,14 @@ def list_command(folder: Path, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as one JSON object.")
 @_budgeted
 def show_command(folder: Path, run: str, as_json: bool) -> None:
-    """Show one run; RUN is the beginning of its key."""
+    """Show one run; RUN is the beginning of its key, or `last`.
+
+    \b
+    nerode runs show runs 9b7e
+    nerode runs show runs last --json
+    """
     store = RunStore(folder)
-    chosen = _choose(list_runs(store), run)
+    chosen = _choose(folder, list_runs(store), run)
     result = read_result(folder / chosen.name)
     if as_json:
         click.echo(json.dumps(result, ensure_ascii=False))
@@ -85,7 +97,11 @@ def show_command(folder: Path, run: str, as_json: bool) -> None:
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
 @_budgeted
 def table_command(folder: Path, measure: Measure | None) -> None:
-    """Show model × length for each task: every seed, then median and range."""
+    """Show model × length for each task: every seed, then median and range.
+
+    \b
+    nerode runs table runs
+    """
     found, left_out = read_run_files([folder])
     console = make_console()
     for task in group_runs(found, measure=measure):
@@ -113,7 +129,12 @@ def table_command(folder: Path, measure: Measure | None) -> None:
 @_budgeted
 @force_option
 def export_command(folder: Path, form: str, out: Path | None, force: bool) -> None:
-    """Write the finished runs in another form."""
+    """Write the finished runs in another form.
+
+    \b
+    nerode runs export runs -o runs.csv
+    nerode runs export runs --to tensorboard -o board
+    """
     store = RunStore(folder)
     found = [run for run in list_runs(store) if not run.damage]
     if form in TRACKERS:
@@ -146,7 +167,12 @@ def export_command(folder: Path, form: str, out: Path | None, force: bool) -> No
 @click.option("--yes", is_flag=True, help="Remove them; they are only listed without it.")
 @_budgeted
 def prune_command(folder: Path, sweeps: tuple[Path, ...], yes: bool) -> None:
-    """Remove what stopped and failed runs have left, and what is damaged."""
+    """Remove what stopped and failed runs have left, and what is damaged.
+
+    \b
+    nerode runs prune runs
+    nerode runs prune runs --keep sweep.toml --yes
+    """
     store = RunStore(folder)
     found = removable(store, keep=_keys(sweeps) if sweeps else None)
     for path in found:
@@ -165,8 +191,10 @@ def _keys(files: tuple[Path, ...]) -> set[str]:
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
 
 
-def _choose(found: list[RunOutline], beginning: str) -> RunOutline:
-    matching = [run for run in found if not run.damage and run.key.startswith(beginning)]
+def _choose(folder: Path, found: list[RunOutline], beginning: str) -> RunOutline:
+    good = [run for run in found if not run.damage]
+    wanted = find_run(folder / LAST).name if beginning == LAST else beginning
+    matching = [run for run in good if run.key.startswith(wanted)]
     if len(matching) != 1:
         near = ", ".join(run.name for run in matching[:5])
         what = f"{len(matching)} runs begin" if matching else "no run begins"

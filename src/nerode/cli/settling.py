@@ -1,14 +1,17 @@
-"""The ends of runs for commands that train: each run proved, refuted by a word, or unsettled."""
+"""The end of commands that train: each run proved, refuted or unsettled; the conclusion; the next steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nerode.cli.progress import Progress
 from nerode.core import Budget
+from nerode.report import make_console, quote
+from nerode.study import RunFile, TaskGroup, TheoryOfRuns, conclude_task, group_runs
 
 if TYPE_CHECKING:
     from nerode.records import RunRecord, Settlement
@@ -59,10 +62,54 @@ def settle_runs(
         return {}
     from nerode.analysis.settle import settled_or_new
 
-    return {
-        record.key: settled_or_new(
-            folder, budget=Budget(seconds=seconds), trust_code=record.spec.model.module in named
-        )
-        for record, folder in runs
-        if record.divergence is None
-    }
+    wanted = [(record, folder) for record, folder in runs if record.divergence is None]
+    found = {}
+    with Progress("settling", len(wanted)) as progress:
+        for record, folder in wanted:
+            budget = Budget(seconds=seconds)
+            trusted = record.spec.model.module in named
+            end = found[record.key] = settled_or_new(folder, budget=budget, trust_code=trusted)
+            progress.end(f"{record.title} seed {record.spec.run.seed}: {end.mark} {end.status}")
+    return found
+
+
+def show_conclusion(
+    runs: Sequence[tuple[RunRecord, Path]], settled: Mapping[str, Settlement], *, out: Path | None
+) -> None:
+    """Prints a sentence per model, theory beside training, and the commands that go on from here.
+
+    Args:
+        runs: the records and their folders.
+        settled: the ends of the runs, by key.
+        out: the folder of all runs; None if nothing was kept.
+    """
+    console = make_console()
+    tasks = group_runs([RunFile(folder=folder, record=record) for record, folder in runs])
+    steps: list[tuple[str, str]] = []
+    for task in tasks:
+        theory = TheoryOfRuns(task)
+        console.print(f"\n{task.title if len(tasks) > 1 else 'Conclusion'}", style="bold", markup=False)
+        for sentence in conclude_task(task, theory, settled):
+            console.print(f"  {sentence}", markup=False)
+        if theory.language is not None and out is not None:
+            steps.append(
+                (
+                    f"nerode compare {quote(_asked(task))} {out}",
+                    "theory, compiler, training and proofs in one table",
+                )
+            )
+    if out is None or not runs:
+        return
+    record, folder = next(((r, f) for r, f in runs if r.divergence is None), runs[0])
+    steps = [(f"nerode report {out}", "curves, tables and theory on one page"), *steps]
+    seed = f"{record.title}, seed {record.complete.run.seed}"
+    steps.append((f"nerode analyse {folder}", f"look inside {seed}; `nerode runs ls {out}` lists all keys"))
+    console.print("\nNext", style="bold")
+    for command, what in steps:
+        console.print(f"  {command}\n      {what}", markup=False, soft_wrap=True)
+
+
+def _asked(task: TaskGroup) -> str:
+    """The name by which `nerode compare` knows what a task is about."""
+    language = task.settings.get("language")
+    return language if isinstance(language, str) else task.name

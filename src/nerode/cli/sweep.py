@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import budgeted, force_option, trust_option
-from nerode.cli.settling import LEGEND, settle_option, settle_runs
+from nerode.cli.options import Command, budgeted, force_option, trust_option
+from nerode.cli.progress import Progress
+from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclusion
 from nerode.core import InputError
 from nerode.records import RunStore, claim_store, read_result, read_run
 from nerode.report import make_console, results_table
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 EXECUTORS = ("local", "ray", "slurm")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -87,6 +88,10 @@ def sweep(
     say about width, settings of layers and rate is as in `nerode train --arch`.
 
     \b
+    nerode sweep parity.toml
+    nerode sweep parity.toml --executor slurm --slurm slurm_partition=cpu
+
+    \b
     [base]
     task.name = "parity"
     [grid]
@@ -109,10 +114,19 @@ def sweep(
 
         require_own_models(make_spec(job.spec) for job in wanted)
     claim_store(root, force=force)
-    board = _Board(wanted)
     executor = make_executor(executor_name, **options)
+    titles = {job.key: _title(job.spec) for job in wanted}
+    store = RunStore(root)
+    left = sum(not store.is_done(job.key) for job in wanted)
+
+    def see(outcome: RunOutcome) -> None:
+        message = f": {outcome.message}" if outcome.message else ""
+        line = f"{outcome.key[:16]} {titles[outcome.key]}: {outcome.status}{message}"
+        progress.end(f"{line}, {outcome.seconds:.1f} s")
+
     try:
-        report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=executor, on_outcome=board.see)
+        with Progress(f"sweep into {root}", left) as progress:
+            report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=executor, on_outcome=see)
     except KeyboardInterrupt:
         click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
         raise
@@ -144,21 +158,6 @@ def make_executor(
     from nerode.sweeps import LocalExecutor
 
     return LocalExecutor(processes=jobs, retries=retries)
-
-
-class _Board:
-    """Says one line for each run that ends."""
-
-    def __init__(self, jobs: Sequence[RunJob]) -> None:
-        self._titles = {job.key: _title(job.spec) for job in jobs}
-        self._ended = 0
-
-    def see(self, outcome: RunOutcome) -> None:
-        """Tells of a run."""
-        self._ended += 1
-        message = f": {outcome.message}" if outcome.message else ""
-        line = f"{outcome.key[:16]} {self._titles[outcome.key]}: {outcome.status}{message}"
-        click.echo(f"[{self._ended}] {line}, {outcome.seconds:.1f} s", err=True)
 
 
 def _title(spec: dict[str, Any]) -> str:
@@ -194,15 +193,16 @@ def _show(
     if folders:
         measure = records[0].measure
         console.print(f"{MEASURES[measure]}:\n")
-        console.print(results_table(records, measure, settled or None))
+        console.print(results_table(records, measure, settled or None, width=console.width))
         if settled:
             console.print(f"\n{LEGEND}")
     new = len(report.outcomes) - len(bad)
     console.print(
         f"\n{len(report.keys)} runs: {len(report.before)} done before, {new} now, {len(bad)} not done. "
-        f"Every seed is listed; nothing was chosen by its score. Folders of the runs: {store.root}"
+        "Every seed is listed; nothing was chosen by its score."
     )
     for path in report.set_aside:
         console.print(f"a folder that could not be read was set aside: {path}")
     for outcome in bad.values():
         console.print(f"{outcome.key[:16]} {outcome.status}: {outcome.message}", markup=False)
+    show_conclusion(list(zip(records, folders, strict=True)), settled, out=store.root)

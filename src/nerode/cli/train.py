@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import budgeted, force_option, split_names, trust_option
-from nerode.cli.settling import LEGEND, settle_option, settle_runs
+from nerode.cli.options import Command, budgeted, force_option, split_names, trust_option
+from nerode.cli.progress import Progress
+from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclusion
 from nerode.core import InputError
 from nerode.report import RunRow, axes_table, live_table, make_console, results_table
 from nerode.study import MEASURES, run_item
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from nerode.training import ProgressEvent
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("task", metavar="[TASK]", required=False)
 @click.option("--arch", metavar="A,B+C", help="Architectures; + joins the layers of one model.")
 @click.option("--model", "own", metavar="MODULE:FUNCTION", help="Your own model; this runs its code.")
@@ -120,11 +121,8 @@ def train(
         click.echo(_how_to_go_on(len(found), len(specs), together=together), err=True)
         raise
     records = [found[number] for number in range(len(specs))]
-    attempts = [
-        _certify(out / run_name(record.key)) if certify and record.divergence is None else None
-        for record in records
-    ]
     folders = [out / run_name(record.key) for record in records]
+    attempts = _certify_all(records, folders if certify else [])
     named = {spec.model.module for spec in specs if spec.model.module}
     settled = settle_runs(zip(records, folders, strict=True), 0.0 if together else settle, named=named)
     if as_json:
@@ -134,8 +132,9 @@ def train(
                 item["proof"] = attempt.to_json()
             click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
     else:
-        _show(specs, records, None if together else out, settled)
+        _show(specs, records, settled)
         _show_attempts(specs, attempts)
+        show_conclusion(list(zip(records, folders, strict=True)), settled, out=None if together else out)
     proved = all(attempt is not None and attempt.proved for attempt in attempts)
     sys.exit(1 if certify and not proved else 0)
 
@@ -153,10 +152,20 @@ def _together(specs: list[TrainSpec], board: Board) -> Iterator[tuple[int, RunRe
     return train_groups(specs, on_progress=board.see)
 
 
-def _certify(folder: Path) -> Attempt:
+def _certify_all(records: list[RunRecord], folders: list[Path]) -> list[Attempt | None]:
+    """The search for a proof of each run that did not diverge, a minute or two each; none without folders."""
     from nerode.analysis.proofs import certify_run
 
-    return certify_run(folder)
+    if not folders:
+        return [None] * len(records)
+    found: list[Attempt | None] = []
+    with Progress("certifying (a minute or two per run)", len(records)) as progress:
+        for record, folder in zip(records, folders, strict=True):
+            attempt = certify_run(folder) if record.divergence is None else None
+            found.append(attempt)
+            end = "diverged" if attempt is None else "proved" if attempt.proved else "no proof found"
+            progress.end(f"{record.title} seed {record.complete.run.seed}: {end}")
+    return found
 
 
 def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> None:
@@ -254,7 +263,12 @@ class Board:
         if live:
             from rich.live import Live
 
-            self._live = Live(console=make_console(stderr=True), refresh_per_second=4, transient=True)
+            console = make_console(stderr=True)
+            self._width = console.width
+            self._live = Live(console=console, refresh_per_second=4, transient=True)
+            self._live.update(live_table(self.rows, width=self._width))
+        else:
+            click.echo(f"training {len(specs)} {'run' if len(specs) == 1 else 'runs'}", err=True)
         self._stack = ExitStack()
 
     def __enter__(self) -> Board:
@@ -289,21 +303,19 @@ class Board:
 
     def _draw(self, row: RunRow, *, say: bool) -> None:
         if self._live is not None:
-            self._live.update(live_table(self.rows))
+            self._live.update(live_table(self.rows, width=self._width))
         elif say:
             click.echo(row.line(), err=True)
 
 
-def _show(
-    specs: list[TrainSpec], records: list[RunRecord], out: Path | None, settled: dict[str, Settlement]
-) -> None:
+def _show(specs: list[TrainSpec], records: list[RunRecord], settled: dict[str, Settlement]) -> None:
     from nerode.tasks import build_task
 
     console = make_console()
     measure = specs[0].run.measure
     low, high = build_task(specs[0].task).training_lengths
     console.print(f"{specs[0].task.name}, trained on lengths {low} to {high}; {MEASURES[measure]}:\n")
-    console.print(results_table(records, measure, settled or None))
+    console.print(results_table(records, measure, settled or None, width=console.width))
     axes = axes_table(records, measure)
     if axes is not None:
         console.print()
@@ -312,5 +324,4 @@ def _show(
     console.print(f"\nreaches: {threshold:g} or more there and at every shorter length tested")
     if settled:
         console.print(LEGEND)
-    kept = "No folders were kept." if out is None else f"Folders of the runs: {out}"
-    console.print(f"every seed is listed; nothing was chosen by its score. {kept}")
+    console.print("Every seed is listed; nothing was chosen by its score.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from nerode.cli.models import Replay, replay_model
-from nerode.cli.options import budgeted, trust_option
+from nerode.cli.options import Command, RunPath, budgeted, trust_option
 from nerode.core import DTYPES, Budget, BudgetExceeded, InputError, UnknownName, read_fraction
 from nerode.network import LogitDecoder
 from nerode.proofs import (
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from nerode.proofs.floats import Examination
 
 
-@click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.command(cls=Command)
+@click.argument("folder", metavar="DIR", type=RunPath())
 @click.option(
     "--dtype",
     "dtypes",

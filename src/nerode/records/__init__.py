@@ -79,6 +79,7 @@ from nerode.records.spec import (
     untrusted_code,
 )
 from nerode.records.store import (
+    LAST,
     RESULT,
     RunAttempt,
     RunFailure,
@@ -86,6 +87,7 @@ from nerode.records.store import (
     RunOutput,
     RunStore,
     claim_store,
+    find_run,
     list_runs,
     prune,
     read_metrics,
@@ -108,6 +110,7 @@ __all__ = [
     "ANALYSIS_FORMAT",
     "IMPORT_FILE",
     "IMPORT_FORMAT",
+    "LAST",
     "LOCK",
     "MARKS",
     "MAX_LENGTH",
@@ -178,6 +181,7 @@ __all__ = [
     "claims_to_json",
     "current_owner",
     "extrapolates_to",
+    "find_run",
     "first_failing_length",
     "first_prefixes",
     "join_scores",

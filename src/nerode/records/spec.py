@@ -407,7 +407,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise FormatError(f"is not TOML: {error}", path=path) from None
     except InputError as error:
         raise FormatError(str(error), path=path) from None
-    return found
+    return _respelt(found)
 
 
 def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
@@ -436,7 +436,22 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
                 f"{text!r} makes {parts[-1]} a plain value, and another setting sets a part of it"
             )
         place[parts[-1]] = found
-    return tables
+    return _respelt(tables)
+
+
+_SPELLINGS = {"": {"optimizer": "optimiser"}, "optimiser": {"lr": "rate", "learning_rate": "rate"}}
+"""Other spellings of settings, by the table they stand in; the first ones stand anywhere."""
+
+
+def _respelt(table: Mapping[str, Any], name: str = "") -> dict[str, Any]:
+    """The tables with each setting under the name that is documented, unless both are given."""
+    known = {**_SPELLINGS[""], **_SPELLINGS.get(name, {})}
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        usual = known.get(key, key)
+        place = key if usual in table else usual
+        found[place] = _respelt(value, place) if isinstance(value, Mapping) else value
+    return found
 
 
 def merge_tables(base: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:

@@ -439,6 +439,37 @@ def _read_index(path: Path) -> dict[str, tuple[str, RunOutline]]:
     return rows
 
 
+LAST = "last"
+"""The name of the run that ended last."""
+
+_PREFIX = re.compile(r"[0-9a-f]{2,64}\Z")
+
+
+def find_run(place: Path) -> Path:
+    """Returns the folder of a run that is named by the beginning of its key, or as "last".
+
+    `dcb9` is looked for in `runs` and the folders of runs in it, `some/folder/dcb9` in that folder. A path
+    that exists, or that names no run, is returned as it is.
+
+    Raises:
+        InputError: if several runs begin so, or if the last one is asked for and there is none.
+    """
+    last = place.name == LAST
+    if not (last or _PREFIX.match(place.name)) or place.exists():
+        return place
+    root = place.parent if place.parent != Path() else Path("runs")
+    found = [path.parent for depth in ("*", "*/*") for path in root.glob(f"{depth}/{RESULT}")]
+    if last:
+        if not found:
+            raise InputError(f"there is no finished run in {root}; `nerode train` makes some")
+        return max(found, key=lambda folder: (folder / RESULT).stat().st_mtime_ns)
+    matching = sorted(folder for folder in found if folder.name.startswith(place.name[:16]))
+    if len({folder.name for folder in matching}) > 1:
+        names = ", ".join(str(folder) for folder in matching[:5])
+        raise InputError(f"{len(matching)} runs begin with {place.name!r}: {names}; give more of the key")
+    return matching[0] if matching else place
+
+
 def removable(store: RunStore, *, keep: Collection[str] | None = None) -> list[Path]:
     """Returns the folders that are no finished run: left by runs that were stopped or failed, or damaged.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         settlement_lines,
         standing_table,
     )
-    from nerode.report.terminal.runs import RunRow, axes_table, live_table, results_table
+    from nerode.report.terminal.runs import RunRow, axes_table, duration, live_table, results_table
     from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
 
 __getattr__, __dir__ = lazy_door(__name__, __file__)
@@ -58,6 +58,7 @@ __all__ = [
     "claims_page",
     "count_open",
     "draw",
+    "duration",
     "entry_from_json",
     "entry_of",
     "environment",

@@ -204,6 +204,14 @@ def seeds_of(line: TableLine, count: int | None = None) -> range:
     return range(line.first_seed, line.first_seed + (count or line.seeds))
 
 
+def num_missing(table: PaperTable, *, out: Path, seeds: int | None = None) -> int:
+    """Returns how many runs of a table are not in `out` yet."""
+    store = RunStore(out)
+    lines = [line for line in table.lines if line.runs_here]
+    keys = {run_key(spec) for line in lines for spec in specs_of(line, seeds_of(line, seeds))}
+    return sum(not store.is_done(key) for key in keys)
+
+
 def run_table(
     paper: Paper,
     table: PaperTable,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         check_object,
         profile_language,
     )
+    from nerode.study.conclusions import conclude_model, conclude_table, conclude_task
     from nerode.study.eggboxes import PARTS, Box, EggCell, ElementPlaces, LanguagePart, language_part
     from nerode.study.networks import (
         TARGETS,
@@ -105,6 +106,9 @@ __all__ = [
     "architectures_of",
     "check_language",
     "check_object",
+    "conclude_model",
+    "conclude_table",
+    "conclude_task",
     "count_by_length",
     "example_word",
     "find_disagreements",

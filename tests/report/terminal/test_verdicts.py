@@ -218,6 +218,13 @@ def test_output_that_is_no_terminal_is_plain_and_wide(
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert make_console().width == 80
+    monkeypatch.setenv("COLUMNS", "none")
+    assert make_console().width == 120
+
+
 def shown(view: RenderableType, width: int) -> list[str]:
     return [line.rstrip() for line in show(view, width).splitlines()]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -56,25 +56,37 @@ class RunRow:
         return ", ".join(parts)
 
 
-def live_table(rows: Iterable[RunRow]) -> Table:
-    """Returns the table that is shown while runs are under way."""
-    view = _plain_table("model", "seed", "", "step", "loss", "accuracy", "samples/s", "left at most")
+NARROW = 100
+"""Columns of a terminal below which tables leave out what a reader needs least."""
+
+
+def live_table(rows: Iterable[RunRow], *, width: int = 120) -> Table:
+    """Returns the table that is shown while runs are under way, without loss and speed where it is narrow."""
+    wide = width >= NARROW
+    last = ("samples/s", "left at most") if wide else ("left",)
+    view = _plain_table("model", "seed", "", "step", *(("loss",) if wide else ()), "accuracy", *last)
     for row in rows:
+        loss = "" if row.loss is None else f"{row.loss:.4g}"
+        speed = "" if row.samples_per_second is None else f"{row.samples_per_second:,.0f}"
         view.add_row(
             Text(row.title, style="cyan"),
             str(row.seed),
             Text(row.state, style="green" if row.state.startswith("done") else "dim"),
             f"{row.step:,}/{row.steps:,}" if row.steps else "",
-            "" if row.loss is None else f"{row.loss:.4g}",
+            *((loss,) if wide else ()),
             "" if row.accuracy is None else share(row.accuracy),
-            "" if row.samples_per_second is None else f"{row.samples_per_second:,.0f}",
+            *((speed,) if wide else ()),
             duration(row.seconds_left) if row.seconds_left else "",
         )
     return view
 
 
 def results_table(
-    records: Sequence[RunRecord], measure: Measure, settled: Mapping[str, Settlement] | None = None
+    records: Sequence[RunRecord],
+    measure: Measure,
+    settled: Mapping[str, Settlement] | None = None,
+    *,
+    width: int = 120,
 ) -> Table:
     """Returns model × length: every seed, then the median and the range of each model.
 
@@ -84,18 +96,27 @@ def results_table(
         records: of the runs.
         measure: which accuracy.
         settled: the ends of the runs by key; None for no such column.
+        width: columns of the terminal; a narrow one has no steps and times, and the range in two rows.
     """
+    wide = width >= NARROW
     lengths = sorted({score.length for record in records for score in record.evaluations})
     last = [] if settled is None else ["settled"]
-    view = _plain_table("model", "seed", "steps", "cpu s", *map(str, lengths), "reaches", *last)
+    costs = ("steps", "cpu s") if wide else ()
+    view = _plain_table("model", "seed", *costs, *map(str, lengths), "reaches", *last)
     for label, places in labelled_groups(records):
         group = [records[place] for place in places]
         for number, record in enumerate(group):
             end = [] if settled is None else [settled_cell(settled.get(record.key))]
-            view.add_row(*_result_row(label if number == 0 else "", record, lengths, measure), *end)
+            title, seed, *rest = _result_row(label if number == 0 else "", record, lengths, measure)
+            view.add_row(title, seed, *(rest if wide else rest[2:]), *end)
         if len(group) > 1:
-            view.add_row("", "median", "", "", *_summary(group, lengths, measure), "", style="bold")
-            view.add_row("", "range", "", "", *_range(group, lengths, measure), "", style="dim")
+            empty = ("",) * len(costs)
+            view.add_row("", "median", *empty, *_summary(group, lengths, measure, median), "", style="bold")
+            if wide:
+                view.add_row("", "range", *empty, *_range(group, lengths, measure), "", style="dim")
+                continue
+            view.add_row("", "worst", *_summary(group, lengths, measure, min), "", style="dim")
+            view.add_row("", "best", *_summary(group, lengths, measure, max), "", style="dim")
     return view
 
 
@@ -122,9 +143,14 @@ def _values(group: Sequence[RunRecord], length: int, measure: Measure) -> list[f
     return found + [0.0] * diverged if found else []
 
 
-def _summary(group: Sequence[RunRecord], lengths: Sequence[int], measure: Measure) -> list[str]:
+def _summary(
+    group: Sequence[RunRecord],
+    lengths: Sequence[int],
+    measure: Measure,
+    which: Callable[[Sequence[float]], float],
+) -> list[str]:
     columns = [_values(group, length, measure) for length in lengths]
-    return [share(median(values)) if values else "–" for values in columns]
+    return [share(which(values)) if values else "–" for values in columns]
 
 
 def _range(group: Sequence[RunRecord], lengths: Sequence[int], measure: Measure) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Mapping
 
@@ -295,8 +296,10 @@ class _Console(Console):
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Returns a console that is plain where there is no terminal, wide enough to be parsed by eye."""
+    """Returns a console that is plain where there is no terminal: as wide as COLUMNS says, or 120 columns."""
     console = _Console(stderr=stderr, highlight=False, soft_wrap=False)
     if not console.is_terminal:
-        console = _Console(stderr=stderr, highlight=False, width=120, no_color=True)
+        asked = os.environ.get("COLUMNS", "")
+        width = max(40, int(asked)) if asked.isdecimal() and int(asked) else 120
+        console = _Console(stderr=stderr, highlight=False, width=width, no_color=True)
     return console
