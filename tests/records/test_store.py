@@ -249,7 +249,7 @@ def test_runs_are_found_by_the_beginning_of_their_keys_and_as_the_last(tmp_path,
     (tmp_path / "runs" / "ab11111111111111").mkdir()
     for folder in tmp_path.glob("runs/ab*"):
         (folder / "result.json").write_text("{}")
-    with pytest.raises(InputError, match="2 runs begin with 'ab'.*give more of the key"):
+    with pytest.raises(InputError, match="give more of the key"):
         find_run(Path("ab"))
     with pytest.raises(InputError, match="there is no finished run in other"):
         find_run(Path("other/last"))
