@@ -6,7 +6,9 @@ architectures, tasks and configurations. They go to docs/generated, which is not
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import inspect
 import re
 import shutil
 from pathlib import Path
@@ -17,6 +19,15 @@ from nerode.cli.main import COMMANDS, nerode
 from nerode.compiler import CONSTRUCTIONS, Construction
 from nerode.core import work
 from nerode.languages.bestiary import BESTIARY
+from nerode.records import (
+    Curriculum,
+    ModelSpec,
+    OptimiserSpec,
+    RunSpec,
+    StopRule,
+    Surroundings,
+    TaskConfig,
+)
 from nerode.report import family_title
 from nerode.report.notation import author_list
 from nerode.report.tables.verdicts import SENSE_TITLES
@@ -42,6 +53,7 @@ def write_pages(docs: Path) -> None:
     _write(folder / "architectures.md", _architectures())
     _write(folder / "languages.md", _languages())
     _write(folder / "tasks.md", _tasks())
+    _write(folder / "settings.md", _settings())
 
 
 def _write(path: Path, text: str) -> None:
@@ -185,6 +197,68 @@ def _tasks() -> str:
         shown = ", ".join(named[:8]) + (f" and {len(named) - 8} more" if len(named) > 8 else "")
         lines.append(f"| `{name}` | {_cell(kind.title)} | {shown} |")
     return "\n".join(lines) + "\n"
+
+
+def _settings() -> str:
+    """Every setting of a training spec: its dotted name, its default and what it is."""
+    lines = [
+        "# Settings of training",
+        "",
+        "Every setting of `nerode train`, of sweep files and of `nr.train`. On the command line: "
+        "`--set run.batch=128`; in a file: `run.batch = 128`; in Python: "
+        '`nr.train(…, settings={"run.batch": 128})`. Unknown settings are rejected, with a suggestion. '
+        "`optimizer` and `optimiser.lr` are understood as well. With `--arch`, width, settings of layers and "
+        "rate have defaults per architecture. Training runs on the CPU; there is no setting for a device.",
+        "",
+        "The settings of a task (`task.settings.…`) are those of its kind; `nerode tasks` lists the tasks.",
+    ]
+    for table, config in (
+        ("task", TaskConfig),
+        ("model", ModelSpec),
+        ("optimiser", OptimiserSpec),
+        ("run", RunSpec),
+    ):
+        lines += ["", f"## {table}", "", "| setting | default | what it is |", "|---|---|---|"]
+        lines += _setting_rows(table, config)
+    return "\n".join(lines) + "\n"
+
+
+def _setting_rows(place: str, config: type) -> list[str]:
+    """The rows of a table of settings, those of tables inside it after it."""
+    about = _attributes(config)
+    rows = []
+    for field in dataclasses.fields(config):
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        shown = (
+            "required"
+            if default is dataclasses.MISSING
+            else ""
+            if dataclasses.is_dataclass(default)
+            else f"`{default!r}`"
+        )
+        rows.append(f"| `{place}.{field.name}` | {_cell(shown)} | {_cell(about.get(field.name, ''))} |")
+        inner = _INNER.get(field.name)
+        if inner is not None:
+            rows += _setting_rows(f"{place}.{field.name}", inner)
+    return rows
+
+
+_INNER: dict[str, type] = {"surroundings": Surroundings, "curriculum": Curriculum, "stop": StopRule}
+"""Tables inside tables, by the name of the setting that holds them."""
+
+
+def _attributes(config: type) -> dict[str, str]:
+    """What the docstring of a class says of each attribute."""
+    text = inspect.cleandoc(config.__doc__ or "").partition("Attributes:\n")[2]
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines():
+        match = re.match(r"    (\w+): (.*)", line)
+        if match is not None:
+            name, found[match[1]] = match[1], match[2]
+        elif name and line.strip():
+            found[name] += f" {line.strip()}"
+    return found
 
 
 def _sentence(text: str) -> str:

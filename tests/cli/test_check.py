@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -166,3 +168,17 @@ def test_the_next_command_names_the_language_as_it_was_asked_for(tmp_path):
     )
     shown = run("check", "H (b -> Y a)", "--ltl", "--alphabet", "ab", "--arch", "lstm").out
     assert 'nerode explain "H (b -> Y a)" --ltl --alphabet ab -o page.html' in shown
+
+
+def test_verdicts_come_as_tables_for_papers():
+    asked = ("parity", "tomita-1", "--arch", "mamba,lstm")
+    latex = run("check", *asked, "--as", "tex").out
+    assert r"parity & $\times$ & $\checkmark$ \\" in latex
+    assert r"tomita-1 & $\checkmark$ & $\checkmark$ \\" in latex
+    assert latex.startswith("% needs \\usepackage{booktabs,amssymb}")
+    assert "| parity | ✗ | ✓ |" in run("check", *asked, "--as", "md").out
+    rows = list(csv.DictReader(io.StringIO(run("check", *asked, "--as", "csv").out)))
+    assert len(rows) == 2 * 2 * 4
+    assert {row["status"] for row in rows if row["sense"] == "finite-precision"} == {"yes", "no"}
+    assert all(row["reference"] for row in rows if row["status"] != "open")
+    assert run("check", *asked, "--as", "tex", "--json").code == 2

@@ -80,7 +80,7 @@ class LoadedNetwork:
 
 
 def load_subject(
-    folder: Path, *, dtype: torch.dtype = torch.float32, trust_code: bool = False
+    folder: Path | str, *, dtype: torch.dtype = torch.float32, trust_code: bool = False
 ) -> LoadedNetwork:
     """Returns the network of a folder: a run, a saved model of the zoo, or a compiled network.
 
@@ -94,6 +94,7 @@ def load_subject(
         InputError: if the run diverged, so that there is no model; if it names a module whose code is not
             trusted, or is not the code that it was trained with.
     """
+    folder = Path(folder)
     if (folder / RESULT).exists():
         return _run(folder, trust_code)
     if (folder / LANGUAGE_FILE).exists():

@@ -18,9 +18,9 @@ from nerode.cli.options import (
     split_names,
     verdict_options,
 )
-from nerode.core import Budget, NerodeError, enforce
+from nerode.core import Budget, InputError, NerodeError, enforce
 from nerode.study import check_language, check_object
-from nerode.verdict import Sense, Status, select_architectures
+from nerode.verdict import Sense, Status, VerdictTable, select_architectures
 
 
 @click.command(cls=Command)
@@ -35,10 +35,17 @@ from nerode.verdict import Sense, Status, select_architectures
     is_flag=True,
     help="Exit 1 if the answer is `no` for some architecture in the chosen sense.",
 )
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["tex", "md", "csv"]),
+    help="Print one table of all languages for a paper: LaTeX or Markdown in the chosen sense, CSV in all.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per language, one per line.")
 def check(
     languages: tuple[str, ...],
     as_json: bool,
+    form: str | None,
     details: bool,
     fail_on_no: bool,
     budget: Budget,
@@ -50,11 +57,15 @@ def check(
     nerode check "(aa)*"
     nerode check parity tomita-3 --arch mamba,lstm --json
     nerode check "H (b -> Y O a)" --ltl --alphabet ab
+    nerode check tomita-3 parity --arch mamba,lstm --as tex > verdicts.tex
     """
     architectures = split_names(options["arch"])
     select_architectures(architectures)
     sense = Sense(options["sense"])
+    if form is not None and as_json:
+        raise InputError("--as and --json exclude each other; give one of them")
     failed = refused = False
+    tables: dict[str, VerdictTable] = {}
     for text in languages:
         with enforce(budget.start()) as limits:
             try:
@@ -81,7 +92,9 @@ def check(
             )
             found, table = known.profile, known.table
             refused = refused or any(v.status is Status.NO and v.sense is sense for v in table)
-            if as_json:
+            if form is not None:
+                tables[text] = table
+            elif as_json:
                 click.echo(json.dumps(check_object(language, found, table), ensure_ascii=False))
             else:
                 from nerode.report import check_view, make_console
@@ -89,6 +102,12 @@ def check(
                 asked = named_again(text, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
                 view = check_view(language, found, table, sense=sense, details=details, asked=asked)
                 make_console().print(view)
+    if tables:
+        from nerode.report import to_latex, to_markdown, verdicts_csv, verdicts_table
+
+        whole = [verdicts_table(tables, sense)]
+        texts = {"tex": to_latex, "md": to_markdown}
+        click.echo(verdicts_csv(tables) if form == "csv" else texts[str(form)](whole), nl=False)
     if failed:
         sys.exit(2)
     if fail_on_no and refused:

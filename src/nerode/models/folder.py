@@ -118,12 +118,13 @@ def _with_ordered_notes(content: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
 
-def save_model(folder: Path, model: Model) -> None:
+def save_model(folder: Path | str, model: Model) -> None:
     """Writes a model into a folder; an older model there is replaced, its weights first.
 
     Raises:
         InputError: if a weight is not finite, or the folder cannot be written.
     """
+    folder = Path(folder)
     settings = to_mapping(model.config.complete())
     notes = {CONFIG_NOTE: _hash(settings)}
     if model.claims:
@@ -143,7 +144,7 @@ def save_model(folder: Path, model: Model) -> None:
         write_atomically(place / CONFIG_FILE, text)
 
 
-def read_model(folder: Path, *, dtype: torch.dtype | None = None) -> Model:
+def read_model(folder: Path | str, *, dtype: torch.dtype | None = None) -> Model:
     """Returns the model of a folder.
 
     Args:
@@ -153,7 +154,7 @@ def read_model(folder: Path, *, dtype: torch.dtype | None = None) -> Model:
     Raises:
         FormatError: if a file is missing, was altered, or does not fit the other.
     """
-    path, weights_path = folder / CONFIG_FILE, folder / WEIGHTS_FILE
+    path, weights_path = Path(folder) / CONFIG_FILE, Path(folder) / WEIGHTS_FILE
     data = _read_json(path)
     weights = read_bytes(weights_path, max_bytes=MAX_WEIGHTS_BYTES)
     if hashlib.sha256(weights).hexdigest() != data["weights"]:

@@ -439,6 +439,20 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     return _respelt(tables)
 
 
+def nest_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns nested tables for values by dotted name, like {"optimiser.rate": 1e-3}.
+
+    Raises:
+        InputError: if a name is a table in one place and a plain value in another.
+    """
+    tables: dict[str, Any] = {}
+    for name, value in settings.items():
+        for part in reversed(name.split(".")):
+            value = {part: value}
+        tables = merge_tables(tables, value)
+    return _respelt(tables)
+
+
 _SPELLINGS = {"": {"optimizer": "optimiser"}, "optimiser": {"lr": "rate", "learning_rate": "rate"}}
 """Other spellings of settings, by the table they stand in; the first ones stand anywhere."""
 

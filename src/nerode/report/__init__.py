@@ -25,7 +25,13 @@ if TYPE_CHECKING:
         to_latex,
         to_markdown,
     )
-    from nerode.report.tables.verdicts import families, family_title, sense_title
+    from nerode.report.tables.verdicts import (
+        families,
+        family_title,
+        sense_title,
+        verdicts_csv,
+        verdicts_table,
+    )
     from nerode.report.terminal.analysis import analysis_view
     from nerode.report.terminal.findings import (
         claim_line,
@@ -91,6 +97,8 @@ __all__ = [
     "to_csv",
     "to_latex",
     "to_markdown",
+    "verdicts_csv",
+    "verdicts_table",
     "view_language",
     "visible",
 ]

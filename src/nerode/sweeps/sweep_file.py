@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.core import FormatError, InputError, UnknownName
-from nerode.records import merge_tables, read_toml, refuse_code
+from nerode.records import merge_tables, nest_settings, read_toml, refuse_code
 from nerode.sweeps.running import RunJob, RunKind
 
 Complete = Callable[[dict[str, Any]], dict[str, Any]]
@@ -77,7 +77,7 @@ class Sweep:
             for values in itertools.product(*self.grid.values()):
                 spec = merge_tables(self.base, row)
                 for name, value in zip(self.grid, values, strict=True):
-                    spec = merge_tables(spec, _nested(name, value))
+                    spec = merge_tables(spec, nest_settings({name: value}))
                 yield spec
 
     def jobs(self, runner: RunKind, complete: Complete = dict, *, trust_code: bool = False) -> list[RunJob]:
@@ -151,14 +151,8 @@ def _expanded(table: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, value in table.items():
         inner = _expanded(value) if isinstance(value, Mapping) else value
-        result = merge_tables(result, _nested(name, inner))
+        result = merge_tables(result, nest_settings({name: inner}))
     return result
-
-
-def _nested(name: str, value: Any) -> dict[str, Any]:
-    for part in reversed(name.split(".")):
-        value = {part: value}
-    return dict(value)
 
 
 def _has(table: Mapping[str, Any], name: str) -> bool:

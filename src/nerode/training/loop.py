@@ -13,11 +13,11 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -36,6 +36,7 @@ from nerode.records import (
     extrapolates_to,
     first_failing_length,
     join_scores,
+    nest_settings,
 )
 from nerode.tasks import Batch, build_task
 from nerode.training.environment import describe_environment
@@ -59,7 +60,7 @@ from nerode.training.model_building import (
     spec_model,
 )
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
-from nerode.training.specs import complete_spec, tested_lengths
+from nerode.training.specs import complete_spec, make_specs, tested_lengths
 
 _HEADER = "nerode-checkpoint"
 
@@ -186,7 +187,69 @@ class ProgressEvent:
 OnProgress = Callable[[ProgressEvent], None]
 
 
+@overload
 def train(
+    spec: TrainSpec,
+    *,
+    build: Build | None = None,
+    checkpoint: Path | str | None = None,
+    checkpoint_every: float = 60.0,
+    on_progress: OnProgress | None = None,
+) -> tuple[RunRecord, nn.Module]: ...
+
+
+@overload
+def train(
+    spec: str,
+    *,
+    arch: str,
+    seeds: int = 1,
+    settings: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
+) -> list[tuple[RunRecord, nn.Module]]: ...
+
+
+def train(
+    spec: TrainSpec | str,
+    *,
+    arch: str = "",
+    seeds: int = 1,
+    settings: Mapping[str, Any] | None = None,
+    build: Build | None = None,
+    checkpoint: Path | str | None = None,
+    checkpoint_every: float = 60.0,
+    on_progress: OnProgress | None = None,
+) -> tuple[RunRecord, nn.Module] | list[tuple[RunRecord, nn.Module]]:
+    """Returns the record of a run and the trained model; a list of these where a task is named.
+
+    `train("parity", arch="lstm", seeds=3)` is `nerode train parity --arch lstm --seeds 3` without folders:
+    one pair per architecture and seed. Divergence is a result: the record says where, and nothing is tested.
+    Training runs on the CPU.
+
+    Args:
+        spec: the inputs of one run, or the name of a task.
+        arch: with a task: architectures, separated by commas; `+` joins the layers of one model.
+        seeds: with a task: number of seeds.
+        settings: with a task: settings by dotted name, like {"run.steps": 300}.
+        build: makes a model of the user's own, instead of the one that the spec names.
+        checkpoint: a file to keep the state of the run in; if it exists, the run goes on from there.
+        checkpoint_every: seconds between two checkpoints.
+        on_progress: is called with the progress of the run.
+
+    Raises:
+        InputError: if a setting does not fit; UnknownName if there is no such task, architecture or setting.
+    """
+    if isinstance(spec, str):
+        names = [name.strip() for name in arch.split(",") if name.strip()]
+        specs = make_specs(spec, names, seeds=range(seeds), tables=nest_settings(settings or {}))
+        return [_train(own, on_progress=on_progress) for own in specs]
+    place = None if checkpoint is None else Path(checkpoint)
+    return _train(
+        spec, build=build, checkpoint=place, checkpoint_every=checkpoint_every, on_progress=on_progress
+    )
+
+
+def _train(
     spec: TrainSpec,
     *,
     build: Build | None = None,
@@ -194,17 +257,7 @@ def train(
     checkpoint_every: float = 60.0,
     on_progress: OnProgress | None = None,
 ) -> tuple[RunRecord, nn.Module]:
-    """Returns the record of a run, and the trained model.
-
-    Divergence is a result: the record says where, and nothing is tested.
-
-    Args:
-        spec: the inputs of the run.
-        build: makes a model of the user's own, instead of the one that the spec names.
-        checkpoint: a file to keep the state of the run in; if it exists, the run goes on from there.
-        checkpoint_every: seconds between two checkpoints.
-        on_progress: is called with the progress of the run.
-    """
+    """One run."""
     with torch_threads(spec.run.threads), torch.random.fork_rng(devices=[]):
         trainer = Trainer(spec, build=build, on_progress=on_progress)
         if checkpoint is not None and checkpoint.exists():

@@ -85,7 +85,7 @@ class PolishRecord:
 
 def polish(
     subject: LoadedNetwork,
-    folder: Path,
+    folder: Path | str,
     *,
     dtype: str | None = None,
     lengths: Sequence[int] = (),
@@ -106,6 +106,7 @@ def polish(
         InputError: if the network is of another kind.
         BudgetExceeded: if averaging or the check take too long.
     """
+    folder = Path(folder)
     begun = time.process_time()
     learned = read_learned(subject)
     chosen = learned.dtype if dtype is None else TORCH_DTYPES[dtype]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +23,8 @@ _TEX = {
     "–": "--",
     "×": r"$\times$",
     "·": r"$\cdot$",
+    "✓": r"$\checkmark$",
+    "✗": r"$\times$",
     "\n": " ",
     "\r": " ",
 }
@@ -119,7 +121,9 @@ def to_latex(tables: Iterable[ResultTable]) -> str:
                 ]
             )
         )
-    return "% needs \\usepackage{booktabs}\n" + "\n\n".join(parts) + "\n"
+    body = "\n\n".join(parts)
+    packages = "booktabs,amssymb" if r"\checkmark" in body else "booktabs"
+    return f"% needs \\usepackage{{{packages}}}\n{body}\n"
 
 
 CSV_HEADINGS = (
@@ -137,18 +141,26 @@ CSV_HEADINGS = (
 
 def to_csv(tasks: Iterable[TaskGroup]) -> str:
     """Returns every measured number: one row for each run and length."""
+    return csv_text(CSV_HEADINGS, _measured(tasks))
+
+
+def csv_text(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Returns rows as CSV; no text is taken for a formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(CSV_HEADINGS)
+    writer.writerow(headings)
+    writer.writerows([_cell(v) if isinstance(v, str) else v for v in row] for row in rows)
+    return out.getvalue()
+
+
+def _measured(tasks: Iterable[TaskGroup]) -> Iterator[tuple[object, ...]]:
     for task in tasks:
         for model in task.models:
             for run in model.runs:
                 record = run.record
                 ends = (record.steps, record.parameters, record.cpu_seconds)
                 for length, value in model.points(run, task.measure):
-                    names = (_cell(task.title), _cell(model.label))
-                    writer.writerow((*names, run.seed, length, task.measure, value, *ends))
-    return out.getvalue()
+                    yield (task.title, model.label, run.seed, length, task.measure, value, *ends)
 
 
 def _markdown(text: str) -> str:
