@@ -268,7 +268,7 @@ class Board:
             self._live = Live(console=console, refresh_per_second=4, transient=True)
             self._live.update(live_table(self.rows, width=self._width))
         else:
-            click.echo(f"training {len(specs)} {'run' if len(specs) == 1 else 'runs'}", err=True)
+            click.echo(f"{len(specs)} {'run' if len(specs) == 1 else 'runs'}", err=True)
         self._stack = ExitStack()
 
     def __enter__(self) -> Board:
