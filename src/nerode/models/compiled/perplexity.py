@@ -128,7 +128,9 @@ class SparseMatrix:
         self._height = len(rows)
 
     def __matmul__(self, vector: Floats) -> Floats:
-        return np.bincount(self._rows, weights=self._values * vector[self._columns], minlength=self._height)
+        products = self._values * vector[self._columns]
+        sums: Floats = np.bincount(self._rows, weights=products, minlength=self._height).astype(np.float64)
+        return sums
 
 
 class NextWordScorer:
