@@ -49,10 +49,12 @@ if TYPE_CHECKING:
     from nerode.proofs.floats import load_architecture as load_architecture, load_model as load_model
     from nerode.records import TrainSpec as TrainSpec, read_run as read_run
     from nerode.report import draw as draw
+    from nerode.study import find_runs
     from nerode.training import train as train
     from nerode.verdict import decide as decide, describe as describe
 
     language = resolve_language
+    runs = find_runs
 
 _DOORS = {
     "nerode.algebra": ("profile",),
@@ -80,6 +82,7 @@ _DOORS = {
 }
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}
 _HOMES["language"] = ("nerode.languages", "resolve_language")
+_HOMES["runs"] = ("nerode.study", "find_runs")
 
 
 __all__ = [*sorted(_HOMES), "__version__"]

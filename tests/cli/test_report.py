@@ -108,3 +108,49 @@ def test_the_page_alone_needs_no_torch(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_figures_have_labelled_bands_names_and_a_width(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "runs")
+    figures = tmp_path / "figures"
+    page = tmp_path / "r.html"
+    made = run(
+        "report", str(store), "-o", str(page), "--figures", str(figures), "--width", "85mm",
+        "--names", "mamba=Ours, mostly",
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    drawn = (figures / "1-parity-lengths.svg").read_text()
+    assert f'width="{85 / 25.4 * 72:.6f}'[:12] in drawn
+    for said in ("✓ possible at every length", "✗ impossible", "lstm ✓", "Ours, mostly ✗"):
+        assert said in drawn
+    shown = unescape(page.read_text())
+    assert "Ours, mostly: impossible, and 3 of 3 seeds fail first at length 80." in shown
+    assert "--names 'mamba=Ours, mostly'" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--width", "9km"), "--width 9km: give a number between 1in and 40in"),
+        (("--width", "0.1in"), "--width 0.1in"),
+        (("--names", "mamba"), "write MODEL=NAME"),
+        (("--names", "mambo=Ours"), "no model is called 'mambo'; the models are lstm, mamba"),
+        (("--names", "mamba=A", "--names", "lstm=A"), "two models the same name"),
+    ],
+)
+def test_bad_widths_and_names_are_told(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    store = fill_store(tmp_path / "runs")
+    made = run("report", str(store), "-o", str(tmp_path / "r.html"), *arguments)
+    assert made.code == 2
+    assert message in made.err
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_two_seeds_have_no_median(tmp_path: Path) -> None:
+    for seed, good in enumerate(((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))):
+        write_run(tmp_path / "runs", seed=seed, accuracies=good)
+    page, table = tmp_path / "r.html", tmp_path / "r.md"
+    assert run("report", str(tmp_path / "runs"), "-o", str(page), "--tables", "md").code == 0
+    assert "0, 100" in table.read_text()
+    assert '"kind": "median"' not in page.read_text()
+    assert '"kind": "run"' in page.read_text()

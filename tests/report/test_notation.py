@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.report.notation import author_list, group_name, percent, plural, sentence, visible
+from nerode.languages.bestiary import BESTIARY
+from nerode.report.notation import author_list, group_name, language_title, percent, plural, sentence, visible
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,29 @@ def test_conventions_become_sentences() -> None:
 )
 def test_percentages_are_never_rounded_to_all_or_nothing(value: float, expected: str) -> None:
     assert percent(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("012-star-02-star", "{0,1,2}*02*"),
+        ("aa-star", "(aa)*"),
+        ("anbncn", "aⁿbⁿcⁿ"),
+        ("tomita-3", "Tomita 3"),
+        ("d-4", "Dyck-1, depth 4"),
+        ("d4", "D₄"),
+        ("dyck-2-3", "Dyck-2, depth 3"),
+        ("a4xz5", "A₄×Z₅"),
+        ("s5-generators", "S₅ by generators"),
+        ("flip-flop", "flip-flop"),
+    ],
+)
+def test_languages_are_called_as_people_write_them(name: str, shown: str) -> None:
+    assert language_title(name, BESTIARY[name].convention) == shown
+
+
+def test_titles_tell_all_named_languages_apart() -> None:
+    titles = [language_title(name, row.convention) for name, row in BESTIARY.items()]
+    assert len(set(titles)) == len(titles)
+    assert language_title("tomita-3 (1)", "Some words.") == "tomita-3 (1)"
+    assert language_title("<b>", "<i>*: x") == "<i>*"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import nerode as nr
 from nerode.core import Shown
 from nerode.languages import Dfa
+from tests.browser import OpenPage
 from tests.report.cases import hostile_language
 from tests.report.pages.test_language import words
 
@@ -44,6 +46,34 @@ def test_verdicts_networks_and_certificates_are_shown() -> None:
     network = nr.compile_language(language, to="diagonal-signed")
     assert "h[sign] ← ([x=0] - [x=1])·h[sign]" in shown(network)
     assert "all lengths in exact arithmetic" in shown(nr.certify(network, language))
+
+
+def test_a_profile_shows_its_classes() -> None:
+    said = shown(nr.profile(nr.language("(aa)*")))
+    assert said.startswith("not star-free 2 states · monoid of 2 elements · 1 D-class · groups inside: Z₂")
+    assert "solvable ✓" in said
+    assert "not regular" in shown(nr.profile(nr.language("anbn")))
+
+
+@pytest.mark.browser
+def test_a_notebook_draws_automaton_and_egg_box_in_colour(open_page: OpenPage, tmp_path: Path) -> None:
+    """The displays stand in a page without our style sheets, as in a notebook."""
+    language = nr.language("tomita-3")
+    values = (language, language.dfa(), nr.profile(language), nr.decide(language, architectures=["mamba"]))
+    body = "".join(f"<div>{value._repr_html_()}</div>" for value in values) + str(language._repr_svg_())
+    file = tmp_path / "notebook.html"
+    head = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">'
+    file.write_text(f"{head}<body>{body}</body>", encoding="utf-8")
+    page = open_page(file)
+    fills = "[...document.querySelectorAll('svg circle')].map((c) => getComputedStyle(c).fill)"
+    found = page.evaluate(fills)
+    assert len(found) >= 12
+    assert "rgb(0, 0, 0)" not in found
+    curves = page.evaluate("[...document.querySelectorAll('svg path')].map((p) => getComputedStyle(p).fill)")
+    assert "none" in curves
+    assert "rgb(0, 0, 0)" not in curves
+    assert page.locator("svg rect").count() > 5
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_run_shows_its_lengths() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nerode.core import InputError
+from nerode.core import InputError, MissingExtra
+from nerode.study import Runs, find_runs, theory_of_spec
 from nerode.study.runs import read_run_files
 from tests.report.run_specimens import fill_store, write_run
 
@@ -69,3 +71,39 @@ def test_analyses_beside_runs_are_read_if_they_are_analyses(tmp_path: Path) -> N
         path.write_text(text)
         analysis = read_run_files([folder])[0][0].analysis
         assert (analysis is None) == (found is None)
+
+
+def test_runs_have_tidy_columns(tmp_path: Path) -> None:
+    fill_store(tmp_path)
+    found = find_runs(str(tmp_path))
+    columns = found.columns()
+    assert len(found) == 6
+    # One of the six diverged and was not tested.
+    assert {len(values) for values in columns.values()} == {5 * 3}
+    assert set(columns["model"]) == {"lstm", "mamba"}
+    rows = list(zip(columns["model"], columns["seed"], columns["length"], columns["sequence"], strict=True))
+    assert ("mamba", 1, 80, 0.5) in rows
+    assert repr(found) == "<6 runs on 1 tasks>"
+    with pytest.raises(MissingExtra, match=r"nerode\[frames\].*columns\(\) gives the same"):
+        to_frame_without_pandas(found)
+
+
+def to_frame_without_pandas(found: Runs) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pandas", None)
+        found.frame()
+
+
+def test_theory_of_a_spec() -> None:
+    def spec(layer: object, task: str = "parity") -> dict[str, object]:
+        return {"task": {"name": task, "settings": {}}, "model": {"layers": [layer]}}
+
+    def status(layer: object, task: str = "parity") -> str | None:
+        found = theory_of_spec(spec(layer, task))
+        return None if found is None else found.status
+
+    assert status({"name": "mamba", "settings": {}}) == "no"
+    assert status({"name": "mamba", "settings": {"signed": True}}) == "yes"
+    assert status({"name": "mycell"}) is None
+    assert status({"name": "mamba"}, "no-such-task") is None
+    assert theory_of_spec({"task": 3, "model": None}) is None

@@ -142,11 +142,11 @@ def test_the_page_shows_what_training_found() -> None:
     page = atlas_page([parity_row()], trained=items)
     assert_offline(page)
     data = data_of(page)
-    numbers = {name: i for i, (_, name, _) in enumerate(data["architectures"])}
+    numbers = {name: i for i, (_, name, *_) in enumerate(data["architectures"])}
     assert set(data["trained"]) == {f"0,{numbers['mamba']}", f"0,{numbers['lstm']}"}
     text = words(page)
-    assert "2 models trained on these languages, 2 of them not as theory says" in text
-    assert text.index("longer words will fail") < text.index("training found others")
+    assert "2 of 2 trained models do not do what theory says is possible, or do more." in text
+    assert text.index("◐ correct so far, though impossible") < text.index("○ fails on longer words")
     assert "25 (12–25)" in text
 
 

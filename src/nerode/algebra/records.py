@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nerode.core import Reference
+from nerode.core import Reference, Shown
 from nerode.languages import Alphabet, Word
 
 COMPUTED = "computed"
@@ -152,7 +152,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Shown):
     """Everything that the algebra found out about one language within the budget.
 
     Attributes:

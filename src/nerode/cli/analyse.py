@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from nerode.core import Budget, BudgetExceeded, InputError, claim_folder, to_map
 from nerode.records import ANALYSIS_FORMAT
 from nerode.report import analysis_page, analysis_view, make_console
 from nerode.study import study_memorisation
+
+if TYPE_CHECKING:
+    from nerode.analysis import LoadedNetwork
 
 JSON_FILE = "analysis.json"
 PAGE_FILE = "analysis.html"
@@ -57,6 +60,12 @@ PAGE_FILE = "analysis.html"
     type=click.IntRange(2, 16),
     help="Also prove how many ReLU neurons one hidden layer needs for N alternating points on a line.",
 )
+@click.option(
+    "--automaton/--no-automaton",
+    default=True,
+    show_default=True,
+    help="Extract the learned automaton and draw it.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the words.")
 @trust_option
 @force_option
@@ -94,6 +103,8 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
             found["metric"] = to_mapping(metric(subject))
         except InputError as error:
             found["left_out"]["metric"] = str(error)
+    if options["automaton"]:
+        _add_automaton(found, subject, budget, seed=options["seed"])
     if options["memorise"] is not None:
         try:
             found["memorisation"] = _memorisation(options["memorise"], budget)
@@ -111,6 +122,34 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
     if "memorisation" in found:
         click.echo(_memorisation_line(found["memorisation"]))
     click.echo(f"\n{place / PAGE_FILE}")
+
+
+def _add_automaton(found: dict[str, Any], subject: LoadedNetwork, budget: Budget, *, seed: int) -> None:
+    """Adds the learned automaton with its table, or the reason why there is none, to an analysis."""
+    from nerode.analysis.extraction import extract
+
+    try:
+        learned = extract(subject, seed=seed, budget=budget.part(_SHARE))
+        dfa = learned.acceptor()
+    except (InputError, BudgetExceeded) as stop:
+        found["left_out"]["automaton"] = str(stop)
+        return
+    table = None
+    if dfa.num_states <= _MOST_STATES:
+        table = {
+            "alphabet": list(dfa.alphabet),
+            "transitions": dfa.transitions.tolist(),
+            "start": int(dfa.start),
+            "accepting": dfa.accepting.tolist(),
+        }
+    found["automaton"] = {**learned.to_json(), "table": table}
+
+
+_SHARE = 0.2
+"""Of the time that is left, for the extraction."""
+
+_MOST_STATES = 64
+"""A larger automaton is counted, not drawn."""
 
 
 def _memorisation(points: int, budget: Budget) -> dict[str, Any]:

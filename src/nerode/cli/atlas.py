@@ -14,7 +14,15 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import Command, budgeted, force_option, sense_option, split_names
+from nerode.cli.options import (
+    Command,
+    budgeted,
+    force_option,
+    read_trained,
+    sense_option,
+    split_names,
+    trained_options,
+)
 from nerode.core import Budget, InputError, claim_file, enforce, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
 from nerode.report import (
@@ -28,10 +36,7 @@ from nerode.report import (
 )
 from nerode.study import (
     StudyCache,
-    TrainingOutcome,
     for_all_languages,
-    read_experiments,
-    read_runs,
     study_named,
 )
 from nerode.verdict import Sense, Status
@@ -52,19 +57,7 @@ from nerode.verdict import Sense, Status
     "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Number of processes.")
-@click.option(
-    "--experiments",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("experiments"),
-    show_default=True,
-    help="Folder of tables of experiments: results of training.",
-)
-@click.option(
-    "--runs",
-    type=click.Path(file_okay=False, path_type=Path),
-    multiple=True,
-    help="Folder of your own runs, shown in the same way.",
-)
+@trained_options
 @click.option("--fresh", is_flag=True, help="Compute everything again, without the cache.")
 @sense_option
 @force_option
@@ -86,7 +79,7 @@ def atlas(
     names = _names(suite, only)
     claim_file(output, force=options["force"])
     # What cannot be read stops the work before it begins, not after an hour.
-    trained = _trained(options["experiments"], options["runs"])
+    trained = read_trained(options["experiments"], options["runs"])
     highlights = read_highlights(options["experiments"])
     command = _command()
     found = dict(_progress(_entries(names, output, options, budget), len(names)))
@@ -129,18 +122,6 @@ def _names(suite: str | None, only: str | None) -> list[str]:
         # A name that nothing has stops the work before it begins, not after an hour.
         find_language(name)
     return names
-
-
-def _trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutcome]:
-    """Results of training, from tables of experiments (there may be none) and from the user's runs."""
-    found = read_experiments(experiments)
-    for folder in runs:
-        if not folder.is_dir():
-            raise InputError(
-                f"there is no folder {str(folder)!r}; --runs wants one that `nerode train` wrote"
-            )
-        found += read_runs(folder)
-    return found
 
 
 def _command() -> str:

@@ -15,8 +15,10 @@ from nerode.cli.options import (
     language_options,
     named_again,
     read_language,
+    read_trained,
     sense_option,
     split_names,
+    trained_options,
     verdict_options,
 )
 from nerode.core import Budget, claim_file, write_atomically
@@ -45,17 +47,22 @@ _SHARE = 0.75
 @click.option(
     "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
 )
+@trained_options
 @click.option("--json", "as_json", is_flag=True, help="Print the path and the size as JSON.")
 def explain(
     language: str, output: Path, networks: bool, as_json: bool, budget: Budget, **options: Any
 ) -> None:
     """Write a page about LANG: automaton, egg-box, classes, verdicts with reasons and references.
 
+    Results of training are shown beside the verdicts: kept ones of --experiments, and your own of --runs.
+
     \b
     nerode explain "(aa)*" -o even.html
     nerode explain flip-flop --arch mamba,lstm --sense ieee -o flip-flop.html
+    nerode explain parity -o parity.html --runs runs
     """
     claim_file(output, force=options["force"])
+    trained = read_trained(options["experiments"], options["runs"])
     found = read_language(
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
     )
@@ -73,6 +80,7 @@ def explain(
         sense=Sense(options["sense"]),
         definition=found.kind,
         command=f"nerode explain {asked} -o {quote(str(output))}",
+        trained=trained,
     )
     write_atomically(output, page)
     if as_json:

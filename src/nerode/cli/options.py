@@ -15,6 +15,7 @@ import click
 from nerode.core import DTYPES, TABLES, Budget, InputError, enforce
 from nerode.languages import Language, resolve_language
 from nerode.records import find_run
+from nerode.study import TrainingOutcome, read_experiments, read_runs
 from nerode.verdict import Sense, VerdictTask
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -192,6 +193,39 @@ def sense_option(command: F) -> F:
         show_default=True,
         help="Arithmetic whose reasons and sizes are shown.",
     )(command)
+
+
+def trained_options(command: F) -> F:
+    """Adds the folders whose results of training a page shows."""
+    command = click.option(
+        "--runs",
+        type=click.Path(file_okay=False, path_type=Path),
+        multiple=True,
+        help="Folder of your own runs, shown in the same way.",
+    )(command)
+    return click.option(
+        "--experiments",
+        type=click.Path(file_okay=False, path_type=Path),
+        default=Path("experiments"),
+        show_default=True,
+        help="Folder of tables of experiments: results of training.",
+    )(command)
+
+
+def read_trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutcome]:
+    """Returns results of training, from tables of experiments (there may be none) and from the user's runs.
+
+    Raises:
+        InputError: if a folder of runs is missing.
+    """
+    found = read_experiments(experiments)
+    for folder in runs:
+        if not folder.is_dir():
+            raise InputError(
+                f"there is no folder {str(folder)!r}; --runs wants one that `nerode train` wrote"
+            )
+        found += read_runs(folder)
+    return found
 
 
 def read_language(text: str, *, ltl: bool, regex: bool, alphabet: str | None, budget: Budget) -> Language:

@@ -51,6 +51,20 @@ from nerode.verdict import Sense
     multiple=True,
     help="Also write the tables beside the page; csv has all measured numbers.",
 )
+@click.option(
+    "--width",
+    default="5.5in",
+    show_default=True,
+    metavar="LENGTH",
+    help="Width of the figures: a number with in, mm, cm or pt, or column (3.25in).",
+)
+@click.option(
+    "--names",
+    "names",
+    metavar="MODEL=NAME",
+    multiple=True,
+    help='Display name of a model: --names mycell:build="Ours". Repeatable.',
+)
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
 @sense_option
 @force_option
@@ -61,6 +75,8 @@ def report(
     output: Path,
     figures: Path | None,
     tables: tuple[str, ...],
+    width: str,
+    names: tuple[str, ...],
     measure: Measure | None,
     sense: str,
     force: bool,
@@ -74,7 +90,9 @@ def report(
     \b
     nerode report runs
     nerode report runs/parity runs/flip-flop -o report.html --figures figures --tables tex
+    nerode report runs --figures figures --width column --names mycell:build="Our cell"
     """
+    inches, called = _inches(width), _display_names(names)
     _check_output(output, (*tables, "bib") if tables or figures is not None else ())
     beside = dict.fromkeys((*tables, "bib")) if tables or figures is not None else ()
     for path in (output, *(output.with_suffix(f".{form}") for form in beside)):
@@ -89,15 +107,20 @@ def report(
 
         found = [*found, *(RunFile(folder=folder, record=score_import(folder)) for folder in imports)]
     made = make_report(
-        found, left_out=left_out, measure=measure, sense=Sense(sense), task_works=_task_works(found)
+        found,
+        left_out=left_out,
+        measure=measure,
+        sense=Sense(sense),
+        task_works=_task_works(found),
+        names=called,
     )
     written = [output]
-    write_atomically(output, report_page(made, command=_command(runs, output, measure, sense)))
+    write_atomically(output, report_page(made, command=_command(runs, output, measure, sense, names)))
     for path, text in _table_files(made, output, tables):
         write_atomically(path, text)
         written.append(path)
     if figures is not None:
-        written += _save_figures(made, figures)
+        written += _save_figures(made, figures, inches)
     if tables or figures is not None:
         place = output.with_suffix(".bib")
         works = "\n\n".join(work.bibtex for _, work in made.bibliography())
@@ -121,10 +144,53 @@ def _check_output(output: Path, endings: tuple[str, ...]) -> None:
         )
 
 
-def _command(runs: tuple[Path, ...], output: Path, measure: Measure | None, sense: str) -> str:
+def _inches(width: str) -> float:
+    """The width of figures in inches.
+
+    Raises:
+        InputError: if it is no length, or one that no page has.
+    """
+    if width == "column":
+        return 3.25
+    number, unit = width.rstrip("abcdefghijklmnopqrstuvwxyz"), width.lstrip("0123456789.")
+    try:
+        inches = float(number) * _UNITS[unit or "in"]
+    except (KeyError, ValueError):
+        inches = 0.0
+    if not 1 <= inches <= 40:
+        raise InputError(
+            f"--width {width}: give a number between 1in and 40in with in, mm, cm or pt (85mm), or column"
+        )
+    return inches
+
+
+_UNITS = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54, "pt": 1 / 72}
+
+
+def _display_names(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Display names by model.
+
+    Raises:
+        InputError: if a pair is not MODEL=NAME, or two models get one name.
+    """
+    found: dict[str, str] = {}
+    for pair in pairs:
+        model, mark, name = pair.partition("=")
+        if not mark or not model.strip() or not name.strip():
+            raise InputError(f'--names {pair}: write MODEL=NAME, such as mycell:build="Ours"')
+        found[model.strip()] = name.strip()
+    if len(set(found.values())) < len(found):
+        raise InputError("--names gives two models the same name; a figure could not tell them apart")
+    return found
+
+
+def _command(
+    runs: tuple[Path, ...], output: Path, measure: Measure | None, sense: str, names: tuple[str, ...]
+) -> str:
     """The command line that makes the page again."""
     words = ["nerode", "report", *map(str, runs), "-o", str(output)]
     words += ["--measure", measure] if measure is not None else []
+    words += [word for pair in names for word in ("--names", pair)]
     words += ["--sense", sense] if sense != Sense.FINITE_PRECISION else []
     return shlex.join(words)
 
@@ -156,7 +222,7 @@ def _table_files(made: RunReport, output: Path, forms: tuple[str, ...]) -> Itera
         yield output.with_suffix(f".{form}"), writers[form]()
 
 
-def _save_figures(made: RunReport, folder: Path) -> list[Path]:
+def _save_figures(made: RunReport, folder: Path, width: float) -> list[Path]:
     written = []
     for number, item in enumerate(made.tasks, start=1):
         loss, accuracy = item.dynamics
@@ -173,6 +239,6 @@ def _save_figures(made: RunReport, folder: Path) -> list[Path]:
             for kind in ("svg", "pdf") if record is not None else ():
                 path = folder / f"{number}-{task}-{name}.{kind}"
                 assert record is not None
-                save_figure(record, path)
+                save_figure(record, path, width=width)
                 written.append(path)
     return written

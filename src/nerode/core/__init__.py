@@ -13,6 +13,7 @@ from nerode.core.doors import (
     load_extra,
     missing_extra,
     register_displays,
+    to_frame,
 )
 from nerode.core.errors import (
     BudgetExceeded,
@@ -132,6 +133,7 @@ __all__ = [
     "stream",
     "to_complex",
     "to_float",
+    "to_frame",
     "to_mapping",
     "whole_folder",
     "work",

@@ -22,7 +22,7 @@ import ast
 import importlib
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -40,6 +40,7 @@ EXTRAS = {
     "wandb": "wandb",
     "aalpy": "extract",
     "matplotlib": "plots",
+    "pandas": "frames",
     "starlette": "explore",
     "uvicorn": "explore",
 }
@@ -79,6 +80,16 @@ def load_extra(module: str, *, hint: str = "") -> ModuleType:
         if missing is None:
             raise
         raise MissingExtra(missing.package, hint=hint) from None
+
+
+def to_frame(columns: Mapping[str, Sequence[object]]) -> Any:
+    """Returns columns as a `pandas.DataFrame`.
+
+    Raises:
+        MissingExtra: if pandas is not installed.
+    """
+    pandas = load_extra("pandas", hint="columns() gives the same as plain lists")
+    return pandas.DataFrame({name: list(values) for name, values in columns.items()})
 
 
 def lazy_door(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

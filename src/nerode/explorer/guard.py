@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
@@ -96,7 +96,7 @@ class Guard:
         if refusal is None and (not length.isdigit() or int(length) > self.most_bytes):
             refusal = (413, f"a request may have {self.most_bytes:,} bytes")
         if refusal is not None:
-            await _refuse(*refusal)(scope, receive, marked)
+            await _refuse_request(scope, *refusal)(scope, receive, marked)
             return
         started = False
 
@@ -154,6 +154,25 @@ def _mark(send: Send) -> Send:
         await send(message)
 
     return marked
+
+
+_LOST = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>nerode explore</title></head>
+<body><h1>nerode explore</h1>
+<p>The explorer is running, but this address is not complete.</p>
+<p>Every page of it has a secret in its address, so that no other page in your browser can use it. Go to the
+terminal in which you started <code>nerode explore</code> and open the whole address that it printed. It
+looks like <code>http://127.0.0.1:PORT/SECRET/</code>.</p>
+<p>If that terminal is gone, stop the explorer and start it again.</p></body></html>
+"""
+
+
+def _refuse_request(scope: Scope, status: int, message: str) -> Response:
+    """A refusal; somebody who opened an address without its secret is told how to go on."""
+    wants_page = "text/html" in Headers(scope=scope).get("accept", "")
+    if status == 404 and scope["method"] == "GET" and wants_page:
+        return HTMLResponse(_LOST, status)
+    return _refuse(status, message)
 
 
 def _refuse(status: int, message: str) -> JSONResponse:

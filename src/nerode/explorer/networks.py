@@ -276,6 +276,7 @@ def describe(order: LanguageOrder) -> dict[str, Any]:
         "states": study.profile.num_states,
         "automaton": "" if view.figure is None else str(view.figure.markup),
         "arrows": _arrows(study.automaton),
+        "editable": _editable(study.automaton),
         "wide": view.figure is not None and view.figure.is_wide,
         "eggs": eggs_to_json(study.eggboxes),
         "eggs_left_out": view.boxes_left_out if study.eggboxes else 0,
@@ -299,6 +300,26 @@ def describe(order: LanguageOrder) -> dict[str, Any]:
 def _arrows(dfa: Dfa | None) -> list[tuple[int, int]]:
     """Source and target of each arrow, in the order in which the picture draws them."""
     return [] if dfa is None else [(arrow.source, arrow.target) for arrow in Diagram.of(dfa).arrows]
+
+
+_MOST_EDITABLE = 40
+"""States and arrows of an automaton that can be edited by hand."""
+
+
+def _editable(dfa: Dfa | None) -> dict[str, Any] | None:
+    """The automaton as the editor takes it: without its dead state; None if it is too large to be drawn."""
+    if dfa is None:
+        return None
+    diagram = Diagram.of(dfa)
+    if len(diagram.states) > _MOST_EDITABLE or len(diagram.arrows) > 4 * _MOST_EDITABLE:
+        return None
+    names = dfa.alphabet.symbols
+    return {
+        "states": [int(q) for q in diagram.states],
+        "start": int(dfa.start),
+        "accepting": [int(q) for q in diagram.states if dfa.accepting[q]],
+        "arrows": [(a.source, a.target, [names[i] for i in a.letters]) for a in diagram.arrows],
+    }
 
 
 def _show(template: Any, macro: str, argument: object) -> str:

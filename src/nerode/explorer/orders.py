@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from nerode.core import Budget, FormatError, InputError
-from nerode.languages import Language, resolve_language
+from nerode.languages import Language, RegularLanguage, resolve_language
 
 Arithmetic = Literal["exact", "float64", "float32", "bfloat16", "float16"]
 
@@ -185,8 +185,13 @@ def _read_file(name: str, content: str, symbols: tuple[str, ...] | None) -> Lang
         path = Path(folder) / ("dropped" + re.sub("[^a-z0-9.]", "", endings)[-12:])
         path.write_text(content, encoding="utf-8", errors="replace")
         try:
-            return resolve_language(str(path), alphabet=symbols, budget=request_budget())
+            found = resolve_language(str(path), alphabet=symbols, budget=request_budget())
         except FormatError as error:
             raise FormatError(error.what, path=name, line=error.line, hint=error.hint) from None
         except InputError as error:
             raise InputError(str(error).replace(str(path), name)) from None
+    # It is called like the file that was opened, not like the copy that was read.
+    called = name.removesuffix("".join(Path(name).suffixes)) or name
+    if not isinstance(found, RegularLanguage) or found.name != "dropped":
+        return found
+    return replace(found, name=called[:80], convention=found.convention.replace(path.name, name[:80]))

@@ -10,7 +10,7 @@ from typing import Any
 from nerode.core import FormatError, InputError, read_json
 from nerode.explorer.orders import RunOrder, RunsOrder
 from nerode.records import LOCK, RunStore, list_runs, read_metrics, read_owner, read_result
-from nerode.study import name_run, run_item, task_title
+from nerode.study import name_run, run_item, task_title, theory_of_spec
 
 _NAME = re.compile(r"[0-9a-f]{16}\Z")
 _MAX_ANALYSIS_BYTES = 16_000_000
@@ -38,6 +38,7 @@ def list_all(order: RunsOrder) -> dict[str, Any]:
                 "reaches": run.result.get("extrapolates_to"),
                 "parameters": run.result.get("parameters"),
                 "evaluations": run.result.get("evaluations") or [],
+                "theory": _theory(run.spec),
             }
             for run in found
             if not run.damage
@@ -46,6 +47,12 @@ def list_all(order: RunsOrder) -> dict[str, Any]:
         "unfinished": [{"name": name, "failure": failures.get(name, "")} for name in store.unfinished()],
         "running": owner is not None and owner.life == "alive",
     }
+
+
+def _theory(spec: Mapping[str, Any]) -> dict[str, str] | None:
+    """Status and reason of the verdict on a run; None if nothing is known of its task or its layers."""
+    found = theory_of_spec(spec)
+    return None if found is None else {"status": found.status, "reason": found.reason}
 
 
 def _task(spec: Mapping[str, Any]) -> str | None:

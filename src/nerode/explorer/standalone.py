@@ -22,6 +22,7 @@ MODULES = (
     "stepper.js",
     "runs.js",
     "exports.js",
+    "editor.js",
     "main.js",
 )
 """The modules of the page, each after those that it imports."""

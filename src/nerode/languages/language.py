@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,18 +110,51 @@ class Language(Shown, ABC):
         return found
 
 
+def merged_names(given: Dfa, minimal: Dfa, names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names of the states of a minimal automaton: those of all states that became each.
+
+    Args:
+        given: an automaton of the same language.
+        minimal: the minimal one.
+        names: of the first states of the given one; the others have none.
+    """
+    found: list[dict[str, None]] = [{} for _ in range(minimal.num_states)]
+    seen = {(given.start, minimal.start)}
+    todo = list(seen)
+    while todo:
+        q, m = todo.pop()
+        if q < len(names):
+            found[m][names[q]] = None
+        for letter in range(given.num_letters):
+            pair = int(given.transitions[q, letter]), int(minimal.transitions[m, letter])
+            if pair not in seen:
+                seen.add(pair)
+                todo.append(pair)
+    order = {name: i for i, name in enumerate(names)}
+    return tuple(",".join(sorted(group, key=lambda name: order[name])) for group in found)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegularLanguage(Language):
-    """A regular language with its canonical minimal automaton."""
+    """A regular language with its canonical minimal automaton.
+
+    Attributes:
+        state_names: names of the states of the automaton that is given, in their order; those of the minimal
+            automaton afterwards, where states that became one have all their names.
+    """
 
     name: str
     automaton: Dfa
     convention: str
     family: str = "regular"
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
+    state_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "automaton", minimise(self.automaton))
+        given = self.automaton
+        object.__setattr__(self, "automaton", minimise(given))
+        if self.state_names:
+            object.__setattr__(self, "state_names", merged_names(given, self.automaton, self.state_names))
 
     @property
     def alphabet(self) -> Alphabet:  # type: ignore[override]

@@ -10,11 +10,10 @@ from nerode.algebra.cascades import Cascade
 from nerode.core import MARK, Budget, InputError, write_atomically
 from nerode.languages import Dfa, Language
 from nerode.languages.formats import FORMATS
-from nerode.network import Network
+from nerode.network import Network, network_parts
 from nerode.report.automaton.diagram import Diagram, text_width
 from nerode.report.automaton.svg import automaton_picture, draw_diagram, is_drawable, too_large_note
 from nerode.report.notation import group_name, plural, visible
-from nerode.report.pages.language import draw_network
 from nerode.report.picture import PICTURE_FORMATS, Circle, Curve, Ink, Picture, Rectangle, Shape, Words
 from nerode.study import Box, LanguagePart, language_part, shorten
 
@@ -293,3 +292,35 @@ def network_diagram(network: Network) -> BoxDiagram:
             DiagramBox(title=part.title, row=number, cells=cells, above=(number - 1,) if number else ())
         )
     return BoxDiagram(title=f"{network.origin.language} for {network.target}", boxes=tuple(boxes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPart:
+    """One box: the embedding, a layer or the decoder."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkDrawing:
+    """A network from its letters to its answers.
+
+    Attributes:
+        target: the class or architecture that it is for.
+        parts: its boxes, in the order in which a letter passes them.
+    """
+
+    target: str
+    parts: tuple[NetworkPart, ...]
+
+    @property
+    def num_lines(self) -> int:
+        """Lines in all boxes."""
+        return sum(len(part.lines) for part in self.parts)
+
+
+def draw_network(network: Network) -> NetworkDrawing:
+    """Returns the boxes of a network, with its weights as far as they can be written in a few lines."""
+    parts = tuple(NetworkPart(title=title, lines=tuple(lines)) for title, lines in network_parts(network))
+    return NetworkDrawing(target=network.target, parts=parts)

@@ -22,6 +22,43 @@ def group_name(name: str) -> str:
     return "×".join(_GROUP_PART.sub(lambda m: m[1] + m[2].translate(_SUBSCRIPTS), part) for part in parts)
 
 
+_EXPRESSION = re.compile(r"(?:the words )?(\S*[*ⁿ]\S*?)(?::| with )")
+_BOUNDED = re.compile(r"dyck-(\d+)-(\d+)")
+_GROUPS = re.compile(r"([a-z]\d+(?:x[a-z]\d+)*)(-generators)?")
+_NUMBERED = re.compile(r"(tomita|dyck|shuffle|boolean|d)-(\d+)")
+_FAMILIES = {
+    "tomita": "Tomita {}",
+    "dyck": "Dyck-{}",
+    "shuffle": "Shuffle-{}",
+    "boolean": "Boolean-{}",
+    "d": "Dyck-1, depth {}",
+}
+_TITLES = {"parity": "Parity", "majority": "Majority", "cyclic-monoid-2-3": "C(2,3)"}
+
+
+def language_title(name: str, convention: str = "") -> str:
+    """Returns a named language as people write it: "{0,1,2}*02*" for 012-star-02-star, "Z₂×Z₂" for z2xz2.
+
+    Args:
+        name: of the bestiary, or any other, which stays as it is.
+        convention: its sentence there; an expression at its beginning is the title.
+    """
+    if name in _TITLES:
+        return _TITLES[name]
+    if convention:
+        if found := _BOUNDED.fullmatch(name):
+            return f"Dyck-{found[1]}, depth {found[2]}"
+        if found := _GROUPS.fullmatch(name):
+            return group_name(found[1].replace("x", "\0").upper().replace("\0", "x")) + (
+                " by generators" if found[2] else ""
+            )
+        if found := _NUMBERED.fullmatch(name):
+            return _FAMILIES[found[1]].format(found[2])
+        if found := _EXPRESSION.match(convention):
+            return found[1]
+    return name
+
+
 def visible(text: str) -> str:
     """Returns the text with control characters and the like replaced by something that can be seen."""
     return _UNSAFE.sub(_stand_in, text)

@@ -7,22 +7,29 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from nerode.algebra import Profile
 from nerode.core import Budget
 from nerode.languages import Dfa, Language
 from nerode.network import Network
 from nerode.proofs import Certificate
 from nerode.records import RunRecord
-from nerode.report.automaton.svg import automaton_figure
-from nerode.report.pages.language import draw_network
+from nerode.report.automaton.svg import automaton_figure, automaton_svg
+from nerode.report.drawing import draw_network, egg_box_diagram
+from nerode.report.notation import group_name, plural
+from nerode.report.pages.language import class_title
 from nerode.report.pages.render import Bibliography, environment
+from nerode.report.picture import to_svg
 from nerode.report.tables.verdicts import SENSE_TITLES, families
 from nerode.report.terminal.findings import claim_line
 from nerode.report.terminal.runs import share
-from nerode.study import profile_language
+from nerode.study import Runs, TheoryOfRuns, conclude_task, draw_eggboxes, group_runs, profile_language
 from nerode.verdict import Sense, Verdict, VerdictTable
 
 _SECONDS = 2.0
 """A cell of a notebook does not wait longer for the algebra of a language."""
+
+_MOST_ELEMENTS = 60
+"""Larger monoids have egg-boxes that a notebook need not show by itself."""
 
 _STYLE = Markup("""<style>
 .nerode { --ink: #0f172a; --line: #cbd5e1; --edge: #64748b; --outline: #334155; --card: #fff; --soft: #f1f5f9;
@@ -49,11 +56,7 @@ def svg_of(value: object) -> str | None:
     dfa = value if isinstance(value, Dfa) else None
     if isinstance(value, Language) and value.regular:
         dfa = value.dfa(Budget(seconds=_SECONDS))
-    if dfa is None:
-        return None
-    markup = str(automaton_figure(dfa, styled=True).markup)
-    begin, end = markup.find("<svg"), markup.rfind("</svg>")
-    return markup[begin : end + 6] if begin >= 0 else None
+    return None if dfa is None else automaton_svg(dfa) or None
 
 
 def _dfa(dfa: Dfa) -> Markup:
@@ -71,9 +74,49 @@ def _language(language: Language) -> Markup:
     if found.regular and found.star_free is not None:
         facts.append("star-free" if found.star_free else "not star-free")
     figure = Markup("") if known.automaton is None else _dfa(known.automaton)
+    if known.automaton is not None and found.monoid_size is not None and found.monoid_size <= _MOST_ELEMENTS:
+        boxes = draw_eggboxes(known.automaton, Budget(seconds=_SECONDS))
+        figure += to_svg(egg_box_diagram(boxes, name=language.name).picture())
     return Markup("<b>{}</b> <span class='muted'>{}</span><p>{}</p>{}").format(
         language.name, " · ".join(facts), language.convention, figure
     )
+
+
+def _profile(found: Profile) -> Markup:
+    facts = [] if found.num_states is None else [plural(found.num_states, "state")]
+    if found.monoid_size is not None:
+        facts.append(f"monoid of {found.monoid_size:,} elements")
+    if found.d_classes is not None:
+        facts.append(f"{found.d_classes:,} D-classes" if found.d_classes != 1 else "1 D-class")
+    if found.groups:
+        names = ", ".join(group_name(group.structure.name) for group in found.groups[:6])
+        facts.append(f"groups inside: {names}")
+    kind = "not regular"
+    if found.regular:
+        kind = "whether star-free is not decided"
+        if found.star_free is not None:
+            kind = "star-free" if found.star_free else "not star-free"
+    rows = Markup("").join(
+        Markup('<tr><td>{}</td><td class="{}">{}</td><td>{}</td></tr>').format(
+            class_title(item.name), *_MEMBERSHIP[item.holds], item.explanation
+        )
+        for item in found.classes.values()
+    )
+    table = Markup("<table>{}</table>").format(rows) if rows else Markup("")
+    return Markup("<b>{}</b> <span class='muted'>{}</span>{}").format(kind, " · ".join(facts), table)
+
+
+_MEMBERSHIP = {True: ("yes", "✓"), False: ("no", "✗"), None: ("open", "?")}
+
+
+def _runs(found: Runs) -> Markup:
+    rows = Markup("").join(
+        Markup("<tr><td>{}</td><td>{}</td></tr>").format(
+            task.title, " ".join(conclude_task(task, TheoryOfRuns(task)))
+        )
+        for task in group_runs(found.files)
+    )
+    return Markup("<b>{}</b><table>{}</table>").format(plural(len(found), "run"), rows)
 
 
 def _table(table: VerdictTable) -> Markup:
@@ -130,6 +173,8 @@ def _run(record: RunRecord) -> Markup:
 
 _KINDS: tuple[tuple[type, Callable[[Any], Markup]], ...] = (
     (Language, _language),
+    (Profile, _profile),
+    (Runs, _runs),
     (Dfa, _dfa),
     (VerdictTable, _table),
     (Verdict, _verdict),

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
         profile_language,
     )
     from nerode.study.conclusions import conclude_model, conclude_table, conclude_task
-    from nerode.study.eggboxes import PARTS, Box, EggCell, ElementPlaces, LanguagePart, language_part
+    from nerode.study.eggboxes import (
+        PARTS,
+        Box,
+        EggCell,
+        ElementPlaces,
+        LanguagePart,
+        draw_eggboxes,
+        language_part,
+    )
     from nerode.study.networks import (
         TARGETS,
         NetworkStudy,
@@ -34,7 +42,9 @@ if TYPE_CHECKING:
         LeftOut,
         ModelGroup,
         RunFile,
+        Runs,
         TaskGroup,
+        find_runs,
         group_runs,
         labelled_groups,
         list_row,
@@ -54,6 +64,7 @@ if TYPE_CHECKING:
         study_memorisation,
     )
     from nerode.study.trained import (
+        READINGS,
         Disagreement,
         TheoryOfRuns,
         TrainingOutcome,
@@ -62,6 +73,7 @@ if TYPE_CHECKING:
         read_experiments,
         read_runs,
         summarise_verdict,
+        theory_of_spec,
         works_of,
     )
     from nerode.study.words import (
@@ -79,6 +91,7 @@ __all__ = [
     "LIST_HEADINGS",
     "MEASURES",
     "PARTS",
+    "READINGS",
     "RESULT_KEYS",
     "TARGETS",
     "Box",
@@ -95,6 +108,7 @@ __all__ = [
     "NetworkStudy",
     "Question",
     "RunFile",
+    "Runs",
     "Search",
     "Study",
     "StudyCache",
@@ -110,8 +124,10 @@ __all__ = [
     "conclude_table",
     "conclude_task",
     "count_by_length",
+    "draw_eggboxes",
     "example_word",
     "find_disagreements",
+    "find_runs",
     "first_words",
     "for_all_languages",
     "group_runs",
@@ -137,6 +153,7 @@ __all__ = [
     "summarise",
     "summarise_verdict",
     "task_title",
+    "theory_of_spec",
     "told_end",
     "works_of",
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core import FormatError, InputError, read_json, to_mapping
+from nerode.core import FormatError, InputError, Shown, read_json, to_frame, to_mapping
 from nerode.proofs import run_tensor_hash
 from nerode.records import RESULT, Measure, RunRecord, RunStore, Settlement, read_run, read_settlement
 from nerode.study.words import shorten
@@ -73,6 +73,67 @@ class LeftOut:
 
     path: str
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs(Shown):
+    """The finished runs of some folders.
+
+    Attributes:
+        files: the runs, each once.
+        left_out: what could not be read.
+    """
+
+    files: tuple[RunFile, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __iter__(self) -> Iterator[RunRecord]:
+        return (run.record for run in self.files)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.files)} runs on {len(group_runs(self.files))} tasks>"
+
+    def columns(self) -> dict[str, list[object]]:
+        """Returns every measured number in tidy form: one row per run and length, by column.
+
+        The accuracy of every measure is a share between 0 and 1. A run that diverged was not tested and has
+        no rows.
+        """
+        found: dict[str, list[object]] = {name: [] for name in (*_COLUMNS, *MEASURES)}
+        for task in group_runs(self.files):
+            for model in task.models:
+                for run in model.runs:
+                    record = run.record
+                    about = (
+                        *(run.folder.name, task.title, model.label, run.seed),
+                        *(record.steps, record.parameters, record.cpu_seconds),
+                    )
+                    for score in sorted(record.evaluations, key=lambda score: score.length):
+                        for name, value in zip(_COLUMNS, (*about, score.length), strict=True):
+                            found[name].append(value)
+                        for measure in MEASURES:
+                            found[measure].append(score.accuracy(measure))
+        return found
+
+    def frame(self) -> Any:
+        """Returns every measured number as a tidy `pandas.DataFrame`; `columns` needs no pandas."""
+        return to_frame(self.columns())
+
+
+_COLUMNS = ("run", "task", "model", "seed", "steps", "parameters", "cpu_seconds", "length")
+
+
+def find_runs(*folders: str | Path) -> Runs:
+    """Returns the finished runs of folders of runs and of run folders: `nr.runs("runs").frame()`.
+
+    Raises:
+        InputError: if a place is no folder, or if there is no run at all.
+    """
+    files, left_out = read_run_files([Path(folder) for folder in folders or ("runs",)])
+    return Runs(files=tuple(files), left_out=tuple(left_out))
 
 
 def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]]:

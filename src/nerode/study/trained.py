@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core import Budget, NerodeError, Reference, UnknownName, read_json
+from nerode.core import Budget, NerodeError, Reference, UnknownName, read_json, read_json_lines
 from nerode.languages import Language, resolve_language
 from nerode.languages.groups import finite_monoid
-from nerode.records import RESULT, RunRecord, TableResult, VerdictSummary, read_run
+from nerode.records import MARKS, RESULT, RunRecord, TableResult, VerdictSummary, read_run
 from nerode.study.runs import ModelGroup, RunFile, TaskGroup, group_runs
 from nerode.verdict import (
     Architecture,
@@ -132,15 +132,54 @@ def architectures_of(record: RunRecord) -> list[Architecture]:
         return []
     found: dict[str, Architecture] = {}
     for layer in layers:
-        name = str(layer.get("name"))
-        if layer.get("settings", {}).get("signed") is True and not name.endswith("-signed"):
-            name += "-signed"
         try:
-            row = find_architecture(name)
+            row = find_architecture(str(_layer_name(layer)))
         except UnknownName:
             return []
         found[row.name] = row
     return list(found.values())
+
+
+def _layer_name(layer: Any) -> str | None:
+    """The architecture of a layer of a spec; None if it has no name."""
+    if not isinstance(layer, Mapping) or not isinstance(layer.get("name"), str):
+        return layer if isinstance(layer, str) else None
+    name: str = layer["name"]
+    settings = layer.get("settings")
+    signed = isinstance(settings, Mapping) and settings.get("signed") is True
+    return f"{name}-signed" if signed and not name.endswith("-signed") else name
+
+
+def theory_of_spec(spec: Mapping[str, Any]) -> VerdictSummary | None:
+    """Returns the verdict on a run, from its spec alone; None if its task or its layers are not of theory.
+
+    The same question is decided once per process, so that a list of runs can be asked for again and again.
+    """
+    task, model = spec.get("task"), spec.get("model")
+    if not isinstance(task, dict) or not isinstance(model, dict) or not isinstance(task.get("name"), str):
+        return None
+    settings = task.get("settings")
+    name, asked = _language_name(task["name"], settings if isinstance(settings, dict) else {})
+    layers = model.get("layers")
+    names = {_layer_name(layer) for layer in layers} if isinstance(layers, list) else {layers}
+    if name is None or len(names) != 1 or not all(isinstance(found, str) for found in names):
+        return None
+    return _known_theory(name, asked, str(names.pop()))
+
+
+@functools.lru_cache(maxsize=512)
+def _known_theory(language: str, task: VerdictTask, architecture: str) -> VerdictSummary | None:
+    try:
+        row = find_architecture(architecture)
+        table = decide(
+            resolve_language(language, files=False),
+            architectures=[row.name],
+            task=task,
+            budget=Budget(seconds=_SECONDS),
+        )
+    except (NerodeError, OSError):
+        return None
+    return _summary(table[row.name, Sense.FINITE_PRECISION])
 
 
 def works_of(task: TaskGroup, theory: TheoryOfRuns) -> list[Reference]:
@@ -242,6 +281,17 @@ class TrainingOutcome:
         """Whether the median seed masters the lengths of training."""
         return self.points[0].median >= self.threshold
 
+    @property
+    def end(self) -> str:
+        """The end of the trained networks: "proved" (one of them), "refuted" or "unsettled".
+
+        A network that fails at a tested length is refuted by that; one that does not is unsettled.
+        """
+        if any(end.startswith(MARKS["proved"]) for end in self.ends):
+            return "proved"
+        refuted = self.ends and all(end.startswith(MARKS["refuted"]) for end in self.ends)
+        return "refuted" if refuted or not self.generalises else "unsettled"
+
 
 def read_experiments(folder: Path) -> list[TrainingOutcome]:
     """Returns what the committed tables of experiments say about languages; none if there is no folder.
@@ -254,7 +304,47 @@ def read_experiments(folder: Path) -> list[TrainingOutcome]:
         data = read_json(path)
         if isinstance(data, dict) and data.get("format") == REPRODUCTION:
             found += _outcomes(TableResult.from_json(data, path=path))
-    return found
+    return [*found, *_settled_outcomes(folder / "settled" / "results.jsonl")]
+
+
+_SETTLED_COMMAND = "python -m benchmarks settled"
+_LONGEST_TRAINED = 40
+"""Longest training length of the settled studies; their rows give multiples of it."""
+
+
+def _settled_outcomes(path: Path) -> list[TrainingOutcome]:
+    """Outcomes of training through exact gates and beside it; none if there is no such file."""
+    if not path.is_file():
+        return []
+    groups: dict[tuple[str, str, str, int], list[Mapping[str, Any]]] = {}
+    for row in read_json_lines(path):
+        language = _TASKS_OF_A_LANGUAGE.get(row["task"], row["task"].removeprefix("predict-"))
+        part = row.get("part", "exact")
+        groups.setdefault((language, row["architecture"], part, row["layers"]), []).append(row)
+    return [
+        TrainingOutcome(
+            language=language,
+            architecture=name,
+            model=f"{name}, {layers} {'layer' if layers == 1 else 'layers'}"
+            + (", trained through exact gates" if part == "exact" else ""),
+            points=tuple(
+                _point(f"{int(times) * _LONGEST_TRAINED:,}", [row["accuracy"][times] for row in rows])
+                for times in rows[0]["accuracy"]
+            ),
+            seeds=len(rows),
+            threshold=1.0,
+            source=_SETTLED_COMMAND,
+            ends=tuple(map(_settled_end, rows)),
+        )
+        for (language, name, part, layers), rows in groups.items()
+    ]
+
+
+def _settled_end(row: Mapping[str, Any]) -> str:
+    status = row.get("status") or ("proved" if row.get("proved") else "unsettled")
+    told = {"proved": "every length", "unsettled": row.get("reason", "")}.get(status, "")
+    word = row.get("word")
+    return " ".join(filter(None, (MARKS[status], told, " ".join(word[:24]) if word else "")))
 
 
 def _outcomes(table: TableResult) -> Iterator[TrainingOutcome]:
@@ -365,12 +455,13 @@ class Disagreement:
     reading: str
 
 
-_READINGS = {
-    "beyond": "correct at the longest length tested, although no weights are correct at all: longer words "
-    "will fail",
-    "forgets": "weights that are correct at every length exist; training found others",
-    "unlearned": "weights that are correct at every length exist; training did not find them in its steps",
+READINGS = {
+    "beyond": "No weights are correct at every length, yet these are correct as far as they were tested. "
+    "Longer words will fail.",
+    "forgets": "Correct weights exist. Training found weights that fail on longer words.",
+    "unlearned": "Correct weights exist. Training did not find them in its steps.",
 }
+"""Kinds of disagreement, each with its meaning."""
 
 
 def find_disagreements(
@@ -391,6 +482,6 @@ def find_disagreements(
         elif verdict == "yes" and not item.generalises:
             kind = "forgets" if item.learned else "unlearned"
         if kind:
-            found.append(Disagreement(trained=item, verdict=verdict, kind=kind, reading=_READINGS[kind]))
-    order = list(_READINGS)
+            found.append(Disagreement(trained=item, verdict=verdict, kind=kind, reading=READINGS[kind]))
+    order = list(READINGS)
     return sorted(found, key=lambda d: order.index(d.kind))

@@ -66,7 +66,7 @@ from nerode.verdict.facts import (
     two_groups,
     with_group,
 )
-from nerode.verdict.records import Sense, Size, Status, Verdict, VerdictTable, VerdictTask
+from nerode.verdict.records import Provenance, Sense, Size, Status, Verdict, VerdictTable, VerdictTask
 
 __all__ = [
     "ALIASES",
@@ -78,6 +78,7 @@ __all__ = [
     "LanguageCondition",
     "MemoryKind",
     "Positions",
+    "Provenance",
     "Sense",
     "Size",
     "State",

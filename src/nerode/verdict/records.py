@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from nerode.core import InputError, Reference, Shown, UnknownName
+from nerode.core import InputError, Reference, Shown, UnknownName, to_frame
 
 
 class Sense(StrEnum):
@@ -192,6 +192,24 @@ class VerdictTable(Shown):
     def open_cells(self) -> list[Verdict]:
         """The verdicts that are open; a sense without meaning is not."""
         return [v for v in self.verdicts if v.status is Status.OPEN and not v.undefined]
+
+    def columns(self) -> dict[str, list[object]]:
+        """Returns the table in tidy form: one row per architecture and sense, by column."""
+        number = len(self.verdicts)
+        return {
+            "language": [self.language] * number,
+            "task": [self.task.value] * number,
+            "architecture": [v.architecture for v in self.verdicts],
+            "sense": [v.sense.value for v in self.verdicts],
+            "status": [v.status.value for v in self.verdicts],
+            "reason": [v.reason for v in self.verdicts],
+            "reference": ["" if v.reference is None else str(v.reference) for v in self.verdicts],
+            "size": ["" if v.size is None else str(v.size) for v in self.verdicts],
+        }
+
+    def frame(self) -> Any:
+        """Returns the table as a `pandas.DataFrame`; `columns` needs no pandas."""
+        return to_frame(self.columns())
 
     def architectures(self) -> list[str]:
         """The architectures of the table, in order."""

@@ -7,6 +7,7 @@ import pytest
 
 from nerode.core import Budget, BudgetExceeded, FormatError
 from nerode.languages.dfa import Dfa
+from nerode.languages.formats import read_language
 from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff
 from nerode.languages.formats.table import read_automaton
 
@@ -140,3 +141,20 @@ def test_the_text_is_what_jflap_expects_with_states_on_a_circle() -> None:
     assert root.findtext("automaton/note/text") == "alphabet: b a"
     sorted_dfa = Dfa.build("ab", lambda q, s: q, start=0, accept=[0])
     assert "note" not in dfa_to_jff(sorted_dfa)
+
+
+def test_names_of_states_are_kept_and_merged(tmp_path: Path) -> None:
+    path = tmp_path / "even.jff"
+    states = (("0", "even", "<initial/><final/>"), ("1", "odd", ""), ("2", "even again", "<final/>"))
+    moves = ((0, 1), (1, 2), (2, 1))
+    body = "".join(f'<state id="{i}" name="{name}">{marks}</state>' for i, name, marks in states)
+    body += "".join(f"<transition><from>{q}</from><to>{p}</to><read>a</read></transition>" for q, p in moves)
+    path.write_text(f"<structure><type>fa</type><automaton>{body}</automaton></structure>")
+    language = read_language(path)
+    assert language.num_states() == 2
+    assert language.state_names[language.automaton.start] == "even,even again"
+    assert sorted(language.state_names) == ["even,even again", "odd"]
+    # With a choice the states of the automaton are sets of those of the file.
+    choice = "<transition><from>0</from><to>0</to><read>a</read></transition></automaton>"
+    path.write_text(path.read_text().replace("</automaton>", choice))
+    assert read_language(path).state_names == ()

@@ -66,7 +66,7 @@ def test_the_table_of_lengths_is_that_of_the_papers() -> None:
     table = length_figure(length_curves()).table
     assert table is not None
     assert table.headings == ("model", "seeds", "40", "80", "400")
-    assert table.rows[0] == ("falling", "3", "1 [1–1]", ".600 [.500–.700]", "0 [0–0]")
+    assert table.rows[0] == ("falling", "3", "100 [100–100]", "60 [50–70]", "0 [0–0]")
 
 
 def test_a_logarithm_leaves_out_what_has_none() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -11,6 +12,8 @@ import pytest
 from nerode.languages import RegularLanguage
 from nerode.report import AtlasEntry, entry_of
 from nerode.report.pages.atlas import atlas_page
+from nerode.study import TrainingOutcome
+from nerode.study.trained import Point
 from nerode.verdict import ARCHITECTURES, Sense
 from tests.report.cases import (
     PARITY,
@@ -77,12 +80,14 @@ def page() -> str:
     return atlas_page([parity_row("first"), parity_row("second")], command="nerode atlas")
 
 
-def test_the_matrix_has_a_cell_for_each_language_and_architecture(page: str) -> None:
+def test_the_matrix_has_a_cell_for_each_architecture_and_language(page: str) -> None:
     cells = re.findall(r'<td class="(\w+)" tabindex="-?\d" title="(.*?)">(.)</td>', page)
-    assert [status for status, _, _ in cells] == ["no", "no", "yes", "yes", "open"] * 2
-    assert [mark for _, _, mark in cells] == ["✗", "✗", "✓", "✓", "?"] * 2
-    assert cells[0][1] == "parity × Mamba: no"
-    assert "4 yes 4 no 2 open" in words(page)
+    assert [status for status, _, _ in cells] == [
+        status for status in ("no", "no", "yes", "yes", "open") for _ in range(2)
+    ]
+    assert [mark for _, _, mark in cells] == [mark for mark in "✗✗✓✓?" for _ in range(2)]
+    assert cells[0][1] == "Parity × Mamba: no"
+    assert "4 possible 4 impossible 2 open" in words(page)
 
 
 def test_the_open_cells_of_all_arithmetics_are_counted_and_their_questions_named(page: str) -> None:
@@ -101,19 +106,39 @@ def test_the_open_cells_of_all_arithmetics_are_counted_and_their_questions_named
     assert all(f"<li>{question}" in page for question in left)
 
 
-def test_groups_are_headings(page: str) -> None:
-    assert re.findall(r'<tr class="group"><th colspan="6">(\w+)</th>', page) == ["first", "second"]
+def test_the_page_begins_with_what_was_found(page: str) -> None:
+    text = words(page)
+    assert "Mamba can predict none of the 2 languages that contain a group; LSTM can predict all 2" in text
+    assert text.index("Mamba can predict none") < text.index("possible") < text.index("The languages")
 
 
-def test_rows_of_one_group_stand_together() -> None:
-    page = atlas_page([parity_row("first"), parity_row("second"), parity_row("first")])
-    assert re.findall(r'<tr (?:class="group"><th colspan="6">(\w+)|data-language="(\d)")', page) == [
-        ("first", ""),
-        ("", "0"),
-        ("", "1"),
-        ("second", ""),
-        ("", "2"),
+def test_languages_of_one_kind_stand_together_under_their_title() -> None:
+    others = [
+        dataclasses.replace(parity_row("first"), name="u1", title="U₁", kind="star-free"),
+        dataclasses.replace(parity_row("second"), name="dyck", title="Dyck-1", kind="not regular"),
     ]
+    page = atlas_page([parity_row("first"), others[1], parity_row("second"), others[0]])
+    heads = re.findall(r'scope="colgroup" colspan="(\d)" class="starts">([\w -]+)<', page)
+    assert heads == [("1", "star-free"), ("2", "solvable groups"), ("1", "not regular")]
+    assert re.findall(r'href="#language-\d">([^<]+)</a></th>', page) == ["U₁", "Parity", "Parity", "Dyck-1"]
+
+
+def test_a_disagreement_is_one_line_with_its_curve() -> None:
+    point = Point(label="1–50", median=1.0, low=1.0, high=1.0)
+    far = Point(label="51–100", median=0.25, low=0.0, high=1.0)
+    found = TrainingOutcome(
+        language="parity",
+        architecture="lstm",
+        model="LSTM",
+        points=(point, far),
+        seeds=3,
+        threshold=0.99,
+        source="runs",
+    )
+    page = atlas_page([parity_row()], trained=[found])
+    assert "Parity LSTM possible 100 1–50 25 51–100 ○ fails on longer words" in words(page)
+    assert page.count('<svg class="sparkline"') == 1
+    assert data_of(page)["trained"]["0,3"][0]["end"] == "refuted"
 
 
 def test_only_the_first_cell_is_a_tab_stop(page: str) -> None:
@@ -146,7 +171,7 @@ def test_every_language_has_a_section_without_the_script(page: str) -> None:
     text = words(page)
     assert text.count("Words over {0, 1} with an even number of 1s.") == 2
     assert text.count("no contains the group Z2 [ Sarrof et al. 2024 ]") == 2
-    assert re.findall(r'<details class="card language" id="(language-\d)"', page) == [
+    assert re.findall(r'<details class="language" id="(language-\d)"', page) == [
         "language-0",
         "language-1",
     ]
@@ -172,7 +197,7 @@ def test_nothing_that_a_user_names_becomes_markup() -> None:
 
 def test_another_sense_may_come_first() -> None:
     page = atlas_page([parity_row()], sense=Sense.ROBUST)
-    assert "0 yes 0 no 5 open" in words(page)
+    assert "0 possible 0 impossible 5 open" in words(page)
     assert data_of(page)["senses"][data_of(page)["first"]] == "under noise"
 
 

@@ -152,34 +152,53 @@ def test_the_atlas_asks_for_nothing_and_fails_nowhere(tmp_path: Path, listener: 
 
 
 DRIVE_ATLAS = """
-  const cells = [...document.querySelectorAll(".matrix tbody td")];
+  const get = (id) => document.getElementById(id);
+  const change = (id, value, kind) => { get(id).value = value; get(id).dispatchEvent(new Event(kind)); };
+  const shown = () => [
+    [...document.querySelectorAll(".matrix thead .language")].map((item) => item.textContent),
+    [...document.querySelectorAll(".matrix tbody th")].map((item) => item.textContent)];
+  const cells = () => [...document.querySelectorAll(".matrix tbody td[tabindex]")];
   const dialog = document.querySelector("dialog");
-  cells[1].click();
+  cells()[0].click();
   const opened = dialog.open, told = dialog.innerText;
   dialog.querySelector(".close").click();
   const closed = !dialog.open;
-  const filter = document.getElementById("filter");
-  filter.value = "TOMITA -5";
-  filter.dispatchEvent(new Event("input"));
-  const left = [...document.querySelectorAll(".matrix tbody tr[data-language]")].filter((row) => !row.hidden);
-  const sections = [...document.querySelectorAll("details.language")].filter((item) => !item.hidden);
-  filter.value = "";
-  filter.dispatchEvent(new Event("input"));
-  const before = cells.map((cell) => cell.textContent).join("");
-  const total = document.getElementById("total-yes").textContent;
-  const noise = document.querySelectorAll("input[name=sense]")[3];
-  noise.click();
-  const after = cells.map((cell) => cell.textContent).join("");
-  cells[0].focus();
-  cells[0].dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
-  const moved = document.activeElement === cells[1] && cells[1].tabIndex === 0;
+  const all = shown();
+  change("filter", "TOMITA -5", "input");
+  const language = shown();
+  const sections = [...document.querySelectorAll("details[data-language]")].filter((item) => !item.hidden);
+  change("filter", "mamba", "input");
+  const architecture = shown();
+  change("filter", "mamba nosuchname", "input");
+  const nothing = get("nothing").hidden ? "" : get("nothing").textContent;
+  const matrix = document.querySelector(".matrix").hidden;
+  change("filter", "", "input");
+  change("sort-languages", "name", "change");
+  change("sort-architectures", "yes", "change");
+  const sorted = shown();
+  const rows = [...document.querySelectorAll(".matrix tbody tr")];
+  const yes = rows.map((row) => row.querySelectorAll("td.yes").length);
+  change("sort-languages", "kind", "change");
+  change("sort-architectures", "family", "change");
+  change("family", "0", "change");
+  const family = shown()[1];
+  change("family", "", "change");
+  const before = cells().map((cell) => cell.textContent[0]).join("");
+  const total = get("total-yes").textContent;
+  document.querySelectorAll("input[name=sense]")[3].click();
+  const after = cells().map((cell) => cell.textContent[0]).join("");
+  const first = cells()[0], second = cells()[1];
+  first.focus();
+  first.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
+  const moved = document.activeElement === second && second.tabIndex === 0;
+  const said = get("told").textContent;
   location.hash = "#language-2";
-  return {opened, told, closed, left: left.map((row) => row.cells[0].innerText), sections: sections.length,
-    before, after, total, moved};
+  return {opened, told, closed, all, language, sections: sections.length, architecture, nothing, matrix,
+    sorted, yes, family, before, after, total, moved, said};
 """
 
 
-def test_the_atlas_can_be_used(tmp_path: Path, listener: Listener) -> None:
+def test_the_atlas_can_be_filtered_sorted_and_read(tmp_path: Path, listener: Listener) -> None:
     file = tmp_path / "driven.html"
     file.write_text(with_driver(atlas_page(many_rows(6)), DRIVE_ATLAS), encoding="utf-8")
     visit = Visit(file, listener)
@@ -187,16 +206,30 @@ def test_the_atlas_can_be_used(tmp_path: Path, listener: Listener) -> None:
     assert visit.console == []
     assert result["opened"]
     assert result["closed"]
-    assert result["told"].startswith("×\nparity (0) × Mamba")
+    assert result["told"].startswith("×\nparity (0) × diagonal, gates in [0,1]")
     assert "finite precision: " in result["told"]
     assert "under noise: " in result["told"]
     assert "[Sarrof et al. 2024]" in result["told"]
-    assert result["left"] == ["tomita-5 (4)"]
+    languages, architectures = result["all"]
+    assert len(languages) == 6
+    assert result["language"] == [["tomita-5 (4)"], architectures]
     assert result["sections"] == 1
+    assert result["architecture"][0] == languages
+    assert 0 < len(result["architecture"][1]) < len(architectures)
+    assert "Mamba" in result["architecture"][1]
+    assert "LSTM" not in result["architecture"][1]
+    assert "Nothing matches “nosuchname”" in result["nothing"]
+    assert result["matrix"]
+    assert result["sorted"][0] == sorted(languages)
+    assert sorted(result["sorted"][1]) == sorted(architectures)
+    assert result["yes"] == sorted(result["yes"], reverse=True)
+    assert "Mamba" in result["family"]
+    assert len(result["family"]) < len(architectures)
     assert set(result["before"]) == {"✓", "✗", "?"}
     assert result["before"] != result["after"]
-    assert result["total"] == f"{result['before'].count('✓')} yes"
+    assert result["total"] == f"{result['before'].count('✓')} possible"
     assert result["moved"]
+    assert " × " in result["said"]
     assert re.search(r'<details[^>]*id="language-2"[^>]* open=""', visit.dom)
 
 

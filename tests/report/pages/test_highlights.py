@@ -54,17 +54,24 @@ def write_all(folder: Path) -> None:
 
 def test_the_four_comparisons(tmp_path: Path) -> None:
     write_all(tmp_path)
-    counters, split, groups, horizon = read_highlights(tmp_path)
-    assert counters.columns == ("51–100",)
-    assert counters.rows == (
-        ("Mamba, published", False, ("54",)),
-        ("Mamba, trained here", False, ("20 (10–90)",)),
-        ("gla, compiled", True, ("100",)),
-    )
-    assert [row[2] for row in split.rows] == [("1 of 2",), ("1 of 2",), ("0 of 1",), ("0 of 1",)]
-    assert groups.rows[0] == ("A5, polished", True, ("100", "–", "–", "100", "100 (50–100)"))
-    assert groups.rows[1] == ("A5: LSTM, 1 layer", False, ("100", "–", "–", "0", "–"))
-    assert horizon.rows == (("LSTM", True, ("100",)),)
+    split, horizon, counters, groups = read_highlights(tmp_path)
+    assert counters.chart.columns == ("51–100",)
+    assert counters.rows == [
+        ("Mamba, published", False, ["54"]),
+        ("Mamba, trained here", False, ["20 (10–90)"]),
+        ("gla, compiled", True, ["100"]),
+    ]
+    assert counters.claim.endswith("compiled weights answer 100 % of the words correctly, trained ones 20 %.")
+    assert split.rows == [
+        ("published", False, ["1 of 2", "0 of 1"]),
+        ("trained here", True, ["1 of 2", "0 of 1"]),
+    ]
+    assert "on 1 of 2 star-free languages and on 0 of 1 others" in split.claim
+    assert groups.rows[0] == ("A5, polished", True, ["100", "–", "–", "100", "100 (50–100)"])
+    assert groups.rows[1] == ("A5: LSTM, 1 layer", False, ["100", "–", "–", "0", "–"])
+    assert groups.claim.startswith("1 of 1 polished")
+    assert horizon.rows == [("LSTM", True, ["100"])]
+    assert horizon.claim == "All models learn flip-flop perfectly; LSTM keeps the bit."
 
 
 def test_what_is_not_there_is_not_shown(tmp_path: Path) -> None:
@@ -75,10 +82,12 @@ def test_what_is_not_there_is_not_shown(tmp_path: Path) -> None:
     assert len(read_highlights(tmp_path)) == 2
 
 
-def test_they_stand_on_top_of_the_page(tmp_path: Path) -> None:
+def test_they_follow_the_matrix_as_charts(tmp_path: Path) -> None:
     write_all(tmp_path)
     page = atlas_page([parity_row()], highlights=read_highlights(tmp_path))
     assert_offline(page)
     text = words(page)
-    assert text.index("gla, compiled 100") < text.index("Languages and architectures")
-    assert "nerode reproduce sarrof:counters Published: A paper 2024." in text
+    assert page.index('class="matrix"') < page.index('class="card finding"')
+    assert page.count('<svg class="small-chart"') == 4
+    assert 'data-told="Mamba, trained here, 51–100: 20 (10–90)"' in page
+    assert "Reproduce: nerode reproduce sarrof:counters Published: A paper 2024." in text

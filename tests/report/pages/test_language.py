@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import base64
 import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 
@@ -9,7 +11,9 @@ from nerode.algebra import Profile
 from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
 from nerode.report.pages.language import explain_page
+from nerode.study import TrainingOutcome
 from nerode.study.atlas import study_language
+from nerode.study.trained import Point
 from nerode.verdict import ARCHITECTURES
 from tests.report.cases import (
     EVIL,
@@ -209,3 +213,53 @@ def test_named_languages_have_whole_pages(name: str) -> None:
     assert ("The egg-box" in text or "the egg-box" in text) == bool(study.eggboxes)
     for architecture in study.table.architectures():
         assert ARCHITECTURES[architecture].title in text
+
+
+def test_verdicts_stand_under_the_title(page: str) -> None:
+    text = words(page)
+    assert "LSTM and Mamba, gates in [-1,1] can predict it at every length; Mamba and GLA cannot;" in text
+    chips = re.findall(r'<a class="(yes|no|open)" href="#family-(\d)"', page)
+    assert [status for status, _ in chips] == ["yes", "yes", "no", "open"]
+    for _, number in chips:
+        assert f'<tbody id="family-{number}">' in page
+    assert page.index('class="strip"') < page.index("Minimal automaton")
+
+
+def test_training_stands_beside_the_verdicts() -> None:
+    points = (
+        Point(label="40", median=1.0, low=1.0, high=1.0),
+        Point(label="80", median=0.5, low=0.4, high=1.0),
+    )
+    found = [
+        TrainingOutcome(
+            language=language,
+            architecture=name,
+            model=name,
+            points=points,
+            seeds=3,
+            threshold=0.9,
+            source="runs",
+            ends=ends,
+        )
+        for language, name, ends in (
+            ("parity", "mamba", ()),
+            ("parity", "lstm", ("● every length",)),
+            ("other", "lstm", ()),
+        )
+    ]
+    study = study_of(PARITY, PARITY_PROFILE, parity_verdicts(), dfa=PARITY.automaton, eggboxes=PARITY_BOXES)
+    page = explain_page(study, trained=found)
+    assert_offline(page)
+    text = words(page)
+    assert "Mamba impossible 100 40 50 80 ○ fails, as theory says" in text
+    assert "LSTM possible 100 40 50 80 ● " in text
+    assert page.count('<svg class="sparkline"') == 2
+
+
+def test_drawings_can_be_saved_without_a_script(page: str) -> None:
+    found = re.findall(r'download="([^"]+)" href="data:image/svg\+xml;base64,([^"]+)"', page)
+    assert [name for name, _ in found] == ["parity-automaton.svg", "parity-egg-box.svg"]
+    for _, data in found:
+        svg = base64.b64decode(data).decode()
+        ElementTree.fromstring(svg)
+        assert "fill=" in svg

@@ -173,4 +173,4 @@ def test_the_report_in_a_browser(open_page: OpenPage, tmp_path: Path, width: int
     assert page.evaluate("document.images.length") == 0
     assert page.locator("section.task h2.task").all_inner_texts() == ["flip-flop", "parity", "Mechanism"]
     assert page.locator("#task-2 .results tbody tr").count() == 2
-    assert page.locator("#task-2 .pill.no").first.inner_text() == "no"
+    assert page.locator("#task-2 .pill.no").first.inner_text() == "impossible"

@@ -20,10 +20,27 @@ def test_model_by_length_with_median_range_and_seeds(tmp_path: Path) -> None:
     task = group(fill_store(tmp_path))
     no = VerdictSummary(status="no", reason="r")
     table = success_table(task, [no if model.label == "mamba" else None for model in task.models])
-    assert table.headings == ("model", "parameters", "seeds", "40", "80", "400", "master 400", "theory")
+    assert table.headings == (
+        "model",
+        "parameters",
+        "seeds",
+        "40",
+        "80",
+        "400",
+        "correct up to 400",
+        "theory",
+    )
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["mamba"] == ("1,234", "3", "1 [1–1]", ".500 [.400–.600]", "0 [0–0]", "0 of 3", "no")
-    assert rows["lstm"] == ("1,234", "3 (1 diverged)", "1 [0–1]", "1 [0–1]", "1 [0–1]", "2 of 3", "–")
+    assert rows["mamba"] == (
+        "1,234",
+        "3",
+        "100 [100–100]",
+        "50 [40–60]",
+        "0 [0–0]",
+        "0 of 3",
+        "impossible",
+    )
+    assert rows["lstm"] == ("1,234", "3 (1 diverged)", *["100 [0–100]"] * 3, "2 of 3", "–")
 
 
 def test_without_theory_there_is_no_column_for_it(tmp_path: Path) -> None:

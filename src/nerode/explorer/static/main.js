@@ -1,6 +1,7 @@
 // The page begins here.
 import { onAddress, remember, state } from "./address.js";
 import { byId, show } from "./elements.js";
+import { startEditor } from "./editor.js";
 import { startExports } from "./exports.js";
 import { language, loadLanguage, onLanguage, refreshQuestion, startLanguage } from "./language.js";
 import { fillTargets, loadNetwork, onNetwork, startNetwork } from "./network.js";
@@ -22,9 +23,6 @@ function showTab() {
 function openTab(name) {
   remember({ tab: name });
   showTab();
-  if (!language.answer) return;
-  if (name === "network") loadNetwork(language.answer.alphabet);
-  else loadTrace();
 }
 
 function showView() {
@@ -66,11 +64,14 @@ async function startPage() {
   startNetwork();
   startStepper();
   startExports();
+  startEditor();
   listenToTabs();
   onLanguage((answer) => {
     beginWord(answer);
     fillTargets(answer);
     openTab(state.tab);
+    loadTrace();
+    loadNetwork(answer.alphabet);
   });
   onNetwork(loadTrace);
   byId("target").addEventListener("change", () => {
@@ -82,7 +83,8 @@ async function startPage() {
     if (!target) return;
     remember({ target });
     openTab("network");
-    byId("tab-network").scrollIntoView({ block: "nearest" });
+    loadNetwork(language.answer.alphabet);
+    byId("network-card").scrollIntoView({ block: "nearest" });
   });
   onAddress(() => {
     refreshQuestion();

@@ -182,11 +182,11 @@ async function tellProof() {
 }
 
 function refuse(title, reasons) {
+  byId("network-verdict").replaceChildren(pill("no", "no network"), ` ${reasons[0]}`);
   byId("network-facts").replaceChildren(element("div", { class: "refused" }, element("p", {}, pill("no", "no network"), ` for ${title}:`), element("ul", {}, reasons.map((reason) => element("li", {}, reason)))));
   show(byId("drawing-card"), false);
   byId("layers").replaceChildren();
   byId("history").replaceChildren();
-  byId("network-verdict").replaceChildren();
   network.answer = null;
   network.live = [];
 }

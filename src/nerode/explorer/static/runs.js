@@ -2,21 +2,49 @@
 import { remember, state } from "./address.js";
 import { byId, element, markup, pill, show, written } from "./elements.js";
 import { ask, isOutdated } from "./server.js";
-import { legend, lineChart, planeChart } from "./svg.js";
+import { SERIES, legend, lineChart, planeChart } from "./svg.js";
 
 const FOLLOW = 2500;
 const followed = { timer: 0, shown: "", asking: false };
 
 const share = (value) => (value === 1 || value === 0 ? String(value) : value.toFixed(3));
 
+// A median of fewer seeds would be a curve that no run has.
+const LEAST_SEEDS = 3;
+
+function medianLine(title, series, lines) {
+  if (lines.length < LEAST_SEEDS) return [];
+  const values = new Map();
+  for (const line of lines) for (const [x, y] of line.points) values.set(x, [...(values.get(x) || []), y]);
+  const middle = (found) => {
+    const sorted = [...found].sort((a, b) => a - b);
+    const half = Math.floor(sorted.length / 2);
+    return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+  };
+  const points = [...values].sort((a, b) => a[0] - b[0]).map(([x, found]) => [x, middle(found)]);
+  return [{ name: `${title}, median of ${lines.length} seeds`, series, points }];
+}
+
+// What theory says of each model, as a band above the curves.
+function theoryBands(titles, runs) {
+  const said = { yes: "✓ possible at every length", no: "✗ impossible", open: "? open" };
+  const bands = titles.flatMap((title, i) => {
+    const found = runs.find((run) => run.architecture === title && run.theory)?.theory;
+    return found ? [element("span", { class: `${found.status} s${i % SERIES}`, title: found.reason }, `${title}: ${said[found.status]}`)] : [];
+  });
+  return bands.length ? element("div", { class: "bands" }, bands) : null;
+}
+
 function accuracyLines(runs) {
   const titles = [...new Set(runs.map((run) => run.architecture))];
-  const lines = runs.filter((run) => run.evaluations.length).map((run) => ({
+  const tested = runs.filter((run) => run.evaluations.length);
+  const lines = tested.map((run) => ({
     name: `${run.architecture}, seed ${run.seed}`,
     series: titles.indexOf(run.architecture),
+    thin: tested.filter((other) => other.architecture === run.architecture).length >= LEAST_SEEDS,
     points: run.evaluations.map((score) => [score.length, score[run.measure] ?? score.sequence]),
   }));
-  return { titles, lines };
+  return { titles, lines: [...lines, ...titles.flatMap((title, i) => medianLine(title, i, lines.filter((line) => line.series === i)))] };
 }
 
 function runRow(run) {
@@ -31,7 +59,7 @@ function taskCard(task, runs) {
   const { titles, lines } = accuracyLines(runs);
   const head = element("tr", {}, ["model", "seed", "steps", "ended", "reaches"].map((name, i) => element("th", { scope: "col", class: [1, 2, 4].includes(i) ? "number" : null }, name)));
   return element("section", { class: "card" }, element("h2", {}, task || "task unknown"),
-    lines.length ? [element("h3", {}, "accuracy against length"), lineChart(lines, { logarithmic: true, range: [0, 1], across: "length of the test words", title: `accuracy on ${task}` }), legend(titles)] : [],
+    lines.length ? [element("h3", {}, "accuracy against length"), theoryBands(titles, runs), lineChart(lines, { logarithmic: true, range: [0, 1], across: "length of the test words", title: `accuracy on ${task}` }), legend(titles)] : [],
     element("div", { class: "scroll" }, element("table", { class: "runs" }, element("thead", {}, head), element("tbody", {}, runs.map(runRow)))));
 }
 
@@ -44,7 +72,7 @@ function drawList(found) {
   if (failed.length) status.push(pill("no", `${failed.length} failed`));
   if (found.damaged.length) status.push(pill("no", `${found.damaged.length} cannot be read`));
   return [
-    element("header", { class: "title" }, element("h1", {}, `Runs in ${found.root}`), element("p", { class: "sweep", "aria-live": "polite" }, status)),
+    element("header", { class: "title" }, element("h1", {}, "Runs in ", element("code", {}, `${found.root}/`)), element("p", { class: "sweep", "aria-live": "polite" }, status)),
     found.runs.length ? null : element("p", { class: "muted" }, "No run is finished yet; this list follows the folder."),
     ...failed.slice(0, 5).map((run) => element("p", { class: "problem" }, element("code", {}, run.name), ` ${run.failure}`)),
     element("div", { class: "tasks" }, tasks.map((task) => taskCard(task, found.runs.filter((run) => run.task === task)))),

@@ -13,7 +13,7 @@ const stepper = { trace: null, at: 0, timer: 0, chart: null, letters: [] };
 
 export function traceQuestion() {
   const order = { language: languageOrder(), word: state.word };
-  if (state.tab === "network" && network.answer) {
+  if (network.answer) {
     Object.assign(order, { target: state.target, arithmetic: state.arithmetic, noise: Number(state.noise), seed: Number(state.seed) });
   }
   return ["trace", order];

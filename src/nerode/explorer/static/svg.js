@@ -59,7 +59,7 @@ export function lineChart(lines, options = {}) {
   }
   for (const line of lines) {
     const points = line.points.map(([x, y]) => [toX(across(x)), toY(y)]);
-    const group = shape("g", { class: `series s${line.series % SERIES}` }, shape("title", {}, line.name), shape("path", { d: path(points) }));
+    const group = shape("g", { class: `series${line.thin ? " thin faint" : ""} s${line.series % SERIES}` }, shape("title", {}, line.name), shape("path", { d: path(points) }));
     if (points.length <= 40) for (const [x, y] of points) group.append(shape("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 2.6 }));
     drawing.append(group);
   }

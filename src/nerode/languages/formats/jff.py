@@ -64,6 +64,19 @@ def dfa_from_jff(
     return outline_to_dfa(outline, alphabet=alphabet, budget=budget)
 
 
+def jff_state_names(text: str, *, path: Path, budget: Budget | None = None) -> tuple[str, ...]:
+    """Returns the names of the states in the order of the file; none if the automaton has choices.
+
+    The states of a nondeterministic file are not those of the automaton that is made of it.
+    """
+    reader = JffReader(path, budget or Budget())
+    reader.parser.Parse(text, True)
+    reads = [(source, symbol) for source, symbol, _, _ in reader.transitions]
+    if len(set(reads)) < len(reads) or any(not symbol for _, symbol in reads):
+        return ()
+    return tuple(reader.names.values())
+
+
 def dfa_to_jff(dfa: Dfa) -> str:
     """Returns a JFLAP text, the states on a circle.
 
@@ -156,6 +169,7 @@ class JffReader:
         path: the file, for messages.
         parser: the XML parser, to be fed with the text.
         states: the line of each state, by id, in the order of the file.
+        names: the name of each state, by id.
         starts: ids of the start states (at most one).
         accepting: ids of the accepting states.
         transitions: source id, label, target id and line of each transition.
@@ -165,6 +179,7 @@ class JffReader:
     def __init__(self, path: Path, budget: Budget) -> None:
         self.path = path
         self.states: dict[str, int] = {}
+        self.names: dict[str, str] = {}
         self.starts: list[str] = []
         self.accepting: list[str] = []
         self.transitions: list[tuple[str, str, str, int]] = []
@@ -242,6 +257,7 @@ class JffReader:
         if name in self.states:
             self._fail(f"the id {excerpt(name)} is that of the state on line {self.states[name]}")
         self.states[name] = self.parser.CurrentLineNumber
+        self.names[name] = attributes.get("name", "").strip() or name
         self._budget.check("states", len(self.states), file=self.path)
 
     def _mark_state(self, mark: str) -> None:

@@ -29,7 +29,7 @@ from nerode.core import (
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats.att import SymbolTable, dfa_from_att, dfa_to_att, table_from_text, table_to_text
 from nerode.languages.formats.dot import dfa_from_dot, dfa_to_dot
-from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff
+from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff, jff_state_names
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
 from nerode.languages.language import RegularLanguage
 
@@ -178,6 +178,7 @@ class Format:
         read: makes the automaton from a text, given `path`, `alphabet` and `budget`.
         write: makes the text from an automaton.
         has_symbol_table: whether a symbol table lies beside the file; `read` then also takes `table`.
+        state_names: the names of the states of a text; None if the format has none.
     """
 
     title: str
@@ -185,6 +186,7 @@ class Format:
     read: Callable[..., Dfa]
     write: Callable[[Dfa], str]
     has_symbol_table: bool = False
+    state_names: Callable[..., tuple[str, ...]] | None = None
 
 
 FORMATS: Registry[Format] = Registry("automaton format")
@@ -199,7 +201,16 @@ FORMATS.add(
     ),
 )
 FORMATS.add("dot", Format(title="DOT graph", suffixes=(".dot", ".gv"), read=dfa_from_dot, write=dfa_to_dot))
-FORMATS.add("jff", Format(title="JFLAP", suffixes=(".jff",), read=dfa_from_jff, write=dfa_to_jff))
+FORMATS.add(
+    "jff",
+    Format(
+        title="JFLAP",
+        suffixes=(".jff",),
+        read=dfa_from_jff,
+        write=dfa_to_jff,
+        state_names=jff_state_names,
+    ),
+)
 FORMATS.add("json", Format(title="nerode JSON", suffixes=(".json",), read=dfa_from_json, write=dfa_to_json))
 
 
@@ -295,9 +306,16 @@ def read_language(
     Args and errors are those of `read_automaton`.
     """
     automaton = read_automaton(path, symbols=symbols, alphabet=alphabet, budget=budget)
+    row, stem = format_of(path)
     name = Path(path).name
+    named = (
+        ()
+        if row.state_names is None
+        else row.state_names(read_text(Path(path)), path=Path(path), budget=budget)
+    )
     return RegularLanguage(
-        name=format_of(path)[1] or name,
+        name=stem or name,
+        state_names=named,
         automaton=automaton,
         convention=f"words accepted by the automaton in {name}",
     )

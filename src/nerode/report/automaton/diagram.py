@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from nerode.languages import Alphabet, Dfa
@@ -33,15 +33,17 @@ class Diagram:
         rank: distance from the start for each drawn state, in the order of discovery.
         arrows: sorted by source and target.
         hidden: the dead states that are left out.
+        names: of the states; empty where they are called by their numbers.
     """
 
     dfa: Dfa
     rank: dict[int, int]
     arrows: tuple[Arrow, ...]
     hidden: tuple[int, ...]
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, dfa: Dfa, *, show_dead: bool = False) -> Diagram:
+    def of(cls, dfa: Dfa, *, show_dead: bool = False, names: Sequence[str] = ()) -> Diagram:
         """Returns what is drawn of an automaton.
 
         States that the start does not reach are never drawn. Dead states, from which no word is accepted,
@@ -68,7 +70,7 @@ class Diagram:
         arrows = tuple(
             [Arrow(source=q, target=p, letters=tuple(found)) for (q, p), found in sorted(letters.items())]
         )
-        return cls(dfa=dfa, rank=rank, arrows=arrows, hidden=tuple(sorted(hidden)))
+        return cls(dfa=dfa, rank=rank, arrows=arrows, hidden=tuple(sorted(hidden)), names=tuple(names))
 
     @property
     def states(self) -> tuple[int, ...]:

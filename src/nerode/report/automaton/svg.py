@@ -219,7 +219,7 @@ class AutomatonFigure:
 
 
 def automaton_figure(
-    dfa: Dfa, *, name: str = "", show_dead: bool = False, styled: bool = False
+    dfa: Dfa, *, name: str = "", show_dead: bool = False, styled: bool = False, names: Sequence[str] = ()
 ) -> AutomatonFigure:
     """Returns the drawing of an automaton, or a sentence that says why there is none.
 
@@ -228,8 +228,9 @@ def automaton_figure(
         name: how the language is called, for readers that hear the page.
         show_dead: whether to draw the dead state, faint, instead of mentioning it.
         styled: whether it carries its colours, for a place without the style sheet of our pages.
+        names: of the states, instead of their numbers.
     """
-    diagram = Diagram.of(dfa, show_dead=show_dead)
+    diagram = Diagram.of(dfa, show_dead=show_dead, names=names)
     if not is_drawable(diagram):
         words = Markup('<p class="too-large">{}</p>').format(too_large_note(diagram))
         return AutomatonFigure(
@@ -242,6 +243,12 @@ def automaton_figure(
     return AutomatonFigure(
         markup=Markup('<figure class="automaton">{}{}</figure>').format(svg, caption), width=drawing.box[2]
     )
+
+
+def automaton_svg(dfa: Dfa, *, name: str = "", names: Sequence[str] = ()) -> str:
+    """Returns the drawing of an automaton with its colours, empty if it is too large for one."""
+    diagram = Diagram.of(dfa, names=names)
+    return str(drawing_svg(draw_diagram(diagram), name=name, styled=True)) if is_drawable(diagram) else ""
 
 
 def is_drawable(diagram: Diagram) -> bool:
@@ -348,12 +355,14 @@ def _state(drawing: Drawing, q: int) -> Group:
     if accepting:
         circles = (Circle(x=x, y=y, r=r, ink=_STATE), Circle(x=x, y=y, r=r - 4, ink=_ACCEPTING))
     word = shorten(dfa.alphabet.decode(dfa.access_word(q)), 60)
+    names = placement.diagram.names
+    name = names[q] if q < len(names) else ""
     role = "accepting" if accepting else "not accepting" if live else "dead"
     return Group(
         css="state accepting" if accepting else "state" if live else "state dead",
-        title=f"state {q}, {role}, reached by {word}",
+        title=f"state {q}{f' ({name})' if name else ''}, {role}, reached by {word}",
         faint=not live,
-        items=(*circles, Words(x=x, y=y + 4.6, text=str(q), ink=_NAME)),
+        items=(*circles, Words(x=x, y=y + 4.6, text=shorten(name, 6) if name else str(q), ink=_NAME)),
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nerode.report.figures.bars_and_heat_maps import HeatMap, heat_figure
 from nerode.report.figures.line_chart import ChartLine, LineChart, Mark, line_figure
+from nerode.report.figures.marks import layered, number_axis, rounded
 from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot, scatter_figure, spectrum_figure
-from nerode.report.figures.vega import Figure
+from nerode.report.figures.vega import Figure, FigureTable, figure
 from nerode.report.terminal.analysis import number
 
 Json = Mapping[str, Any]
@@ -35,16 +37,58 @@ def spectrum_figures(found: Json) -> list[Figure]:
             groups = (*groups, PointGroup(label="U, the recurrent weights", points=own))
         outside = sum(s["outside"] for s in layer["spectra"])
         counted = sum(s["counted"] for s in layer["spectra"])
+        said = f"{outside:,} of {counted:,} eigenvalues lie outside the unit circle."
+        if all(abs(b) < _REAL for item in groups for _, b in item.points):
+            figures.append(_strips(f"Eigenvalues of layer {layer['layer']}{kind}", groups, said))
+            continue
         figures.append(
             spectrum_figure(
                 SpectrumPlot(
                     title=f"Eigenvalues of layer {layer['layer']}{kind}",
                     groups=groups,
-                    caption=f"{outside:,} of {counted:,} eigenvalues lie outside the unit circle.",
+                    caption=said,
                 )
             )
         )
     return figures
+
+
+_REAL = 1e-9
+"""Imaginary parts below this are rounding."""
+
+
+def _strips(title: str, groups: Sequence[PointGroup], said: str) -> Figure:
+    """Real eigenvalues: one strip per letter, since in the plane they would cover each other."""
+    rows = [{"letter": group.label, "x": rounded(a)} for group in groups for a, _ in group.points]
+    reach = max([1.0, *(abs(a) for group in groups for a, _ in group.points if math.isfinite(a))])
+    x = number_axis("x", "eigenvalue (all are real)", domain=[-1.04 * reach, 1.04 * reach])
+    letters = [group.label for group in groups]
+    y: dict[str, Any] = {"field": "letter", "type": "nominal", "sort": letters, "title": "letter"}
+    ends: dict[str, Any] = {"values": [{"x": -1}, {"x": 0}, {"x": 1}]}
+    spec = layered(
+        rows,
+        {
+            "data": ends,
+            "mark": {"type": "rule", "color": "var(--edge)", "strokeDash": [3, 3]},
+            "encoding": {"x": x},
+        },
+        {
+            "mark": {"type": "tick", "thickness": 1.5, "opacity": 0.35, "color": "var(--c1)"},
+            "encoding": {"x": x, "y": y},
+        },
+        height=44 * len(groups),
+        titles={"x": "eigenvalue", "letter": "letter"},
+    )
+    table = FigureTable(
+        title="least and largest as a table",
+        headings=("letter", "least", "largest"),
+        rows=tuple(
+            (g.label, number(min(a for a, _ in g.points), 4), number(max(a for a, _ in g.points), 4))
+            for g in groups
+            if g.points
+        ),
+    )
+    return figure(spec, title=title, caption=f"One strip per letter. {said}", table=table, shape="fixed")
 
 
 def product_figures(found: Json) -> list[Figure]:
@@ -97,7 +141,7 @@ def context_figure(found: Json) -> Figure | None:
             title="What changing one letter does to later answers",
             x_title="letters back",
             y_title="change",
-            lines=tuple(
+            lines=_merged(
                 ChartLine(series=name, points=tuple((float(c["back"]), c[key]) for c in context["changes"]))
                 for key, name in series
             ),
@@ -107,6 +151,14 @@ def context_figure(found: Json) -> Figure | None:
             f"{number(context['eps'])} counts as forgotten.",
         )
     )
+
+
+def _merged(lines: Iterable[ChartLine]) -> tuple[ChartLine, ...]:
+    """Lines without repetition: those that are the same everywhere are one, with all their names."""
+    names: dict[tuple[tuple[float, float | None], ...], list[str]] = {}
+    for line in lines:
+        names.setdefault(line.points, []).append(line.series)
+    return tuple(ChartLine(series=" = ".join(found), points=points) for points, found in names.items())
 
 
 def cluster_figures(found: Json) -> list[tuple[Figure, ...]]:
@@ -143,7 +195,8 @@ def trace_figures(found: Json) -> list[Figure]:
     word = trace["word"][:_MOST_COLUMNS]
     figures = []
     for strip in trace["strips"]:
-        part = "" if len(strip["rows"]) == strip["size"] else f" ({len(strip['rows'])} of {strip['size']})"
+        shown, size = len(strip["rows"]), strip["size"]
+        part = "" if shown == size else f": {shown} of {size} coordinates, evenly spaced"
         figures.append(
             heat_figure(
                 HeatMap(

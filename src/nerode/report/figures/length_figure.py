@@ -21,10 +21,18 @@ from nerode.report.figures.marks import (
     tooltip,
 )
 from nerode.report.figures.vega import Figure, FigureTable, Json, figure
-from nerode.report.terminal.runs import share
+from nerode.report.notation import percent
 
 THEORY_MARKS: dict[str, str] = {"yes": "✓", "no": "✗", "open": "?"}
-_STRIP = 9
+THEORY_WORDS: dict[str, str] = {
+    "yes": "possible at every length",
+    "no": "impossible",
+    "open": "open",
+}
+LEAST_SEEDS = 3
+"""A median of fewer seeds would be a curve that no run has."""
+
+_STRIP = 14
 """Height of the band of one series, in pixels."""
 
 _TITLES = {
@@ -61,10 +69,20 @@ def _spec(curves: LengthCurves, labels: list[str]) -> Json:
     log = spans_decades(curves.span)
     x = number_axis("x", "length", log=log, domain=curves.span, values=lengths)
     y = number_axis("y", "accuracy", domain=fitted([], low=curves.floor, high=1.0))
-    y["axis"]["tickCount"] = 6
+    y["axis"] |= {"tickCount": 6, "format": "%"}
     colour, dash = colour_channel(labels), dash_channel(labels)
     seed_tip = tooltip("series", "seed", "x", "y")
     layers: list[Json] = [
+        {
+            "transform": [only("run"), SHOWN],
+            "mark": {"type": "line", "strokeWidth": 2},
+            "encoding": {"x": x, "y": y, "color": colour, "strokeDash": dash, "detail": {"field": "seed"}},
+        },
+        {
+            "transform": [only("run"), SHOWN],
+            "mark": {"type": "point", "filled": True, "size": 44, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": colour, "tooltip": seed_tip},
+        },
         {
             "transform": [only("seed"), SHOWN],
             "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.35},
@@ -103,18 +121,24 @@ def _rows(curves: LengthCurves) -> list[Json]:
     for series in curves.series:
         for run in series.runs:
             rows += [
-                {"kind": "seed", "series": series.label, "seed": run.seed, "x": n, "y": rounded(value)}
+                {
+                    "kind": "seed" if series.has_median else "run",
+                    "series": series.label,
+                    "seed": run.seed,
+                    "x": n,
+                    "y": rounded(value),
+                }
                 for n, value in run.points
             ]
-        for n, middle, least, most, seeds in series.medians():
+        for n, middle, least, most, seeds in series.medians() if series.has_median else ():
             rows.append(
                 {
                     "kind": "median",
                     "series": series.label,
                     "x": n,
                     "y": rounded(middle),
-                    "shown": share(middle),
-                    "range": f"{share(least)}–{share(most)}, {seeds} seeds",
+                    "shown": percent(middle),
+                    "range": f"{percent(least)}–{percent(most)}, {seeds} seeds",
                 }
             )
     start, end = curves.beyond
@@ -127,7 +151,8 @@ def _rows(curves: LengthCurves) -> list[Json]:
                 "place": i,
                 "x": start,
                 "x2": end,
-                "status": series.theory.status,
+                "status": THEORY_WORDS[series.theory.status],
+                "said": f"{THEORY_MARKS[series.theory.status]} {THEORY_WORDS[series.theory.status]}",
                 "reason": series.theory.reason,
                 "source": series.theory.reference,
             }
@@ -175,7 +200,7 @@ def _theory_layers(curves: LengthCurves, x: Json, colour: Json) -> list[Json]:
     for place, theory in enumerate(found):
         top = -(_STRIP + 3) * (len(found) - place) - 5
         this = {"filter": {"field": "place", "equal": place}}
-        band = {"type": "rect", "opacity": 0.55, "cornerRadius": 2, "color": f"var(--{theory.status}-ink)"}
+        band = {"type": "rect", "opacity": 1, "cornerRadius": 2, "color": f"var(--{theory.status}-bg)"}
         dot = {"type": "point", "filled": True, "size": 46, "opacity": 1, "xOffset": -9}
         layers += [
             {
@@ -193,6 +218,12 @@ def _theory_layers(curves: LengthCurves, x: Json, colour: Json) -> list[Json]:
                 "transform": [only("theory"), this, SHOWN],
                 "mark": dot,
                 "encoding": {"x": x, "y": {"value": top + _STRIP / 2}, "color": colour, "tooltip": tip},
+            },
+            {
+                "transform": [only("theory"), this, SHOWN],
+                "mark": {"type": "text", "align": "left", "dx": 5, "fontSize": 10.5, "fontWeight": 600}
+                | {"color": f"var(--{theory.status}-ink)"},
+                "encoding": {"x": x, "y": {"value": top + _STRIP / 2}, "text": {"field": "said"}},
             },
         ]
     return layers
@@ -231,10 +262,10 @@ def _table(curves: LengthCurves) -> FigureTable:
     lengths = curves.lengths
     rows = []
     for series in curves.series:
-        found = {n: f"{share(mid)} [{share(lo)}–{share(hi)}]" for n, mid, lo, hi, _ in series.medians()}
+        found = {n: seeds_text(mid, lo, hi, seeds) for n, mid, lo, hi, seeds in series.medians()}
         rows.append((series.label, str(len(series.runs)), *(found.get(n, "–") for n in lengths)))
     return FigureTable(
-        title="median [range] as a table",
+        title="the numbers as a table",
         headings=("model", "seeds", *(f"{n:,}" for n in lengths)),
         rows=tuple(rows),
     )
@@ -246,11 +277,16 @@ def _words(curves: LengthCurves) -> str:
     for series in curves.series:
         medians = series.medians()
         if medians:
-            first, last = medians[0], medians[-1]
-            parts.append(
-                f"{series.label}: {share(first[1])} at length {first[0]:,}, {share(last[1])} at {last[0]:,}"
-            )
-    return f"Accuracy against length ({curves.measure}), medians. " + "; ".join(parts) + "."
+            said = [f"{seeds_text(*found[1:])} at length {found[0]:,}" for found in (medians[0], medians[-1])]
+            parts.append(f"{series.label}: {', '.join(said)}")
+    return f"Accuracy against length ({curves.measure}). " + "; ".join(parts) + "."
+
+
+def seeds_text(middle: float, low: float, high: float, seeds: int) -> str:
+    """Returns the scores of all seeds in %: the median with its range, or both values where there are two."""
+    if seeds < LEAST_SEEDS:
+        return percent(low) if low == high else f"{percent(low)}, {percent(high)}"
+    return f"{percent(middle)} [{percent(low)}–{percent(high)}]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +309,11 @@ class LengthSeries:
     label: str
     runs: tuple[SeedCurve, ...]
     theory: VerdictSummary | None = None
+
+    @property
+    def has_median(self) -> bool:
+        """Whether there are enough seeds for a median."""
+        return len(self.runs) >= LEAST_SEEDS
 
     def medians(self) -> list[tuple[int, float, float, float, int]]:
         """Returns length, median, least, largest and number of seeds."""

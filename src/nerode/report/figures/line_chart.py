@@ -162,19 +162,19 @@ def _mark_layers(mark: Mark, x: Json, number: int) -> list[Json]:
     where = {key: value for key, value in x.items() if key != "field"} | {"datum": mark.x}
     one: Json = {"values": [{}]}
     rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--edge)"}
-    # The name sits on the side where there is room.
+    # The name stands above the plot, so that it hides no curve, on the side where there is room.
     right = f"scale('x', {mark.x!r}) > 0.7 * width"
     text = {
         "type": "text",
         "align": {"expr": f"{right} ? 'right' : 'left'"},
         "dx": {"expr": f"{right} ? -5 : 5"},
-        "baseline": "top",
+        "baseline": "bottom",
         "color": "var(--muted)",
         "text": mark.label,
     }
     return [
         {"data": one, "mark": rule, "encoding": {"x": where}},
-        {"data": one, "mark": text, "encoding": {"x": where, "y": {"value": 4 + 15 * number}}},
+        {"data": one, "mark": text, "encoding": {"x": where, "y": {"value": -4 - 14 * number}}},
     ]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nerode.core import MARK, InputError, load_extra, write_atomically
 from nerode.report.figures.bars_and_heat_maps import BarChart, HeatMap
-from nerode.report.figures.length_figure import LengthCurves
+from nerode.report.figures.length_figure import THEORY_MARKS, THEORY_WORDS, LengthCurves
 from nerode.report.figures.line_chart import LineChart
 from nerode.report.figures.marks import fitted, round_numbers, spans_decades
 from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot
@@ -69,21 +70,24 @@ def save_figure(record: Record, path: Path, *, width: float = 5.5) -> None:
     # From the library's own defaults: the settings of whoever runs it do not change the file.
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE, "backend": "agg"}
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(width, width * _shape(record)), layout="constrained")
+        figure = Figure(figsize=(width, width * _shape(record, width)), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots()
         _DRAW[type(record)](axes, record)
-        axes.set_title(record.title, loc="left", pad=_room_above(record))
+        title = textwrap.fill(record.title, max(24, int(15 * width)))
+        axes.set_title(title, loc="left", pad=_room_above(record))
         out = io.BytesIO()
         date = "Date" if path.suffix == ".svg" else "CreationDate"
         figure.savefig(out, format=path.suffix[1:], metadata={date: None, "Creator": MARK})
     write_atomically(path, out.getvalue())
 
 
-def _shape(record: Record) -> float:
+def _shape(record: Record, width: float) -> float:
     """Height over width."""
     if isinstance(record, SpectrumPlot | Scatter):
         return 0.8
+    if isinstance(record, LengthCurves) and width < _NARROW:
+        return 0.72 + 0.035 * len(record.series)
     if isinstance(record, BarChart):
         return 0.12 + 0.06 * len(record.bars)
     return 0.5
@@ -102,12 +106,20 @@ def _draw_lengths(axes: Axes, curves: LengthCurves) -> None:
     lengths = curves.lengths
     known = {series.label: i for i, series in enumerate(curves.series)}
     for i, series in enumerate(curves.series):
-        for run in series.runs:
-            axes.plot(*_columns(run.points), color=_colour(i), linewidth=0.6, alpha=0.4)
-        rows = series.medians()
-        xs, ys = [row[0] for row in rows], [row[1] for row in rows]
+        label = f"{series.label} {THEORY_MARKS[series.theory.status]}" if series.theory else series.label
         style = "-o" if i < len(COLOURS) else "--o"
-        axes.plot(xs, ys, style, color=_colour(i), linewidth=1.6, markersize=3, label=series.label)
+        if series.has_median:
+            for run in series.runs:
+                axes.plot(*_columns(run.points), color=_colour(i), linewidth=0.6, alpha=0.4)
+            rows = series.medians()
+            xs, ys = [row[0] for row in rows], [row[1] for row in rows]
+            axes.plot(xs, ys, style, color=_colour(i), linewidth=1.6, markersize=3, label=label)
+            continue
+        for run in series.runs:
+            axes.plot(
+                *_columns(run.points), style, color=_colour(i), linewidth=1.2, markersize=3, label=label
+            )
+            label = "_nolegend_"
     for item in curves.published:
         colour = _colour(known.get(item.label, len(known)))
         if item.x is None:
@@ -124,7 +136,8 @@ def _draw_lengths(axes: Axes, curves: LengthCurves) -> None:
     axes.set_xlim(*curves.span)
     axes.set_ylim(*fitted([], low=curves.floor, high=1.0))
     axes.set_xlabel("length")
-    axes.set_ylabel("accuracy")
+    axes.set_ylabel("accuracy, %")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
     _legend(axes, len(curves.series))
 
 
@@ -134,17 +147,54 @@ def _theory_bands(axes: Axes, curves: LengthCurves) -> None:
     start, end = curves.beyond
     transform = axes.get_xaxis_transform()
     for row, (place, theory) in enumerate(known):
-        y = 1.0 + 0.035 * (len(known) - row)
-        style: dict[str, Any] = {"color": _THEORY[theory.status], "alpha": 0.6, "linewidth": 3}
-        style |= {"transform": transform, "clip_on": False, "solid_capstyle": "butt"}
-        axes.plot([start, end], [y, y], **style)
-        axes.plot([start], [y], "o", color=_colour(place), markersize=3, transform=transform, clip_on=False)
+        low, high = (
+            _above(axes, 3.0 + _BAND * (len(known) - row - 1)),
+            _above(axes, 2.0 + _BAND * (len(known) - row)),
+        )
+        box: dict[str, Any] = {"transform": transform, "clip_on": False, "linewidth": 0}
+        axes.fill_between([start, end], low, high, color=_THEORY[theory.status], alpha=0.16, **box)
+        axes.annotate(
+            f"{THEORY_MARKS[theory.status]} {THEORY_WORDS[theory.status]}",
+            (start, (low + high) / 2),
+            xycoords=("data", "axes fraction"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center_baseline",
+            fontsize=5.5,
+            color=_THEORY[theory.status],
+            annotation_clip=False,
+        )
+        axes.plot(
+            [start],
+            [(low + high) / 2],
+            "o",
+            color=_colour(place),
+            markersize=3,
+            transform=transform,
+            clip_on=False,
+        )
+
+
+_BAND = 7.5
+"""Height of a band of theory, in points."""
+
+
+def _above(axes: Axes, points: float) -> float:
+    """The height of a place above the plot, as a share of the plot."""
+    figure = axes.get_figure()
+    assert figure is not None
+    height = figure.get_size_inches()[1] * 72 * _PLOT_SHARE  # type: ignore[union-attr]
+    return float(1.0 + points / height)
+
+
+_PLOT_SHARE = 0.62
+"""About how much of a figure's height is its plot; bands need it before the layout is known."""
 
 
 def _room_above(record: Record) -> float:
     """The distance of the title from the plot, in points."""
     bands = sum(s.theory is not None for s in record.series) if isinstance(record, LengthCurves) else 0
-    return 6.0 + 6.5 * bands
+    return 6.0 + 1.15 * _BAND * bands
 
 
 def _draw_lines(axes: Axes, chart: LineChart) -> None:
@@ -170,14 +220,8 @@ def _draw_lines(axes: Axes, chart: LineChart) -> None:
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     for mark in chart.marks:
         axes.axvline(mark.x, color="#64748b", linestyle="--", linewidth=0.8)
-        style: dict[str, Any] = {
-            "rotation": 90,
-            "va": "top",
-            "ha": "right",
-            "fontsize": 6,
-            "color": "#475569",
-        }
-        axes.annotate(mark.label, (mark.x, 0.98), xycoords=("data", "axes fraction"), **style)
+        style: dict[str, Any] = {"va": "bottom", "ha": "center", "fontsize": 6, "color": "#475569"}
+        axes.annotate(mark.label, (mark.x, 1.005), xycoords=("data", "axes fraction"), **style)
     axes.set_xlabel(chart.x_title)
     axes.set_ylabel(chart.y_title)
     _legend(axes, len(places))
@@ -252,8 +296,18 @@ def _draw_bars(axes: Axes, chart: BarChart) -> None:
 
 
 def _legend(axes: Axes, count: int) -> None:
-    if 1 < count <= 2 * len(COLOURS):
+    if not 1 < count <= 2 * len(COLOURS):
+        return
+    figure = axes.get_figure()
+    assert figure is not None
+    if figure.get_size_inches()[0] < _NARROW:  # type: ignore[union-attr]
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2, columnspacing=1.0)
+    else:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+_NARROW = 4.5
+"""Width in inches below which a legend stands under its figure, not beside it."""
 
 
 _DRAW: dict[type, Callable[[Axes, Any], None]] = {

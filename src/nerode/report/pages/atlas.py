@@ -1,7 +1,8 @@
-"""The page of many languages: a matrix of languages and architectures, and a section for each of both."""
+"""The page of many languages: a sentence, the matrix with their architectures, findings, the rest folded."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,8 +10,9 @@ from typing import Any, cast
 
 from markupsafe import Markup
 
-from nerode.report.pages.atlas_entry import AtlasAnswer, AtlasEntry, AtlasNetwork
+from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasAnswer, AtlasEntry, AtlasNetwork
 from nerode.report.pages.highlights import Highlight
+from nerode.report.pages.outcomes import FINDINGS, OutcomeLine, outcome_line
 from nerode.report.pages.render import Bibliography, render
 from nerode.report.tables.verdicts import (
     FAMILY_ORDER,
@@ -18,7 +20,7 @@ from nerode.report.tables.verdicts import (
     family_title,
     sense_title,
 )
-from nerode.study import Disagreement, TrainingOutcome, find_disagreements
+from nerode.study import READINGS, TrainingOutcome, find_disagreements
 from nerode.verdict import ARCHITECTURES, Architecture, Sense, State
 
 
@@ -30,9 +32,18 @@ class _Section:
     entry: AtlasEntry
     summary: Markup
     markup: Markup
-    statuses: list[str]
-    marks: list[str]
     trained: list[TrainingOutcome]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """The row of one architecture in the matrix: for each language the status, the mark and the title."""
+
+    number: int
+    architecture: Architecture
+    family: str
+    starts: bool
+    cells: list[tuple[str, str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,56 +81,135 @@ def atlas_page(
         highlights: comparisons for the top of the page.
     """
     groups = list(dict.fromkeys(entry.group for entry in entries))
-    entries = sorted(entries, key=lambda entry: groups.index(entry.group))
+    entries = sorted(entries, key=lambda e: (LANGUAGE_KINDS.index(e.kind), groups.index(e.group)))
     architectures = _architectures(entries)
     book = _AnswerBook()
     cells = [_cells(entry, architectures, book) for entry in entries]
     first = list(SENSE_TITLES).index(sense)
     statuses = [[book.status(answers[first]) for answers in row] for row in cells]
+    marks = [[book.mark(answers[first]) for answers in row] for row in cells]
     bibliography = Bibliography()
     for entry in entries:
         bibliography.note(entry.cited)
     known = _by_language(trained, entries)
+    families = list(dict.fromkeys(map(family_title, architectures)))
     data = {
-        "languages": [entry.name for entry in entries],
-        "architectures": [[a.title, a.name, a.update] for a in architectures],
+        "languages": [[e.title, e.name, e.text, LANGUAGE_KINDS.index(e.kind)] for e in entries],
+        "kinds": LANGUAGE_KINDS,
+        "architectures": [
+            [a.title, a.name, a.update, families.index(family_title(a))] for a in architectures
+        ],
+        "families": families,
         "senses": [sense_title(s, dtype) for s in SENSE_TITLES],
         "first": first,
         "strings": book.strings,
         "answers": book.answers,
         "cells": cells,
         "trained": _trained_data(known, architectures),
+        "networks": [[_network_data(item) for item in entry.networks] for entry in entries],
+        "made": [_made(entry, architectures) for entry in entries],
     }
+    totals = {status: sum(row.count(status) for row in statuses) for status in ("yes", "no", "open")}
+    task = next((entry.task for entry in entries), "predict")
     return render(
         "atlas.html.j2",
         styles=("atlas.css",),
         script="atlas.js",
         title=f"Atlas of {len(entries)} languages · nerode",
+        headline=_headline(entries, architectures, statuses, task),
         sections=[
             _Section(
                 number=i,
                 entry=entry,
                 summary=Markup(entry.summary),
                 markup=Markup(entry.section),
-                statuses=statuses[i],
-                marks=[book.mark(answers[first]) for answers in cells[i]],
                 trained=known[i],
             )
             for i, entry in enumerate(entries)
         ],
-        architectures=architectures,
+        rows=_rows(entries, architectures, statuses, marks),
+        kinds=_spans([entry.kind for entry in entries]),
+        families=families,
         architecture_sections=_architecture_sections(entries, architectures, statuses),
-        spans=_spans(architectures),
-        totals={status: sum(row.count(status) for row in statuses) for status in ("yes", "no", "open")},
+        totals=totals,
         open_cells=count_open(entries),
-        task=next((entry.task for entry in entries), "predict"),
         data=data,
         bibliography=bibliography,
         command=command,
         trained_count=sum(map(len, known)),
-        disagreements=_disagreements(entries, known, sense),
+        differences=_differences(entries, known, sense),
+        readings=READINGS,
+        findings=FINDINGS,
         highlights=highlights,
     )
+
+
+def _headline(
+    entries: Sequence[AtlasEntry],
+    architectures: Sequence[Architecture],
+    statuses: Sequence[Sequence[str]],
+    task: str,
+) -> str:
+    """The sentence above the matrix: what two well-known architectures can do with and without groups."""
+    told: list[str] = []
+    for name in _TOLD:
+        column = next((i for i, a in enumerate(architectures) if a.name == name), None)
+        if column is None:
+            continue
+        answers: dict[str, list[bool]] = {kind: [] for kind in LANGUAGE_KINDS}
+        for entry, row in zip(entries, statuses, strict=True):
+            answers[entry.kind].append(row[column] == "yes")
+        plain, grouped = answers[LANGUAGE_KINDS[0]], answers[LANGUAGE_KINDS[1]] + answers[LANGUAGE_KINDS[2]]
+        parts = [_counted(plain, "star-free languages")] if plain else []
+        parts += [_counted(grouped, "languages that contain a group")] if grouped else []
+        if told and len(parts) > 1 and all(plain + grouped):
+            parts = [f"all {len(plain + grouped)}"]
+        if parts:
+            told.append(f"{architectures[column].title} can {task} {' and '.join(parts)}")
+    return f"{'; '.join(told)}." if told else ""
+
+
+_TOLD = ("mamba", "lstm")
+"""Architectures of the sentence above the matrix."""
+
+
+def _counted(flags: Sequence[bool], noun: str) -> str:
+    """A share in words: "all 31 star-free languages", "none of the 27 …", "3 of the 9 …"."""
+    if all(flags):
+        return f"all {len(flags)} {noun}"
+    return f"{sum(flags) or 'none'} of the {len(flags)} {noun}"
+
+
+def _rows(
+    entries: Sequence[AtlasEntry],
+    architectures: Sequence[Architecture],
+    statuses: Sequence[Sequence[str]],
+    marks: Sequence[Sequence[str]],
+) -> list[_Row]:
+    rows: list[_Row] = []
+    for i, architecture in enumerate(architectures):
+        family = family_title(architecture)
+        cells = [
+            (found[i], shown[i], f"{entry.title} × {architecture.title}: {found[i]}")
+            for entry, found, shown in zip(entries, statuses, marks, strict=True)
+        ]
+        starts = not rows or rows[-1].family != family
+        rows.append(_Row(number=i, architecture=architecture, family=family, starts=starts, cells=cells))
+    return rows
+
+
+def _made(entry: AtlasEntry, architectures: Sequence[Architecture]) -> dict[int, int]:
+    """For each architecture with a proved network the number of the network."""
+    found: dict[int, int] = {}
+    for column, architecture in enumerate(architectures):
+        for number, network in enumerate(entry.networks):
+            if network.proofs and architecture.name in (network.target, *network.also):
+                found.setdefault(column, number)
+    return found
+
+
+def _network_data(item: AtlasNetwork) -> list[Any]:
+    return [item.target, item.size, list(item.proofs)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,16 +255,9 @@ def _architectures(entries: Sequence[AtlasEntry]) -> list[Architecture]:
     return sorted((ARCHITECTURES[name] for name in names), key=lambda a: order[family_title(a)])
 
 
-def _spans(architectures: Sequence[Architecture]) -> list[tuple[str, int]]:
-    """The families with their numbers of neighbouring columns."""
-    spans: list[tuple[str, int]] = []
-    for architecture in architectures:
-        title = family_title(architecture)
-        if spans and spans[-1][0] == title:
-            spans[-1] = (title, spans[-1][1] + 1)
-        else:
-            spans.append((title, 1))
-    return spans
+def _spans(titles: Sequence[str]) -> list[tuple[str, int]]:
+    """Neighbours that share a title, with their number."""
+    return [(title, len(list(items))) for title, items in itertools.groupby(titles)]
 
 
 def _architecture_sections(
@@ -185,10 +268,10 @@ def _architecture_sections(
         languages: dict[str, list[tuple[int, str]]] = {"yes": [], "no": [], "open": []}
         networks = []
         for number, entry in enumerate(entries):
-            languages[statuses[number][column]].append((number, entry.name))
+            languages[statuses[number][column]].append((number, entry.title))
             made = next((n for n in entry.networks if architecture.name in (n.target, *n.also)), None)
             if made is not None:
-                networks.append((number, entry.name, made))
+                networks.append((number, entry.title, made))
         found.append(
             _ArchitectureSection(
                 architecture=architecture,
@@ -215,22 +298,26 @@ def _trained_data(
     for number, items in enumerate(known):
         for item in items:
             if item.architecture in places:
-                shown = {**asdict(item), "generalises": item.generalises, "learned": item.learned}
+                shown = {**asdict(item), "learned": item.learned, "end": item.end}
                 found.setdefault(f"{number},{places[item.architecture]}", []).append(shown)
     return found
 
 
-def _disagreements(
+def _differences(
     entries: Sequence[AtlasEntry], known: Sequence[Sequence[TrainingOutcome]], sense: Sense
-) -> list[Disagreement]:
+) -> list[OutcomeLine]:
     place = list(SENSE_TITLES).index(sense)
+    titles = {entry.name.lower(): entry.title for entry in entries}
     verdicts = {
         (entry.name.lower(), name): answer.status
         for entry in entries
         for name, answers in entry.cells.items()
         if (answer := answers[place]) is not None
     }
-    return find_disagreements([item for items in known for item in items], verdicts)
+    return [
+        outcome_line(item.trained, verdict=item.verdict, language=titles[item.trained.language])
+        for item in find_disagreements([item for items in known for item in items], verdicts)
+    ]
 
 
 def _cells(entry: AtlasEntry, architectures: Sequence[Architecture], book: _AnswerBook) -> list[list[int]]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nerode.algebra import Profile
 from nerode.core import InputError, from_mapping
-from nerode.report.pages.language import NetworkDrawing, draw_network, view_language
+from nerode.report.drawing import NetworkDrawing, draw_network
+from nerode.report.notation import language_title
+from nerode.report.pages.language import view_language
 from nerode.report.pages.render import Bibliography, environment
 from nerode.report.tables.verdicts import SENSE_TITLES, answer, families
 from nerode.study import NetworkStudy, Study
 from nerode.verdict import Sense, Verdict
+
+LANGUAGE_KINDS = ("star-free", "solvable groups", "non-solvable", "not regular", "regular")
+"""Classes of languages in the order of the atlas; the last one is for those whose groups are not known."""
 
 _MOST_DRAWN = 24
 """A network with more lines than this is not drawn: one would not read it."""
@@ -74,6 +80,8 @@ class AtlasEntry:
 
     Attributes:
         name: of the language.
+        title: the name as people write it.
+        kind: the class of languages that decides most verdicts, one of `LANGUAGE_KINDS`.
         group: a heading that it shares with its neighbours, may be empty.
         text: what a search looks through.
         task: what its verdicts are about.
@@ -86,6 +94,8 @@ class AtlasEntry:
     """
 
     name: str
+    title: str
+    kind: str
     group: str
     text: str
     task: str
@@ -107,6 +117,7 @@ def entry_of(study: Study, *, group: str = "", sense: Sense = Sense.FINITE_PRECI
     """
     bibliography = Bibliography()
     language, verdicts = study.language, list(study.table)
+    title, kind = language_title(language.name, language.convention), language_kind(study.profile)
     view = view_language(study, bibliography, compact=True)
     cells = _cells(verdicts, bibliography)
     template = environment().get_template("atlas_language.html.j2").module
@@ -118,8 +129,10 @@ def entry_of(study: Study, *, group: str = "", sense: Sense = Sense.FINITE_PRECI
     )
     return AtlasEntry(
         name=language.name,
+        title=title,
+        kind=kind,
         group=group,
-        text=" ".join((language.name, language.convention, language.kind, group)).lower(),
+        text=" ".join((language.name, title, kind, language.convention, language.kind, group)).lower(),
         task=next((v.task.value for v in verdicts), "predict"),
         cells=cells,
         summary=str(template.summary(view)),  # type: ignore[attr-defined]
@@ -128,6 +141,17 @@ def entry_of(study: Study, *, group: str = "", sense: Sense = Sense.FINITE_PRECI
         networks=tuple(_network(item) for item in study.networks if item.network is not None),
         proved=sum(item.is_proved for item in study.networks),
     )
+
+
+def language_kind(profile: Profile) -> str:
+    """Returns the class of languages that decides most verdicts, one of `LANGUAGE_KINDS`."""
+    if not profile.regular:
+        return LANGUAGE_KINDS[3]
+    if profile.star_free:
+        return LANGUAGE_KINDS[0]
+    if profile.star_free is None or profile.solvable is None:
+        return LANGUAGE_KINDS[4]
+    return LANGUAGE_KINDS[1 if profile.solvable else 2]
 
 
 def entry_from_json(values: Mapping[str, object] | None) -> AtlasEntry | None:

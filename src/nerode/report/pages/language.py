@@ -1,19 +1,23 @@
-"""The page of one language, and the parts of it that other pages show: its view, and drawings of networks."""
+"""The page of one language, and the view of a language that other pages share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nerode.algebra import CounterWitness, Membership, Profile
 from nerode.algebra.classes import CLASSES
-from nerode.languages import Alphabet, Dfa, Language
-from nerode.network import Network, network_parts
-from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
+from nerode.languages import Alphabet, Dfa, Language, RegularLanguage
+from nerode.report.automaton.svg import AutomatonFigure, automaton_figure, automaton_svg
+from nerode.report.drawing import egg_box_diagram
+from nerode.report.notation import sentence
+from nerode.report.pages.outcomes import outcome_line
 from nerode.report.pages.render import Bibliography, Citation, render
-from nerode.report.tables.verdicts import families, sense_title
-from nerode.study import Box, LengthCount, Study, count_by_length, first_words, shorten
-from nerode.verdict import Sense
+from nerode.report.picture import to_svg
+from nerode.report.tables.verdicts import Family, families, sense_title
+from nerode.study import Box, LengthCount, Study, TrainingOutcome, count_by_length, first_words, shorten
+from nerode.verdict import ARCHITECTURES, Sense
 
 _MAX_TABLE_STATES = 16
 _MAX_SYMBOLS = 24
@@ -136,7 +140,9 @@ def view_language(
     return LanguageView(
         language=language,
         profile=profile,
-        figure=None if dfa is None else automaton_figure(dfa, name=language.name),
+        figure=None
+        if dfa is None
+        else automaton_figure(dfa, name=language.name, names=_state_names(language)),
         memberships=_memberships(language.alphabet, profile, bibliography),
         eggboxes=tuple(tuple(box for box in eggboxes if box.level == level) for level in levels),
         pulse=_pulse(language, profile.counter),
@@ -146,6 +152,11 @@ def view_language(
         accepted=tuple(_word(language.alphabet, word) for word in accepted),
         rejected=tuple(_word(language.alphabet, word) for word in rejected),
     )
+
+
+def _state_names(language: Language) -> tuple[str, ...]:
+    """The names that a file gives to the states; none for other languages."""
+    return language.state_names if isinstance(language, RegularLanguage) else ()
 
 
 def _word(alphabet: Alphabet, word: Sequence[int]) -> str:
@@ -220,6 +231,7 @@ def explain_page(
     sense: Sense = Sense.FINITE_PRECISION,
     definition: str = "",
     command: str = "",
+    trained: Sequence[TrainingOutcome] = (),
 ) -> str:
     """Returns one HTML file about a language; it needs neither a network nor a script.
 
@@ -228,10 +240,15 @@ def explain_page(
         sense: the arithmetic whose verdicts are shown first.
         definition: how the language was given ("regex", "file words.att" …).
         command: the command line that made the page.
+        trained: what training found about this language and others.
     """
     bibliography = Bibliography()
     language, table = study.language, study.table
     view = view_language(study, bibliography)
+    told = families(table, bibliography, sense=sense, dtype=table.dtype)
+    verdicts = {verdict.architecture: verdict.status.value for verdict in table if verdict.sense is sense}
+    own = [item for item in trained if item.language == language.name.lower()]
+    dfa = study.automaton
     return render(
         "explain.html.j2",
         title=f"{shorten(language.name, 80)} · nerode",
@@ -240,7 +257,19 @@ def explain_page(
         profile=study.profile,
         networks=study.networks,
         definition=definition,
-        families=families(table, bibliography, sense=sense, dtype=table.dtype),
+        families=told,
+        strip=_strip(told),
+        conclusion=conclude_verdicts(verdicts, task=table.task.value) if len(table) else "",
+        trained=[
+            outcome_line(item, verdict=verdicts.get(item.architecture, "open"), language=language.name)
+            for item in own
+        ],
+        automaton_svg=""
+        if dfa is None
+        else _svg_address(automaton_svg(dfa, name=language.name, names=_state_names(language))),
+        eggs_svg=_svg_address(str(to_svg(egg_box_diagram(study.eggboxes, name=language.name).picture())))
+        if study.eggboxes
+        else "",
         task=table.task.value if len(table) else "",
         sense=sense_title(sense, table.dtype),
         bibliography=bibliography,
@@ -249,32 +278,60 @@ def explain_page(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkPart:
-    """One box: the embedding, a layer or the decoder."""
+class _Chip:
+    """A family of architectures with one verdict, or the part of a family that has it."""
 
+    number: int
     title: str
-    lines: tuple[str, ...]
+    status: str
+    names: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkDrawing:
-    """A network from its letters to its answers.
+def _strip(told: Sequence[Family]) -> list[_Chip]:
+    """The verdicts by family, what is possible first; a family that is divided has a chip per answer."""
+    chips = []
+    for number, family in enumerate(told):
+        names: dict[str, list[str]] = {}
+        for row in family.rows:
+            names.setdefault(row.answer.status, []).extend(a.title for a in row.architectures)
+        total = sum(map(len, names.values()))
+        for status, found in names.items():
+            part = f" ({len(found)} of {total})" if len(names) > 1 else ""
+            title = found[0] if len(found) == 1 and part else f"{family.title}{part}"
+            chips.append(_Chip(number=number, title=title, status=status, names=", ".join(found)))
+    order = ("yes", "no", "open")
+    return sorted(chips, key=lambda chip: order.index(chip.status))
 
-    Attributes:
-        target: the class or architecture that it is for.
-        parts: its boxes, in the order in which a letter passes them.
+
+_CONCLUDED = ("mamba", "lstm", "transformer")
+"""Architectures that a conclusion names first."""
+
+
+def conclude_verdicts(verdicts: Mapping[str, str], *, task: str) -> str:
+    """Returns one sentence about a language: how many architectures can do it, and which cannot.
+
+    Args:
+        verdicts: "yes", "no" or "open" by the name of the architecture.
+        task: what they are asked to do.
     """
+    groups: dict[str, list[str]] = {"yes": [], "no": [], "open": []}
+    for name in sorted(verdicts, key=lambda name: name not in _CONCLUDED):
+        groups[verdicts[name]].append(ARCHITECTURES[name].title)
+    if len(groups["yes"]) == len(verdicts) > 1:
+        return f"All {len(verdicts)} architectures can {task} it at every length."
+    can = _some_names(groups["yes"]) if groups["yes"] else "No known architecture"
+    parts = [f"{can} can {task} it at every length"]
+    parts += [f"{_some_names(groups['no'])} cannot"] if groups["no"] else []
+    parts += [f"open for {_some_names(groups['open'])}"] if groups["open"] else []
+    return sentence("; ".join(parts))
 
-    target: str
-    parts: tuple[NetworkPart, ...]
 
-    @property
-    def num_lines(self) -> int:
-        """Lines in all boxes."""
-        return sum(len(part.lines) for part in self.parts)
+def _some_names(names: Sequence[str]) -> str:
+    if len(names) <= 3:
+        return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f"{', '.join(names[:2])} and {len(names) - 2} others"
 
 
-def draw_network(network: Network) -> NetworkDrawing:
-    """Returns the boxes of a network, with its weights as far as they can be written in a few lines."""
-    parts = tuple(NetworkPart(title=title, lines=tuple(lines)) for title, lines in network_parts(network))
-    return NetworkDrawing(target=network.target, parts=parts)
+def _svg_address(svg: str) -> str:
+    """A drawing as an address that a browser can save; empty if there is none."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" if svg else ""

@@ -6,18 +6,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from nerode.core import InputError
+from nerode.languages import Alphabet, Dfa
+from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
 from nerode.report.figures import analysis as draw
 from nerode.report.figures.bars_and_heat_maps import bar_figure
-from nerode.report.figures.length_figure import length_figure
+from nerode.report.figures.length_figure import length_figure, seeds_text
 from nerode.report.figures.line_chart import line_figure
 from nerode.report.figures.vega import Figure
 from nerode.report.pages.render import render
 from nerode.report.tables.run_report import RunReport, TaskReport
 from nerode.report.tables.verdicts import sense_title
-from nerode.report.terminal.analysis import summary
-from nerode.report.terminal.runs import share
-from nerode.study import RunFile
+from nerode.report.terminal.analysis import conclude_analysis, summary
+from nerode.study import RunFile, conclude_model, settled_run
 
 _MOST_ANALYSES = 8
 """Analyses that are shown whole; a page of hundreds would not open."""
@@ -91,6 +94,7 @@ class _Section:
     successes: Figure | None
     streams: Figure | None
     findings: tuple[TheoryFinding, ...]
+    conclusion: list[str]
 
 
 def _section(item: TaskReport) -> _Section:
@@ -101,7 +105,18 @@ def _section(item: TaskReport) -> _Section:
         successes=None if item.successes is None else bar_figure(item.successes),
         streams=None if item.streams is None else line_figure(item.streams),
         findings=tuple(findings(item)),
+        conclusion=_conclusion(item),
     )
+
+
+def _conclusion(item: TaskReport) -> list[str]:
+    """One sentence per model: what theory says, and how far its seeds came."""
+    runs = [run for model in item.task.models for run in model.runs]
+    settled = {run.record.key: end for run in runs if (end := settled_run(run.folder)) is not None}
+    return [
+        f"{model.label}: {conclude_model(item.task, model, theory.status if theory else None, settled)}"
+        for model, theory in zip(item.task.models, item.theories, strict=True)
+    ]
 
 
 def findings(item: TaskReport) -> Iterator[TheoryFinding]:
@@ -126,7 +141,7 @@ def findings(item: TaskReport) -> Iterator[TheoryFinding]:
             shortest = task.lengths[0]
             seeds = model.reaching(shortest, task.measure, task.threshold)
             said = _SOME_LEARNED.format(seeds=seeds, all=len(model.runs), length=shortest)
-        text = f"Median {share(found.median)} at length {longest:,}: {said}"
+        text = f"{seeds_text(found.median, found.low, found.high, found.seeds)} at length {longest:,}: {said}"
         agrees = theory.status == "open" or (theory.status == "yes") == mastered
         word = {"yes": "possible", "no": "impossible", "open": "open"}[theory.status]
         reason = f"{text} Theory: {theory.reason}"
@@ -191,6 +206,20 @@ def _some(figure: Figure | None) -> tuple[Figure, ...]:
     return () if figure is None else (figure,)
 
 
+def _automaton_figure(found: Mapping[str, Any]) -> AutomatonFigure | None:
+    """The drawing of the extracted automaton, None if there is none or it cannot be read."""
+    table = (found.get("automaton") or {}).get("table")
+    if not table:
+        return None
+    dfa = Dfa(
+        alphabet=Alphabet(tuple(table["alphabet"])),
+        transitions=np.array(table["transitions"], dtype=np.int32),
+        start=table["start"],
+        accepting=np.array(table["accepting"], dtype=np.bool_),
+    )
+    return automaton_figure(dfa, name=f"the words that {found['name']} accepts")
+
+
 FORMAT = "nerode-analysis-1"
 
 FINDINGS = {
@@ -222,6 +251,8 @@ def analysis_page(found: Mapping[str, Any], *, command: str = "") -> str:
         name=found["name"],
         about=found["about"],
         tables=summary(found),
+        conclusion=conclude_analysis(found),
+        automaton=_automaton_figure(found),
         left_out=found["left_out"],
         latch="" if forgetting is None else FINDINGS[forgetting["latch"]],
         unpredicted="" if forgetting is None else forgetting["unpredicted"],

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
-from nerode.core import Reference
+from nerode.core import InputError, Reference
 from nerode.records import HistoryRow, Measure, VerdictSummary
 from nerode.report.figures.bars_and_heat_maps import Bar, BarChart
-from nerode.report.figures.length_figure import LengthCurves, LengthSeries, Published, SeedCurve
+from nerode.report.figures.length_figure import (
+    LEAST_SEEDS,
+    LengthCurves,
+    LengthSeries,
+    Published,
+    SeedCurve,
+)
 from nerode.report.figures.line_chart import ChartLine, LineChart
 from nerode.report.pages.render import Bibliography
 from nerode.report.tables.runs import ResultTable, success_table
@@ -184,6 +190,7 @@ def make_report(
     measure: Measure | None = None,
     sense: Sense = Sense.FINITE_PRECISION,
     task_works: Mapping[str, Reference] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> RunReport:
     """Returns the report of runs.
 
@@ -193,13 +200,32 @@ def make_report(
         measure: the accuracy to show; by default the one by which the runs were judged.
         sense: the arithmetic that the verdicts are about.
         task_works: where each task was published, by its name.
+        names: how models are to be called, by their labels.
+
+    Raises:
+        InputError: if a name is for a model that no run has.
     """
     known = task_works or {}
+    tasks = _renamed(group_runs(runs, measure=measure), names or {})
     return RunReport(
-        tasks=tuple(_task_report(task, sense, known) for task in group_runs(runs, measure=measure)),
+        tasks=tuple(_task_report(task, sense, known) for task in tasks),
         left_out=tuple(left_out),
         sense=sense,
     )
+
+
+def _renamed(tasks: Sequence[TaskGroup], names: Mapping[str, str]) -> list[TaskGroup]:
+    labels = sorted({model.label for task in tasks for model in task.models})
+    for name in names:
+        if name not in labels:
+            raise InputError(f"no model is called {name!r}; the models are {', '.join(labels)}")
+    return [
+        replace(
+            task,
+            models=tuple(replace(model, label=names.get(model.label, model.label)) for model in task.models),
+        )
+        for task in tasks
+    ]
 
 
 def _task_report(task: TaskGroup, sense: Sense, task_works: Mapping[str, Reference]) -> TaskReport:
@@ -234,11 +260,12 @@ def _curves(
         seeds = tuple(SeedCurve(seed=seed, points=points) for seed, points in tested if points)
         series.append(LengthSeries(label=model.label, runs=seeds, theory=theory))
     points = reference_points(published, task.measure)
-    said = ["Every seed is a thin line, the median a thick one."]
+    thick = any(len(item.runs) >= LEAST_SEEDS for item in series)
+    said = ["Every seed is a thin line, the median a thick one." if thick else "Every seed is a line."]
     if any(model.diverged for model in task.models):
         said.append("A run that diverged is at 0.")
     if any(theories):
-        said.append(f"The bands above say whether theory allows it at every length, at {sense_title(sense)}.")
+        said.append(f"Bands above the plot: theory, at {sense_title(sense)}.")
     if points:
         said.append("Diamonds are published values.")
     return LengthCurves(

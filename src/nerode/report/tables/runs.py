@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nerode.records import VerdictSummary
-from nerode.report.terminal.runs import share
+from nerode.report.figures.length_figure import seeds_text
 from nerode.study import MEASURES, ModelGroup, TaskGroup
 
 Form = Literal["md", "tex", "csv"]
@@ -49,6 +49,10 @@ class ResultTable:
     rows: tuple[tuple[str, ...], ...]
 
 
+_THEORY = {"yes": "possible", "no": "impossible", "open": "open"}
+"""The verdicts as a report calls them."""
+
+
 def success_table(task: TaskGroup, theories: Sequence[VerdictSummary | None]) -> ResultTable:
     """Returns model × length: median [range] over all seeds, how many master the longest, and theory.
 
@@ -58,17 +62,20 @@ def success_table(task: TaskGroup, theories: Sequence[VerdictSummary | None]) ->
     """
     lengths = task.lengths
     known = any(theories)
-    longest = (f"master {lengths[-1]:,}",) if lengths else ()
+    longest = (f"correct up to {lengths[-1]:,}",) if lengths else ()
     headings = ("model", "parameters", "seeds", *(f"{n:,}" for n in lengths), *longest)
     rows = [_row(task, model, lengths) for model in task.models]
     if known:
         headings = (*headings, "theory")
-        rows = [(*row, theory.status if theory else "–") for row, theory in zip(rows, theories, strict=True)]
+        rows = [
+            (*row, _THEORY[theory.status] if theory else "–")
+            for row, theory in zip(rows, theories, strict=True)
+        ]
     return ResultTable(
         title=task.title,
-        caption=f"{MEASURES.get(task.measure, task.measure).capitalize()}: median [range] over all seeds, "
-        "0 for a run that diverged. "
-        f"A length is mastered from {task.threshold:g} on, there and at every shorter length tested.",
+        caption=f"{MEASURES.get(task.measure, task.measure).capitalize()}: in %, median [range] over all "
+        "seeds, both values where there are two, 0 for a run that diverged. "
+        f"Correct from {task.threshold:g} on; the last count wants every length tested.",
         headings=headings,
         rows=tuple(rows),
     )
@@ -78,7 +85,7 @@ def _row(task: TaskGroup, model: ModelGroup, lengths: Sequence[int]) -> tuple[st
     cells = []
     for length in lengths:
         found = model.summary(length, task.measure)
-        cells.append(f"{share(found.median)} [{share(found.low)}–{share(found.high)}]" if found else "–")
+        cells.append(seeds_text(found.median, found.low, found.high, found.seeds) if found else "–")
     if lengths:
         cells.append(f"{model.mastering(lengths[-1], task.measure, task.threshold)} of {len(model.runs)}")
     seeds = str(len(model.runs))

@@ -13,6 +13,7 @@ from nerode.verdict import (
     Architecture,
     Gates,
     MemoryKind,
+    Provenance,
     Sense,
     Status,
     Transition,
@@ -210,7 +211,7 @@ def answer(verdict: Verdict, bibliography: Bibliography) -> VerdictText:
         status=STATUS_WORDS[verdict.status],
         reason=verdict.reason,
         citation=bibliography.cite(verdict.reference),
-        provenance="" if verdict.provenance is None else verdict.provenance.value,
+        provenance="" if verdict.provenance is None else _CHECKED[verdict.provenance],
         assumptions=verdict.assumptions,
         size="" if verdict.size is None else str(verdict.size),
         witness=witness_text(verdict.witness),
@@ -220,6 +221,14 @@ def answer(verdict: Verdict, bibliography: Bibliography) -> VerdictText:
         model=verdict.model,
         no_network=verdict.no_network,
     )
+
+
+_CHECKED: Mapping[Provenance, str] = {
+    Provenance.READ: "in the original paper",
+    Provenance.SECONDARY: "in a secondary source",
+    Provenance.RECALLED: "recalled, the paper was not at hand",
+    Provenance.DERIVED: "derived here, see docs/theory",
+}
 
 
 def witness_text(witness: Mapping[str, Any] | None) -> str:

@@ -1,10 +1,19 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
   const table = document.querySelector(".matrix table");
   const dialog = document.querySelector("dialog");
-  const rows = [...table.querySelectorAll("tbody tr[data-language]")];
+  const [kindRow, nameRow] = table.tHead.rows;
+  const body = table.tBodies[0];
+  const heads = [...nameRow.cells].slice(1);
+  const rows = [...body.rows];
+  const grid = rows.map((row) => [...row.cells].slice(2));
+  const places = new Map(grid.flatMap((cells, a) => cells.map((cell, l) => [cell, [l, a]])));
+  const rest = byId("told").textContent;
   let sense = data.first;
+  // The rows and columns that are shown, in their order.
+  let shown = { languages: heads.map((_, l) => l), architectures: rows.map((_, a) => a) };
 
   const element = (tag, text, className) => {
     const made = document.createElement(tag);
@@ -12,33 +21,119 @@
     if (className) made.className = className;
     return made;
   };
-  const pill = (status, text) => element("span", text || status, `pill ${status}`);
+  const words = { yes: "possible", no: "impossible", open: "open" };
+  const pill = (status, text) => element("span", text || words[status], `pill ${status}`);
   const answerOf = (l, a, s) => data.answers[data.cells[l][a][s]];
   const statusOf = (l, a) => (answerOf(l, a, sense) || ["open"])[0];
   const trainedOf = (l, a) => data.trained[`${l},${a}`] || [];
-  const place = (cell) => [Number(cell.parentNode.dataset.language), cell.cellIndex - 1];
+  const networkOf = (l, a) => data.networks[l][data.made[l][a]];
+  const marks = { proved: "●", unsettled: "◐", refuted: "○" };
+  const endOf = (items) => Object.keys(marks).find((end) => items.some((item) => item.end === end));
 
   function paint() {
     const totals = { yes: 0, no: 0, open: 0 };
-    for (const row of rows) {
-      const l = Number(row.dataset.language);
-      for (const cell of [...row.cells].slice(1)) {
-        const a = cell.cellIndex - 1;
-        const status = statusOf(l, a);
-        cell.classList.remove("yes", "no", "open");
-        cell.classList.add(status);
-        const answer = answerOf(l, a, sense);
-        cell.textContent = answer ? data.strings[answer[9]] : "?";
-        const seen = trainedOf(l, a);
-        if (seen.length) cell.append(element("sup", seen.some((t) => t.generalises) ? "●" : "○"));
-        cell.title = `${data.languages[l]} × ${data.architectures[a][0]}: ${status}`;
-        cell.setAttribute("aria-label", cell.title);
-        if (!row.hidden) totals[status] += 1;
-      }
+    for (const [cell, [l, a]] of places) {
+      const answer = answerOf(l, a, sense);
+      const status = statusOf(l, a);
+      const seen = trainedOf(l, a);
+      cell.className = status + (status === "yes" && networkOf(l, a) ? " made" : "") + (cell.dataset.starts || "");
+      const mark = answer ? data.strings[answer[9]] : "?";
+      cell.textContent = mark.replace(/[·†]/g, "");
+      const signs = mark.replace(/[^·†]/g, "");
+      if (signs) cell.append(element("small", signs));
+      if (seen.length) cell.append(element("sup", marks[endOf(seen)]));
+      cell.title = `${data.languages[l][0]} × ${data.architectures[a][0]}: ${status}`;
+      cell.setAttribute("aria-label", cell.title);
     }
-    for (const status of Object.keys(totals)) {
-      document.getElementById(`total-${status}`).textContent = `${totals[status].toLocaleString("en")} ${status}`;
+    for (const a of shown.architectures) for (const l of shown.languages) totals[statusOf(l, a)] += 1;
+    for (const [status, number] of Object.entries(totals)) {
+      byId(`total-${status}`).textContent = `${number.toLocaleString("en")} ${words[status]}`;
     }
+  }
+
+  // Search: a word that names languages chooses columns, one that names architectures chooses rows.
+  const languageNames = data.languages.map(([title, name, , kind]) => `${title} ${name} ${data.kinds[kind]}`.toLowerCase());
+  const languageTexts = data.languages.map((item) => item[2]);
+  const architectureNames = data.architectures.map(([title, name, , family]) =>
+    `${title} ${name} ${data.families[family]}`.toLowerCase());
+  const architectureTexts = data.architectures.map(([, , update], a) => `${architectureNames[a]} ${update}`.toLowerCase());
+  const hits = (texts, word) => new Set(texts.flatMap((text, i) => (text.includes(word) ? [i] : [])));
+
+  function choose() {
+    const typed = byId("filter").value.trim();
+    let languages = data.languages.map((_, l) => l);
+    let architectures = data.architectures.map((_, a) => a);
+    const missing = [];
+    for (const word of typed.toLowerCase().split(/\s+/).filter(Boolean)) {
+      let l = hits(languageNames, word);
+      let a = hits(architectureNames, word);
+      if (!l.size && !a.size) [l, a] = [hits(languageTexts, word), hits(architectureTexts, word)];
+      if (!l.size && !a.size) missing.push(word);
+      if (l.size) languages = languages.filter((i) => l.has(i));
+      if (a.size) architectures = architectures.filter((i) => a.has(i));
+    }
+    const kind = byId("kind").value;
+    const family = byId("family").value;
+    if (kind) languages = languages.filter((l) => data.kinds[data.languages[l][3]] === kind);
+    if (family) architectures = architectures.filter((a) => data.architectures[a][3] === Number(family));
+    const empty = missing.length || !languages.length || !architectures.length;
+    byId("nothing").hidden = !empty;
+    byId("nothing").textContent = missing.length
+      ? `Nothing matches “${missing.join(" ")}”: neither a language nor an architecture has it in its name or description.`
+      : "No language and architecture match all of these at once.";
+    document.querySelector(".matrix").hidden = Boolean(empty);
+    return { languages: empty ? [] : languages, architectures: empty ? [] : architectures };
+  }
+
+  function ordered(items, how, name, status) {
+    const count = (i, wanted) => status(i).filter((found) => found === wanted).length;
+    if (how === "name") return [...items].sort((x, y) => name(x).localeCompare(name(y), "en", { numeric: true }));
+    if (how === "yes" || how === "open") return [...items].sort((x, y) => count(y, how) - count(x, how));
+    return items;
+  }
+
+  function arrange() {
+    const { languages, architectures } = choose();
+    const byLanguage = byId("sort-languages").value;
+    const byArchitecture = byId("sort-architectures").value;
+    shown = {
+      languages: ordered(languages, byLanguage, (l) => data.languages[l][0], (l) => architectures.map((a) => statusOf(l, a))),
+      architectures: ordered(architectures, byArchitecture, (a) => data.architectures[a][0],
+        (a) => languages.map((l) => statusOf(l, a))),
+    };
+    const grouped = byLanguage === "kind";
+    const kindOf = (l) => data.kinds[data.languages[l][3]];
+    const starts = shown.languages.map((l, i) => grouped && (!i || kindOf(shown.languages[i - 1]) !== kindOf(l)));
+    const spans = [];
+    shown.languages.forEach((l, i) => {
+      if (starts[i]) spans.push([kindOf(l), 0]);
+      if (grouped) spans[spans.length - 1][1] += 1;
+    });
+    kindRow.replaceChildren(kindRow.cells[0], ...spans.map(([kind, number]) => {
+      const head = element("th", kind, "starts");
+      head.colSpan = number;
+      head.title = kind;
+      return head;
+    }));
+    nameRow.replaceChildren(nameRow.cells[0], ...shown.languages.map((l) => heads[l]));
+    shown.languages.forEach((l, i) => heads[l].classList.toggle("starts", starts[i]));
+    body.replaceChildren(...shown.architectures.map((a) => rows[a]));
+    let before = null;
+    for (const a of shown.architectures) {
+      const family = data.families[data.architectures[a][3]];
+      const first = byArchitecture !== "family" || family !== before;
+      rows[a].classList.toggle("starts", first && byArchitecture === "family");
+      rows[a].cells[0].replaceChildren(...(first ? [element("span", family)] : []));
+      rows[a].replaceChildren(rows[a].cells[0], rows[a].cells[1], ...shown.languages.map((l) => grid[a][l]));
+      shown.languages.forEach((l, i) => { grid[a][l].dataset.starts = starts[i] ? " starts" : ""; });
+      before = family;
+    }
+    table.classList.toggle("roomy", shown.languages.length <= 34);
+    for (const cell of places.keys()) cell.tabIndex = -1;
+    if (shown.languages.length) grid[shown.architectures[0]][shown.languages[0]].tabIndex = 0;
+    const named = new Set(shown.languages);
+    for (const item of document.querySelectorAll("details[data-language]")) item.hidden = !named.has(Number(item.dataset.language));
+    paint();
   }
 
   function facts(answer) {
@@ -52,7 +147,7 @@
     add("size", text(answer[5]));
     add("witness", text(answer[6]));
     answer[7].forEach((i, k) => add(k ? " " : "assumes", text(i)));
-    add("source", text(answer[4]));
+    add("checked", text(answer[4]));
     answer[8].forEach((i, k) => add(k ? " " : "tried", text(i)));
     return list;
   }
@@ -66,7 +161,7 @@
       section.append(line);
       return section;
     }
-    line.append(pill(answer[0], `${data.senses[s]}: ${answer[0]}`), ` ${data.strings[answer[1]]} `);
+    line.append(pill(answer[0], `${data.senses[s]}: ${words[answer[0]]}`), ` ${data.strings[answer[1]]} `);
     const cited = data.strings[answer[2]];
     if (cited) {
       const link = element("a", cited);
@@ -80,93 +175,153 @@
     return section;
   }
 
+  function networkPart(network) {
+    const section = element("section");
+    const [target, size, proofs] = network;
+    const line = element("p");
+    line.append(pill("yes", "compiled and proved here"), ` the network for ${target}: ${size}`);
+    const list = element("dl", "", "facts");
+    proofs.forEach((proof, k) => list.append(element("dt", k ? " " : "proved"), element("dd", proof)));
+    section.append(line, list);
+    return section;
+  }
+
   function trainedPart(item) {
     const section = element("section");
     const line = element("p");
-    const word = item.generalises ? "right at the longest length tested" : item.learned ? "fails beyond training" : "not learned";
-    line.append(pill(item.generalises ? "yes" : "no", `trained: ${word}`), ` ${item.model}, ${item.seeds} seeds`);
+    const told = { proved: "proved at every length", unsettled: "correct as far as tested", refuted: item.learned ? "fails on longer words" : "not learned" };
+    line.append(
+      pill(item.end === "refuted" ? "no" : item.end === "proved" ? "yes" : "open", `trained: ${told[item.end]}`),
+      ` ${item.model}, ${item.seeds} seeds`);
     const list = element("dl", "", "facts");
-    // 100 only if all are right, and 0 only if none is.
+    // 100 only if all are correct, and 0 only if none is.
     const percent = (x) => (x > 0 && x < 1 ? Math.min(99.9, Math.max(0.1, Math.round(100 * x))) : Math.round(100 * x));
     for (const point of item.points) {
       const range = point.low === point.high ? "" : ` (${percent(point.low)}–${percent(point.high)})`;
       list.append(element("dt", point.label), element("dd", `${percent(point.median)} %${range}`));
     }
-    list.append(element("dt", "by"), element("dd", item.source));
+    item.ends.forEach((end, k) => list.append(element("dt", k ? " " : "seeds"), element("dd", end)));
+    list.append(element("dt", "reproduce"), element("dd", item.source));
     section.append(line, list);
     return section;
   }
 
   function open(cell) {
-    const [l, a] = place(cell);
+    const [l, a] = places.get(cell);
     const [title, name, update] = data.architectures[a];
     const order = [sense, ...data.senses.keys()].filter((s, i, all) => all.indexOf(s) === i);
-    const body = dialog.querySelector("div");
-    body.replaceChildren(
-      element("h2", `${data.languages[l]} × ${title}`),
-      element("p", `${name}: ${update}`, "muted small"),
+    const network = networkOf(l, a);
+    dialog.querySelector("div").replaceChildren(
+      element("h2", `${data.languages[l][0]} × ${title}`),
+      element("p", `${data.languages[l][1]} · ${name}: ${update}`, "muted small"),
       part(l, a, order[0]),
+      ...(network ? [networkPart(network)] : []),
       ...trainedOf(l, a).map(trainedPart),
       ...order.slice(1).map((s) => part(l, a, s)),
     );
     dialog.showModal();
+    dialog.scrollTop = 0;
+  }
+
+  // The cell under the mouse or the focus is told in the line above the matrix; its row and column stand out.
+  function point(cell) {
+    for (const item of table.querySelectorAll(".at")) item.classList.remove("at");
+    const place = places.get(cell);
+    if (!place) {
+      byId("told").textContent = rest;
+      return;
+    }
+    const [l, a] = place;
+    const answer = answerOf(l, a, sense);
+    const seen = trainedOf(l, a);
+    heads[l].classList.add("at");
+    rows[a].cells[1].classList.add("at");
+    const told = element("span");
+    told.append(
+      element("b", `${data.languages[l][0]} × ${data.architectures[a][0]}`),
+      ` ${words[statusOf(l, a)]}: ${answer ? data.strings[answer[1]] : "not asked"}`,
+      answer && data.strings[answer[2]] ? ` [${data.strings[answer[2]]}]` : "",
+      seen.length ? ` · trained ${marks[endOf(seen)]}` : "");
+    byId("told").replaceChildren(told);
   }
 
   function move(cell, key) {
-    const visible = rows.filter((row) => !row.hidden);
-    let r = visible.indexOf(cell.parentNode);
-    let c = cell.cellIndex;
-    if (key === "ArrowRight") c += 1;
-    if (key === "ArrowLeft") c -= 1;
-    if (key === "ArrowDown") r += 1;
-    if (key === "ArrowUp") r -= 1;
-    const next = visible[r] && c > 0 ? visible[r].cells[c] : null;
+    const [l, a] = places.get(cell);
+    let column = shown.languages.indexOf(l);
+    let row = shown.architectures.indexOf(a);
+    if (key === "ArrowRight") column += 1;
+    if (key === "ArrowLeft") column -= 1;
+    if (key === "ArrowDown") row += 1;
+    if (key === "ArrowUp") row -= 1;
+    const next = (grid[shown.architectures[row]] || [])[shown.languages[column]];
     if (!next) return;
     cell.tabIndex = -1;
     next.tabIndex = 0;
     next.focus();
   }
 
+  const cellOf = (event) => {
+    const cell = event.target.closest("tbody td");
+    return places.has(cell) ? cell : null;
+  };
   table.addEventListener("click", (event) => {
-    const cell = event.target.closest("td");
+    const cell = cellOf(event);
     if (cell) open(cell);
   });
   table.addEventListener("keydown", (event) => {
-    const cell = event.target.closest("td");
+    const cell = cellOf(event);
     if (!cell) return;
     if (event.key === "Enter" || event.key === " ") open(cell);
     else if (event.key.startsWith("Arrow")) move(cell, event.key);
     else return;
     event.preventDefault();
   });
+  table.addEventListener("pointerover", (event) => point(cellOf(event)));
+  table.addEventListener("pointerleave", () => point(null));
+  table.addEventListener("focusin", (event) => point(cellOf(event)));
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog || event.target.closest(".close")) dialog.close();
   });
   for (const choice of document.querySelectorAll("input[name=sense]")) {
     choice.addEventListener("change", () => {
       sense = Number(choice.value);
-      paint();
+      arrange();
     });
   }
-  document.getElementById("filter").addEventListener("input", (event) => {
-    const wanted = event.target.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    for (const item of document.querySelectorAll("[data-language]")) {
-      item.hidden = !wanted.every((word) => item.dataset.text.includes(word));
-    }
-    for (const heading of table.querySelectorAll("tr.group")) {
-      let next = heading.nextElementSibling;
-      while (next && next.hidden) next = next.nextElementSibling;
-      heading.hidden = !next || next.classList.contains("group");
-    }
-    paint();
-  });
+  byId("filter").addEventListener("input", arrange);
+  for (const id of ["kind", "family", "sort-languages", "sort-architectures"]) byId(id).addEventListener("change", arrange);
+
+  // Charts: a reading is told below its chart, and the key brings one series to the front.
+  for (const card of document.querySelectorAll(".finding")) {
+    const told = card.querySelector(".told");
+    const note = told.textContent;
+    const front = (number) => {
+      for (const item of card.querySelectorAll("[data-series]")) {
+        item.classList.toggle("dim", number !== null && item.dataset.series !== number);
+      }
+    };
+    const look = (target) => {
+      const series = target.closest("[data-series]");
+      const reading = target.closest("[data-told]");
+      front(series ? series.dataset.series : null);
+      told.textContent = reading ? reading.dataset.told : note;
+      told.classList.toggle("lit", Boolean(reading));
+    };
+    card.addEventListener("pointerover", (event) => look(event.target));
+    card.addEventListener("click", (event) => look(event.target));
+    card.addEventListener("pointerleave", () => look(card));
+    for (const key of card.querySelectorAll(".key button")) key.addEventListener("focus", () => front(key.dataset.series));
+  }
+
   const openTarget = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target && target.tagName === "DETAILS") target.open = true;
+    const target = location.hash && byId(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let item = target; item; item = item.parentElement) if (item.tagName === "DETAILS") item.open = true;
+    target.scrollIntoView();
   };
   addEventListener("hashchange", openTarget);
+  arrange();
   openTarget();
-  paint();
   document.querySelector(".controls").hidden = false;
   document.documentElement.dataset.ready = "true";
 })();

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from nerode.report.notation import visible
+from nerode.report.notation import plural, visible
 
 Json = Mapping[str, Any]
 
@@ -17,6 +18,8 @@ Json = Mapping[str, Any]
 def analysis_view(found: Json) -> RenderableType:
     """Returns the page of a terminal for an analysis, given as its JSON."""
     parts: list[RenderableType] = [Text(visible(found["name"]), style="bold")]
+    if said := conclude_analysis(found):
+        parts.append(Text(visible(said)))
     for title, rows in summary(found).items():
         table = Table(box=None, pad_edge=False, show_header=True, header_style="bold", title_justify="left")
         for heading in rows[0]:
@@ -27,6 +30,53 @@ def analysis_view(found: Json) -> RenderableType:
     for what, why in found["left_out"].items():
         parts.append(Text(f"left out: {visible(what)} ({visible(why)})", style="dim"))
     return Group(*parts)
+
+
+def conclude_analysis(found: Json) -> str:
+    """Returns the finding of an analysis in a few sentences: where it fails, and what the state forgets."""
+    return " ".join(filter(None, (_correct_up_to(found), *_memory(found), _learned(found))))
+
+
+def _correct_up_to(found: Json) -> str:
+    rows = found["margins"]["lengths"] if found["margins"] else []
+    good = list(itertools.takewhile(lambda row: row["wrong"] == 0, rows))
+    if not rows:
+        return ""
+    if len(good) == len(rows):
+        return f"Correct on every word tested, up to length {rows[-1]['length']:,}."
+    bad = rows[len(good)]
+    start = f"Correct up to length {good[-1]['length']:,}; first" if good else "First"
+    return f"{start} wrong answers at {bad['length']:,} ({100 * bad['wrong']:.3g} % of the answers)."
+
+
+def _memory(found: Json) -> Iterator[str]:
+    """For each linear layer whether its strongest memory lasts, with the reach of its gates."""
+    for layer in found["spectra"]:
+        if not layer["linear"] or not layer["products"]:
+            continue
+        last = layer["products"][-1]
+        if last["largest"] is None:
+            continue
+        signs = [a for s in layer["spectra"] for a, b in s["eigenvalues"] if abs(b) < 1e-9]
+        low = min(signs, default=0.0)
+        gates = f"gates reach down to {number(low, 2)}" if low < 0 else "no gate is negative"
+        lasts = last["largest"] >= 1 - 1e-3
+        told = (
+            f"a product of {last['n']:,} transitions keeps norm {number(last['largest'])}"
+            if lasts
+            else f"the product decays (norm {number(last['largest'])} after {last['n']:,} letters)"
+        )
+        yield f"Layer {layer['layer']}: {gates}, {'and' if lasts else 'but' if low < 0 else 'and'} {told}."
+
+
+def _learned(found: Json) -> str:
+    automaton = found.get("automaton")
+    if not automaton:
+        return ""
+    states = plural(automaton["states"], "state")
+    if automaton["equal"]:
+        return f"The automaton that was extracted has {states} and is that of {automaton['target']}."
+    return f"The automaton that was extracted has {states} and differs from that of {automaton['target']}."
 
 
 def summary(found: Json) -> dict[str, list[tuple[str, ...]]]:
