@@ -141,8 +141,9 @@ def _commands() -> str:
     lines = [
         "# Command line",
         "",
-        "Exit code 0 is success, 1 a negative answer, 2 wrong use; 130 and 141 say that the user, or who",
-        "reads the output, stopped it. Every command that answers has `--json`.",
+        "Exit codes: 0 success, 1 negative answer, 2 usage error, 3 unsettled (`nerode prove`), 130",
+        "interrupted, 141 broken pipe.",
+        "Every command that answers has `--json`.",
     ]
     for name in COMMANDS:
         command = nerode.get_command(click.Context(nerode), name)

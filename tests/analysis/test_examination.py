@@ -88,7 +88,7 @@ def test_a_compiled_network_clusters_by_the_states_of_its_automaton(tmp_path):
     assert clusters.untrained is None
     assert found.context is not None
     assert found.context.by_intervention == 12
-    assert "does not tell its transitions" in found.left_out["spectra"]
+    assert "needs a `transition()` method" in found.left_out["spectra"]
 
 
 def test_a_word_of_ones_own(run):

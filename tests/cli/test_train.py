@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from nerode.cli.train import Board
 from nerode.tasks import all_tasks
+from nerode.training import ProgressEvent, make_specs, run_key
 from tests.cli.runner import run
 
 TINY = (
@@ -176,3 +178,27 @@ def test_a_stopped_command_says_how_to_go_on(tmp_path, monkeypatch):
     outcome = run("train", "parity", "--arch", "lstm", "--seeds", "2", "--jobs", "1", "--out", str(tmp_path))
     assert outcome.code == 130
     assert "0 of 2 runs are kept; the same command goes on" in outcome.err
+
+
+def test_measurements_go_to_a_viewer_while_training(monkeypatch, tmp_path):
+    logged = []
+
+    class Viewer:
+        def __init__(self, name):
+            self.name = name
+
+        def log(self, step, values):
+            logged.append((self.name, step, values))
+
+    def opened(viewer, out, name, config, *, live):
+        assert (viewer, out, live) == ("tensorboard", tmp_path, True)
+        return Viewer(name)
+
+    monkeypatch.setattr("nerode.cli.train.open_tracker", opened)
+    specs = make_specs("parity", ["gru"], seeds=[0, 1])
+    board = Board(specs, live=False)
+    board.log_to("tensorboard", tmp_path, specs)
+    shared = {"steps": 9, "longest": 4, "samples_per_second": 1.0, "seconds_left": 1.0}
+    board.see(1, ProgressEvent(event="validation", step=3, loss=0.5, accuracy=0.25, **shared))
+    board.see(0, ProgressEvent(event="testing", step=9, loss=0.1, accuracy=None, **shared))
+    assert logged == [(run_key(specs[1])[:16], 3, {"loss": 0.5, "longest": 4, "accuracy": 0.25})]

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 from nerode.records import list_runs
 from nerode.records import RunStore
-from nerode.sweeps.export import export_tensorboard
+from nerode.sweeps.export import export_run
 store, out = RunStore(Path(sys.argv[1])), Path(sys.argv[2])
 for run in list_runs(store):
-    export_tensorboard(store, run, out)
+    export_run("tensorboard", store, run, out)
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 for folder in sorted(out.iterdir()):
     events = EventAccumulator(str(folder)).Reload().Scalars("sum")

@@ -111,7 +111,7 @@ class _Examination:
         model = self.subject.model
         found: tuple[LayerSpectrum, ...] = ()
         if isinstance(model, CompiledModel):
-            self.left_out["spectra"] = f"a {type(model).__name__} does not tell its transitions"
+            self.left_out["spectra"] = f"needs a `transition()` method, which {type(model).__name__} lacks"
         if not isinstance(model, CompiledModel):
             found = self._try("spectra", lambda: spectra(as_layered(model), _first(probe, _FEW))) or ()
             if not found:

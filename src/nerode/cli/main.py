@@ -1,4 +1,4 @@
-"""The `nerode` command: exit 0 success, 1 a negative answer, 2 wrong use, 130 stopped by the user."""
+"""The `nerode` command. Exit codes: 0 success, 1 negative answer, 2 usage error, 130 interrupted."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from nerode.records import (
 )
 from nerode.report import axes_table, make_console, name_table, plain_columns, results_table
 from nerode.study import LIST_HEADINGS, MEASURES, group_runs, list_row, read_run_files, run_item, settled_run
-from nerode.sweeps import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
+from nerode.sweeps import TRACKERS, export_run, flat_rows, flatten, to_csv, to_json_lines
 
 _budgeted = budgeted(seconds=600.0, counts=False)
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -142,7 +142,7 @@ def export_command(folder: Path, form: str, out: Path | None, force: bool) -> No
             raise InputError(f"--to {form} writes a folder; say where with -o DIR")
         claim_folder(out, holds=("[0-9a-f]" * 16, "wandb"), of="exported runs", force=force)
         for run in found:
-            TRACKERS[form](store, run, out)
+            export_run(form, store, run, out)
         return
     if out is not None:
         claim_file(out, force=force)

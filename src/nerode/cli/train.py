@@ -19,6 +19,7 @@ from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclus
 from nerode.core import InputError
 from nerode.report import RunRow, axes_table, live_table, make_console, results_table
 from nerode.study import MEASURES, run_item
+from nerode.sweeps import TRACKERS, Tracker, open_tracker
 
 if TYPE_CHECKING:
     from nerode.analysis.proofs import Attempt
@@ -70,6 +71,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also search a proof that each model is correct at every length; exit 1 if one has none.",
 )
+@click.option(
+    "--log",
+    "viewer",
+    type=click.Choice(TRACKERS),
+    help="Log loss and accuracy while training for this viewer, into OUT/live.",
+)
 @force_option
 @budgeted(seconds=math.inf, counts=False)
 @settle_option
@@ -85,6 +92,7 @@ def train(
     together: bool,
     certify: bool,
     settle: float,
+    viewer: str | None,
     force: bool,
     as_json: bool,
     **options: Any,
@@ -95,6 +103,7 @@ def train(
     nerode train parity --arch mamba,mamba-signed,lstm,elman --seeds 3
     nerode train parity --arch mamba+mamba --set optimiser.rate=1e-3 --lengths 40,400
     nerode train predict-tomita-5 --arch elman --certify
+    nerode train parity --arch lstm --log tensorboard
     nerode train --spec experiment.toml
     """
     from nerode.records import claim_store, run_name
@@ -108,6 +117,8 @@ def train(
     if not together:
         claim_store(out, force=force)
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
+    if viewer is not None:
+        board.log_to(viewer, out / "live", specs)
     found: dict[int, RunRecord] = {}
     if together and certify:
         raise InputError("--together keeps no folders, which --certify reads; leave one of them out")
@@ -270,6 +281,16 @@ class Board:
         else:
             click.echo(f"{len(specs)} {'run' if len(specs) == 1 else 'runs'}", err=True)
         self._stack = ExitStack()
+        self._trackers: list[Tracker] = []
+
+    def log_to(self, viewer: str, out: Path, specs: list[TrainSpec]) -> None:
+        """Also sends loss and accuracy of every run to a viewer, while it is trained."""
+        from nerode.records import run_name
+        from nerode.training import run_key
+
+        for spec in specs:
+            name = run_name(run_key(spec))
+            self._trackers.append(open_tracker(viewer, out, name, spec.to_mapping(), live=True))
 
     def __enter__(self) -> Board:
         if self._live is not None:
@@ -288,6 +309,9 @@ class Board:
         row.step, row.steps, row.loss = sight.step, sight.steps, sight.loss
         row.accuracy, row.samples_per_second = sight.accuracy, sight.samples_per_second
         row.seconds_left = None if sight.event == "testing" else sight.seconds_left
+        if self._trackers and sight.event != "testing":
+            accuracy = {} if sight.accuracy is None else {"accuracy": sight.accuracy}
+            self._trackers[number].log(sight.step, {"loss": sight.loss, "longest": sight.longest, **accuracy})
         self._draw(row, say=sight.event == "validation")
 
     def end(self, number: int, record: RunRecord) -> None:
@@ -299,6 +323,8 @@ class Board:
         if record.history:
             row.accuracy = record.history[-1].validation.accuracy(record.measure)
             row.loss = record.history[-1].loss
+        if self._trackers:
+            self._trackers[number].close({"reaches": record.extrapolates_to, "steps": record.steps})
         self._draw(row, say=True)
 
     def _draw(self, row: RunRow, *, say: bool) -> None:

@@ -130,8 +130,8 @@ def as_layered(model: nn.Module) -> Layered:
         return model
     if not isinstance(model, StatefulModule):
         raise InputError(
-            f"a {type(model).__name__} does not show its states; give it `step(x, state)` and "
-            "`initial_state(batch)` (docs/own-models.md)"
+            f"this needs `step(x, state)` and `initial_state(batch)`, which {type(model).__name__} lacks "
+            "(docs/tutorials/own-architecture.md)"
         )
     return OwnModel(model)
 

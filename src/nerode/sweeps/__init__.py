@@ -1,6 +1,15 @@
 """Sweeps: many runs, from a file of combinations to finished runs in a store."""
 
-from nerode.sweeps.export import TRACKERS, flat_rows, flatten, to_csv, to_json_lines
+from nerode.sweeps.export import (
+    TRACKERS,
+    Tracker,
+    export_run,
+    flat_rows,
+    flatten,
+    open_tracker,
+    to_csv,
+    to_json_lines,
+)
 from nerode.sweeps.running import (
     Executor,
     LocalExecutor,
@@ -22,8 +31,11 @@ __all__ = [
     "RunOutcome",
     "SlurmExecutor",
     "SweepReport",
+    "Tracker",
+    "export_run",
     "flat_rows",
     "flatten",
+    "open_tracker",
     "read_sweep",
     "run_sweep",
     "to_csv",

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from nerode.core import load_extra
 from nerode.records import RunOutline, RunStore, read_metrics
@@ -61,38 +61,84 @@ def _rows(run: RunOutline) -> Iterator[dict[str, Any]]:
         yield {**shared, **dict(flatten(score, "score"))}
 
 
-Tracker = Callable[[RunStore, RunOutline, Path], None]
+class Tracker(Protocol):
+    """An open run of a viewer, to which measurements are added."""
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Adds the measurements of one step."""
+        ...
+
+    def close(self, summary: Mapping[str, Any]) -> None:
+        """Ends the run, with what it found."""
+        ...
 
 
-def export_tensorboard(store: RunStore, run: RunOutline, out: Path) -> None:
-    """Writes the measurements of a run as TensorBoard events into a folder of `out`."""
-    load_extra("tensorboard")
-    module = load_extra("torch.utils.tensorboard")
-    writer = module.SummaryWriter(str(out / run.name))
+class _TensorBoard:
+    """A folder of TensorBoard events."""
+
+    def __init__(self, out: Path, name: str, config: Mapping[str, Any], *, live: bool) -> None:
+        load_extra("tensorboard")
+        self._writer = load_extra("torch.utils.tensorboard").SummaryWriter(str(out / name))
+        self._live = live
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, step)
+        if self._live:
+            self._writer.flush()
+
+    def close(self, summary: Mapping[str, Any]) -> None:
+        self._writer.close()
+
+
+class _WeightsAndBiases:
+    """A run of Weights & Biases: offline when it is exported, as the user has configured it when live."""
+
+    def __init__(self, out: Path, name: str, config: Mapping[str, Any], *, live: bool) -> None:
+        wandb = load_extra("wandb")
+        out.mkdir(parents=True, exist_ok=True)
+        more = {"reinit": "create_new"} if live else {"mode": "offline"}
+        self._run = wandb.init(
+            dir=str(out), project="nerode", id=name, name=name, config=dict(config), **more
+        )
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        self._run.log(dict(values), step=step)
+
+    def close(self, summary: Mapping[str, Any]) -> None:
+        self._run.summary.update(dict(flatten(summary)))
+        self._run.finish()
+
+
+_VIEWERS: dict[str, Callable[..., Tracker]] = {"tensorboard": _TensorBoard, "wandb": _WeightsAndBiases}
+TRACKERS = tuple(_VIEWERS)
+"""The viewers by name."""
+
+
+def open_tracker(viewer: str, out: Path, name: str, config: Mapping[str, Any], *, live: bool) -> Tracker:
+    """Returns an open run of a viewer.
+
+    Args:
+        viewer: one of TRACKERS.
+        out: the folder that the viewer reads.
+        name: of the run.
+        config: its settings.
+        live: whether it is watched while it is written.
+
+    Raises:
+        MissingExtra: if the viewer is not installed.
+    """
+    return _VIEWERS[viewer](out, name, config, live=live)
+
+
+def export_run(viewer: str, store: RunStore, run: RunOutline, out: Path) -> None:
+    """Writes a finished run for a viewer into `out`; for Weights & Biases `wandb sync` sends it on."""
+    tracker = open_tracker(viewer, out, run.name, run.spec, live=False)
     try:
         for step, values in _measurements(store, run):
-            for name, value in values.items():
-                writer.add_scalar(name, value, step)
+            tracker.log(step, values)
     finally:
-        writer.close()
-
-
-def export_wandb(store: RunStore, run: RunOutline, out: Path) -> None:
-    """Writes a run as an offline run of Weights & Biases into `out`; `wandb sync` sends it on."""
-    wandb = load_extra("wandb")
-    out.mkdir(parents=True, exist_ok=True)
-    tracked = wandb.init(
-        mode="offline", dir=str(out), project="nerode", id=run.name, name=run.name, config=run.spec
-    )
-    try:
-        for step, values in _measurements(store, run):
-            tracked.log(values, step=step)
-        tracked.summary.update(dict(flatten(run.result)))
-    finally:
-        tracked.finish()
-
-
-TRACKERS: dict[str, Tracker] = {"tensorboard": export_tensorboard, "wandb": export_wandb}
+        tracker.close(run.result)
 
 
 def _measurements(store: RunStore, run: RunOutline) -> Iterator[tuple[int, dict[str, float]]]:

@@ -120,7 +120,7 @@ def test_too_few_labels_are_refused():
 def test_a_growing_state_and_missing_answers_are_refused():
     with pytest.raises(InputError, match="no state of fixed size"):
         hidden_states(model_of("transformer", heads=1), [random_probe()])
-    with pytest.raises(InputError, match="does not show"):
+    with pytest.raises(InputError, match="which Linear lacks"):
         hidden_states(torch.nn.Linear(1, 1), [random_probe()])
     with pytest.raises(InputError, match="one class"):
         target_labels(random_probe())

@@ -49,7 +49,7 @@ def test_linear_layers_have_their_own_gates():
 
 
 def test_a_module_without_states_is_refused():
-    with pytest.raises(InputError, match="does not show"):
+    with pytest.raises(InputError, match="which Linear lacks"):
         trace_word(subject_of(torch.nn.Linear(1, 1)), random_probe())
 
 
