@@ -118,8 +118,9 @@ def _without_network(
     left = [v for v in yes if not v.no_network]
     if not left:
         return "listed", f"{_rows_of(yes)}: {yes[0].no_network}"
-    if ended and any(word in reason for reason in ended for word in ("budget", "more than", "too many")):
-        return "budget", ended[0]
+    limits = [r for r in ended if any(word in r for word in ("budget", "more than", "too many"))]
+    if limits:
+        return "budget", limits[-1]
     return "missing", _rows_of(left)
 
 
