@@ -154,7 +154,7 @@ def _certify(prover: Prover, network: Network, language: Language, task: str) ->
     budget = prover.budget
     closed: Outcome | None = None
     try:
-        # Counters, and numbers that fade, have no end; for them the kernel looks for a failing word by itself.
+        # Counters and what fades have no end; for them the kernel looks for a failing word by itself.
         if language.regular and fading_cover(network) is None:
             closed = prover.outcome(prover.prove("joint-closure", {"task": task}, most=FEW_CELLS))
     except BudgetExceeded:
