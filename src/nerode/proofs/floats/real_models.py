@@ -1,6 +1,6 @@
 """Models of real architectures that do a language: made, examined, written beside the network, replayed.
 
-Long words are read first, then proofs are looked for; a model that fails comes with the letter at which it
+Proofs are looked for first, then long words are read; a model that fails comes with the letter at which it
 does. A folder `model/` holds the weights and, per float format, the certificate that speaks of them: it names
 the hash of the weights in that format, and a replay computes every listed step again.
 """
@@ -188,7 +188,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _examine(candidate: CarriedModel, language: Language, seconds: float, longest: int) -> RealModel:
-    """Reads long words, and looks for a proof or the shortest word that refutes."""
+    """Looks for a proof or the shortest word that refutes, and reads long words."""
     model, network = candidate.model, candidate.network
     dtype = dtype_of(model)
     tried = "A few random words of the language were read."
@@ -206,27 +206,36 @@ def _examine(candidate: CarriedModel, language: Language, seconds: float, longes
     exact = certified(network, language, rest(budget, 0.3))
     tasks = [] if isinstance(exact, Refutation) else [c.task for c in exact if c.task in LANGUAGE_TASKS]
     task = tasks[0] if tasks else None
-    model.claims = _read_long_words(model, language, task == PREDICT, longest, rest(budget, 0.4))
     if network.attends:
+        model.claims = _read_long_words(model, language, task == PREDICT, longest, rest(budget, 0.4))
         lemmas = certify_decoder(model, network, language, budget=rest(budget))
         if isinstance(lemmas, Certificate):
             model.claims = (*known(lemmas.claims), *model.claims)
         return found
-    return _prove(found, model, language, task, rest(budget))
+    return _prove_and_read(found, language, task, longest, budget, 0.9)
 
 
 def _examine_whole(found: RealModel, language: Language, longest: int, budget: Budget) -> RealModel:
-    """Looks for proofs first, which are cheap here: all its float states are few, in every format."""
+    """Looks for proofs in every format: all its float states are few."""
     model = found.model
-    proved = _prove(found, model, language, PREDICT, rest(budget, 0.7))
-    if proved.wrong is None:
-        tested = _read_long_words(model, language, True, longest, rest(budget, 0.3))
-        model.claims = (*(claim for claim in model.claims if claim.is_proof), *tested)
+    proved = _prove_and_read(found, language, PREDICT, longest, budget, 0.3)
     if proved.reach == float("inf"):
         for dtype in OTHERS:
             copy = _converted(model, dtype)
             if dtype != dtype_of(model) and copy is not None:
                 proved = _prove(proved, copy, language, PREDICT, rest(budget))
+    return proved
+
+
+def _prove_and_read(
+    found: RealModel, language: Language, task: str | None, longest: int, budget: Budget, share: float
+) -> RealModel:
+    """Looks for a proof, then reads long words in a share of the seconds that are left."""
+    model = found.model
+    proved = _prove(found, model, language, task, rest(budget, 0.7))
+    if proved.wrong is None:
+        tested = _read_long_words(model, language, task == PREDICT, longest, rest(budget, share))
+        model.claims = (*(claim for claim in model.claims if claim.is_proof), *tested)
     return proved
 
 
