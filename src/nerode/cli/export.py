@@ -88,7 +88,7 @@ def export(
 
 
 def _graph_claims(folder: Path, network: Network, dtype: str, *, refuted: bool) -> tuple[ModelClaim, ...]:
-    """What is known of a graph: proofs for every program, or else where the module of the network fails.
+    """Proofs of a graph for every program, or else where the module of the network fails.
 
     Raises:
         InputError: if it is known to fail, and such a graph was not asked for.
