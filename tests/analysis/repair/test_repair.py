@@ -147,7 +147,7 @@ def test_repair_teaches_the_failing_words() -> None:
     search = SearchSettings(states=200, grids=())
     first = find_failing_word(subject, settings=search)
     record, mended = repair(
-        subject, settings=RepairSettings(rounds=6, steps=60, rate=2e-2, batch=16, search=search)
+        subject, settings=RepairSettings(rounds=3, steps=60, rate=2e-2, batch=16, search=search)
     )
     assert record.rounds[0].search == first
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
