@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import shlex
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from nerode.cli.options import (
     split_names,
     trained_options,
 )
+from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, claim_file, enforce, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
 from nerode.report import (
@@ -173,14 +173,7 @@ def _entry(name: str, *, budget: Budget, sense: Sense, networks: bool) -> AtlasE
 
 def _progress(entries: Iterator[tuple[str, AtlasEntry]], total: int) -> Iterator[tuple[str, AtlasEntry]]:
     """Passes the entries on, with a bar on a terminal and one line per language elsewhere."""
-    if sys.stderr.isatty():
-        from rich.progress import track
-
-        from nerode.report import make_console
-
-        yield from track(entries, total=total, description="atlas", console=make_console(stderr=True))
-        return
-    for i, (name, entry) in enumerate(entries, start=1):
-        made = len(entry.networks)
-        click.echo(f"[{i}/{total}] {name}: {made} networks, {entry.proved} proved", err=True)
-        yield name, entry
+    with Progress("atlas", total, unit="language", terse=True) as progress:
+        for name, entry in entries:
+            progress.end(f"{name}: {len(entry.networks)} networks, {entry.proved} proved")
+            yield name, entry

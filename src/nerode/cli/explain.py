@@ -87,3 +87,4 @@ def explain(
         click.echo(json.dumps({"language": found.name, "out": str(output), "bytes": len(page.encode())}))
     else:
         click.echo(str(output))
+        click.echo(f"Next: nerode compile {asked} --to TARGET -o DIR; nerode draw {asked} -o FILE", err=True)

@@ -80,6 +80,7 @@ def extract(folder: Path, output: Path | None, as_json: bool, budget: Budget, **
             click.echo(line)
         for path in written:
             click.echo(f"written: {path}")
+        click.echo(f"Next: nerode prove {folder}; nerode analyse {folder}", err=True)
     sys.exit(0 if found.equal else 1)
 
 

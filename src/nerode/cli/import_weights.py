@@ -36,7 +36,7 @@ from nerode.records import IMPORT_FILE, IMPORT_FORMAT, ImportRecord
     type=click.Choice(["tanh", "relu"]),
     default="tanh",
     show_default=True,
-    help="Of a torch RNN, whose weights do not tell.",
+    help="Activation of a torch RNN; its weights do not say.",
 )
 @force_option
 @budgeted(seconds=600.0)

@@ -23,9 +23,13 @@ class Progress:
         total: number of parts.
         unit: name of a part.
         quiet: whether to show nothing.
+        terse: whether a terminal shows the bar alone.
     """
 
-    def __init__(self, what: str, total: int, *, unit: str = "run", quiet: bool = False) -> None:
+    def __init__(
+        self, what: str, total: int, *, unit: str = "run", quiet: bool = False, terse: bool = False
+    ) -> None:
+        self._terse = terse
         self._total, self._done, self._begun = total, 0, time.monotonic()
         self._bar: Any = None
         self._quiet = quiet or not total
@@ -59,7 +63,8 @@ class Progress:
             return
         left = self._left()
         if self._bar is not None:
-            self._bar.console.print(line, markup=False, highlight=False)
+            if not self._terse:
+                self._bar.console.print(line, markup=False, highlight=False)
             self._bar.update(self._task, advance=1, left=left)
             return
         click.echo(f"[{self._done}/{self._total}] {line}{', ' + left if left else ''}", err=True)
