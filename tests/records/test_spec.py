@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nerode.core import FormatError, InputError
-from nerode.records import merge_tables, parse_assignments, read_toml
+from nerode.records import merge_tables, nest_settings, parse_assignments, read_toml
 
 
 def test_files_that_are_no_toml_are_refused(tmp_path):
@@ -79,3 +79,13 @@ def test_settings_are_read_from_files_only(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(b"#" * (2 << 20))
     with pytest.raises(FormatError, match="more than"):
         read_toml(tmp_path / "large")
+
+
+def test_other_spellings_of_settings_are_understood() -> None:
+    assert parse_assignments(["optimizer.lr=1e-3"]) == {"optimiser": {"rate": 1e-3}}
+    assert nest_settings({"optimiser.learning_rate": 0.1, "run.steps": 5}) == {
+        "optimiser": {"rate": 0.1},
+        "run": {"steps": 5},
+    }
+    both = parse_assignments(["optimiser.lr=1e-3", "optimiser.rate=1e-2"])
+    assert both == {"optimiser": {"lr": 1e-3, "rate": 1e-2}}, "an ambiguous spec is left to be refused"

@@ -49,7 +49,8 @@ def conclude_model(
     reaching = sum(end.reaches == longest and end.tested > 0 for end in seeds)
     told = _failures(seeds)
     if proved or reaching:
-        how = "proved at every length" if proved else f"correct to {longest:,}, the longest length tested"
+        verb = "passes" if len(seeds) == 1 else "pass"
+        how = "proved at every length" if proved else f"{verb} the tests up to length {longest:,}"
         told = "; ".join(filter(None, (_counted(proved or reaching, len(seeds), how), told)))
     told = told or "not tested"
     if status is None:
