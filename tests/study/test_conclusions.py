@@ -36,7 +36,8 @@ def test_every_model_has_a_sentence_with_theory_and_seeds(tmp_path: Path) -> Non
         (
             "mamba",
             (1.0, 1.0, 1.0),
-            "mamba: impossible at every length, yet passes the tests up to length 400; longer words will fail.",
+            "mamba: impossible at every length, yet passes the tests up to length 400; longer words will "
+            "fail.",
         ),
         ("lstm", (1.0, 0.2, 1.0), "lstm: possible, but fails first at length 80."),
     ],

@@ -99,7 +99,9 @@ def _failures(seeds: Sequence[_SeedEnd]) -> str:
     if refuted:
         more = " or more" if len(refuted) > 1 else ""
         parts.append(
-            _counted(len(refuted), len(seeds), f"refuted by a word of {min(refuted):,} letters{more}")
+            _counted(
+                len(refuted), len(seeds), f"refuted by search, on a word of {min(refuted):,} letters{more}"
+            )
         )
     diverged = sum(end.diverged for end in seeds)
     if diverged:
