@@ -98,11 +98,8 @@ def _failures(seeds: Sequence[_SeedEnd]) -> str:
         parts.append(_counted(len(failing), len(seeds), f"{verb} first at {where}"))
     if refuted:
         more = " or more" if len(refuted) > 1 else ""
-        parts.append(
-            _counted(
-                len(refuted), len(seeds), f"refuted by search, on a word of {min(refuted):,} letters{more}"
-            )
-        )
+        found = f"refuted by search, on a word of {min(refuted):,} letters{more}"
+        parts.append(_counted(len(refuted), len(seeds), found))
     diverged = sum(end.diverged for end in seeds)
     if diverged:
         parts.append(_counted(diverged, len(seeds), "diverged"))
