@@ -41,6 +41,8 @@ RESULTS = FOLDER / "results.jsonl"
 SECONDS = 60.0
 """CPU time for one network, and for one replay."""
 
+LARGEST = 10**9
+
 COLUMNS = (
     "architecture",
     "pairs",
@@ -71,7 +73,10 @@ def carriers() -> list[str]:
 def size(name: str) -> int:
     """The order of the survey: small automata first, languages that count last."""
     language = resolve_language(name)
-    return language.dfa().num_states * len(language.alphabet) if language.regular else 10**9
+    try:
+        return language.dfa().num_states * len(language.alphabet) if language.regular else LARGEST
+    except BudgetExceeded:
+        return LARGEST
 
 
 def look(language: Language, architecture: str, facts: Facts) -> Row:

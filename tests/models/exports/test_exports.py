@@ -23,6 +23,13 @@ from tests.models.compiled.walks import lawful_word, legal_table
 transformers = pytest.importorskip("transformers")
 
 
+CLASSES = {
+    "mamba": "MambaForCausalLM",
+    "mamba-2": "Mamba2ForCausalLM",
+    "griffin": "RecurrentGemmaForCausalLM",
+}
+
+
 def exported(name: str, architecture: str, out: Path, *, to: str = "huggingface") -> Language:
     language = resolve_language(name)
     report = write_export(out, whole_model(language, architecture), language, to=to)
@@ -51,8 +58,7 @@ def sampled(
 def check(
     folder: Path, language: Language, *, short: int, long: int, samples: int, architecture: str
 ) -> None:
-    kind = {"mamba": "MambaForCausalLM", "griffin": "RecurrentGemmaForCausalLM"}[architecture]
-    model = getattr(transformers, kind).from_pretrained(folder).eval()
+    model = getattr(transformers, CLASSES[architecture]).from_pretrained(folder).eval()
     letters = range(len(language.alphabet))
     assert agrees(model, language, torch.tensor(list(itertools.product(letters, repeat=short))))
     random = torch.randint(0, len(letters), (2, long), generator=torch.Generator().manual_seed(1))
@@ -69,7 +75,9 @@ def check(
         assert legal.end if ended else legal.symbols
 
 
-@pytest.mark.parametrize(("name", "architecture"), [("tomita-4", "mamba"), ("(ab)*", "griffin")])
+@pytest.mark.parametrize(
+    ("name", "architecture"), [("tomita-4", "mamba"), ("(ab)*", "mamba-2"), ("(ab)*", "griffin")]
+)
 def test_transformers_loads_and_samples_words(name: str, architecture: str, tmp_path: Path) -> None:
     language = exported(name, architecture, tmp_path / "out")
     check(tmp_path / "out", language, short=6, long=300, samples=40, architecture=architecture)
@@ -77,7 +85,7 @@ def test_transformers_loads_and_samples_words(name: str, architecture: str, tmp_
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("architecture", ["mamba", "griffin"])
+@pytest.mark.parametrize("architecture", list(CLASSES))
 @pytest.mark.parametrize("name", ["tomita-4", "flip-flop", "dyck-2-3"])
 def test_every_short_word_and_a_thousand_samples(name: str, architecture: str, tmp_path: Path) -> None:
     language = exported(name, architecture, tmp_path / "out")
@@ -124,6 +132,27 @@ def test_mamba_ssm_has_its_own_names(tmp_path: Path) -> None:
     assert "backbone.embeddings.weight" in load_file(tmp_path / "fla" / "model.safetensors")
 
 
+def test_mamba_ssm_has_the_shapes_of_its_mamba_2(tmp_path: Path) -> None:
+    exported("tomita-1", "mamba-2", tmp_path / "ssm", to="mamba-ssm")
+    weights = load_file(tmp_path / "ssm" / "model.safetensors")
+    config = json.loads((tmp_path / "ssm" / "config.json").read_text())
+    width, cfg = config["d_model"], config["ssm_cfg"]
+    inner = cfg["expand"] * width
+    heads, convolved = inner // cfg["headdim"], inner + 2 * cfg["ngroups"] * cfg["d_state"]
+    prefix = "backbone.layers.0.mixer."
+    assert cfg["layer"] == "Mamba2"
+    assert {name.removeprefix(prefix): tuple(w.shape) for name, w in weights.items() if prefix in name} == {
+        "in_proj.weight": (inner + convolved + heads, width),
+        "conv1d.weight": (convolved, 1, cfg["d_conv"]),
+        "conv1d.bias": (convolved,),
+        "dt_bias": (heads,),
+        "A_log": (heads,),
+        "D": (heads,),
+        "norm.weight": (inner,),
+        "out_proj.weight": (width, inner),
+    }
+
+
 def test_refusals(tmp_path: Path) -> None:
     language = resolve_language("tomita-1")
     zoo = load_architecture(language, "mamba", surroundings="zoo")
@@ -131,6 +160,8 @@ def test_refusals(tmp_path: Path) -> None:
         write_export(tmp_path / "a", zoo, language, to="huggingface")
     with pytest.raises(InputError, match="loads no model of gla"):
         write_export(tmp_path / "a", load_architecture(language, "gla"), language, to="huggingface")
+    with pytest.raises(InputError, match="fla loads no model of mamba-2"):
+        write_export(tmp_path / "a", whole_model(language, "mamba-2"), language, to="fla")
     wrong = whole_model(resolve_language("tomita-2"), "mamba")
     with pytest.raises(InputError, match="disagrees with the language"):
         write_export(tmp_path / "a", wrong, language, to="huggingface")

@@ -19,10 +19,14 @@ def closed(model: Model, language: Language) -> int | str:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
-@pytest.mark.parametrize("architecture", ["mamba", "griffin"])
+@pytest.mark.parametrize("architecture", ["mamba", "griffin", "mamba-2"])
 @pytest.mark.parametrize("name", ["tomita-1", "(ab)*", "(a|b)*"])
 def test_every_length_in_every_format(name: str, architecture: str, dtype: str) -> None:
     language = resolve_language(name)
+    if (architecture, dtype) == ("mamba-2", "float16"):
+        with pytest.raises(NotCompilable, match=r"beyond torch\.float16"):
+            whole_model(language, architecture, dtype=torch.float16)
+        return
     assert closed(whole_model(language, architecture, dtype=getattr(torch, dtype)), language) == "all"
 
 
@@ -43,7 +47,9 @@ def test_it_is_the_published_model() -> None:
     assert start.tolist() == [1024.0, 1024.0, 1024.0]
 
 
-@pytest.mark.parametrize(("name", "architecture"), [("flip-flop", "mamba"), ("tomita-4", "griffin")])
+@pytest.mark.parametrize(
+    ("name", "architecture"), [("flip-flop", "mamba"), ("tomita-4", "griffin"), ("tomita-4", "mamba-2")]
+)
 def test_a_larger_cascade(name: str, architecture: str) -> None:
     language = resolve_language(name)
     assert closed(whole_model(language, architecture), language) == "all"
@@ -57,6 +63,18 @@ def test_the_constants_of_the_norm_matter() -> None:
         table = model.embedding.weight  # type: ignore[union-attr]
         table[table > 64.0] = 0  # type: ignore[operator, index]
     assert not torch.equal(model(words)[0].abs(), torch.full_like(model(words)[0], 1024.0))
+
+
+def test_the_constant_of_the_norm_inside_the_mixer_matters() -> None:
+    """A constant that is not larger than the other channels lets the norm divide by what they say."""
+    language = resolve_language("tomita-4")
+    model, words = whole_model(language, "mamba-2"), random_words(2, batch=2, length=100)
+    right = torch.where(legal_table(language, words), 1024.0, -1024.0)
+    assert torch.equal(model(words)[0], right)
+    with torch.no_grad():
+        for layer in model.layers:
+            layer.D.clamp_(max=2.0**20)  # type: ignore[union-attr, operator]
+    assert not torch.equal(model(words)[0], right)
 
 
 def test_a_leak_is_not_proved() -> None:

@@ -31,7 +31,9 @@ from nerode.models.exports.weights import (
     Weights,
     fla_mamba,
     mamba_ssm,
+    mamba_ssm_2,
     transformers_mamba,
+    transformers_mamba_2,
     transformers_recurrent_gemma,
 )
 from nerode.models.model import Model
@@ -40,8 +42,12 @@ from nerode.records import ModelClaim, claims_to_json
 Writer = Callable[[Model], tuple[Weights, Config]]
 
 EXPORT_FORMS: dict[str, dict[str, Writer]] = {
-    "huggingface": {"mamba": transformers_mamba, "griffin": transformers_recurrent_gemma},
-    "mamba-ssm": {"mamba": mamba_ssm},
+    "huggingface": {
+        "mamba": transformers_mamba,
+        "mamba-2": transformers_mamba_2,
+        "griffin": transformers_recurrent_gemma,
+    },
+    "mamba-ssm": {"mamba": mamba_ssm, "mamba-2": mamba_ssm_2},
     "fla": {"mamba": fla_mamba},
 }
 """For each library, the architectures whose whole models it loads."""

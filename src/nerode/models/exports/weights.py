@@ -5,7 +5,8 @@ follows an end is a new word, and padding with it is harmless. The beginning nev
 of an illegal letter, read from the place that always holds the unit. Convolutions have four taps.
 
 The maps of names are those of `nerode.models.libraries`. What mamba-ssm (`models/mixer_seq_simple.py`,
-`modules/mamba_simple.py`) and fla (`models/mamba`) call their weights was read in their sources.
+`modules/mamba_simple.py`, `modules/mamba2.py`) and fla (`models/mamba`) call their weights was read in their
+sources.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ BEGIN, END, FIRST = 0, 1, 2
 TAPS = 4
 """Positions that the published convolutions see."""
 
+CHUNK = 16
+"""Positions that Mamba-2 computes at once; the scores do not depend on it."""
+
 WINDOW = 2048
 """Positions that the published attention of RecurrentGemma sees."""
 
@@ -40,15 +44,42 @@ SPECIAL: Config = {"bos_token_id": BEGIN, "eos_token_id": END, "pad_token_id": E
 def transformers_mamba(model: Model) -> tuple[Weights, Config]:
     """Returns the weights and the config.json of `transformers.MambaForCausalLM`."""
     tokens = token_model(model)
-    settings = tokens.config.layers[0].resolve()[1]
     config = {
         "architectures": ["MambaForCausalLM"],
         "model_type": "mamba",
+        "time_step_rank": tokens.config.layers[0].resolve()[1].rank,
+        **_mixers(tokens),
+    }
+    return library_weights(tokens, config), config
+
+
+def transformers_mamba_2(model: Model) -> tuple[Weights, Config]:
+    """Returns the weights and the config.json of `transformers.Mamba2ForCausalLM`.
+
+    Heads have one channel, and the library keeps a number per head and pair of positions in a chunk, so that
+    chunks are short.
+    """
+    tokens = token_model(model)
+    config = {
+        "architectures": ["Mamba2ForCausalLM"],
+        "model_type": "mamba2",
+        "num_heads": 2 * (tokens.config.width or 0),
+        "head_dim": 1,
+        "n_groups": 1,
+        "chunk_size": CHUNK,
+        "rms_norm": True,
+        **_mixers(tokens),
+    }
+    return library_weights(tokens, config), config
+
+
+def _mixers(tokens: Model) -> Config:
+    """The settings that both Mambas have."""
+    return {
         "vocab_size": tokens.config.letters,
         "hidden_size": tokens.config.width,
         "num_hidden_layers": len(tokens.config.layers),
-        "state_size": settings.states,
-        "time_step_rank": settings.rank,
+        "state_size": tokens.config.layers[0].resolve()[1].states,
         "expand": 2,
         "conv_kernel": TAPS,
         "use_bias": False,
@@ -59,7 +90,6 @@ def transformers_mamba(model: Model) -> tuple[Weights, Config]:
         "tie_word_embeddings": False,
         **SPECIAL,
     }
-    return library_weights(tokens, config), config
 
 
 def fla_mamba(model: Model) -> tuple[Weights, Config]:
@@ -73,18 +103,25 @@ def fla_mamba(model: Model) -> tuple[Weights, Config]:
 def mamba_ssm(model: Model) -> tuple[Weights, Config]:
     """Returns the weights of `mamba_ssm.models.mixer_seq_simple.MambaLMHeadModel`, and its settings."""
     weights, config = transformers_mamba(model)
+    return _authors(weights, config, {"dt_rank": config["time_step_rank"]})
+
+
+def mamba_ssm_2(model: Model) -> tuple[Weights, Config]:
+    """Returns the same for Mamba-2, which mamba-ssm builds from the same class."""
+    weights, config = transformers_mamba_2(model)
+    own = {"layer": "Mamba2", "headdim": config["head_dim"], "ngroups": 1, "chunk_size": CHUNK}
+    return _authors(weights, config, own)
+
+
+def _authors(weights: Weights, config: Config, own: Config) -> tuple[Weights, Config]:
+    """The names of mamba-ssm, and its settings with those that a layer has of its own."""
     weights = {name.replace("backbone.embeddings.", "backbone.embedding."): w for name, w in weights.items()}
     return weights, {
         "d_model": config["hidden_size"],
         "d_intermediate": 0,
         "n_layer": config["num_hidden_layers"],
         "vocab_size": config["vocab_size"],
-        "ssm_cfg": {
-            "d_state": config["state_size"],
-            "d_conv": TAPS,
-            "expand": 2,
-            "dt_rank": config["time_step_rank"],
-        },
+        "ssm_cfg": {"d_state": config["state_size"], "d_conv": TAPS, "expand": 2, **own},
         "rms_norm": True,
         "residual_in_fp32": True,
         "fused_add_norm": False,

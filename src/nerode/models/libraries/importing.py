@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 from nerode.core import (
     FormatError,
@@ -30,12 +32,12 @@ from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, S
 from nerode.models.libraries.places import fill_ours, give_theirs
 from nerode.models.libraries.source import CONFIG, WEIGHTS, LibraryFiles, TokenLetters, read_library_files
 from nerode.models.libraries.torch_cells import Activation, holds_cells, load_cells, read_cells
-from nerode.models.model import Model
+from nerode.models.model import Model, ModelConfig
 from nerode.records import IMPORT_FILE, ImportRecord, read_import
 
-TOLERANCE, ROUNDING, MOST = 2e-5, 4.0, 100.0
-"""The difference from the library at which an import is written, as a share of the largest score: the
-tolerance, or a few times what our own scores are off by in the same type, up to so many tolerances."""
+TOLERANCE = 1e-9
+"""The difference from the library up to which an import is written, as a share of the largest score. Both
+sides compute in float64, so that rounding stays far below it, however large the model is."""
 
 FORMATS: tuple[LibraryFormat, ...] = (*transformers.FORMATS, *packages.FORMATS)
 """The kinds of models that are read from a folder with a config."""
@@ -52,13 +54,15 @@ class ForeignModel:
         files: what was read.
         described: what it is here.
         kind: the format; None for torch's cells.
-        whole: the model of the zoo with the whole vocabulary.
+        whole: the model of the zoo with the whole vocabulary, in float64; a map may have to round.
+        dtype: the type of the weights that were read.
     """
 
     files: LibraryFiles
     described: LibraryModel
     kind: LibraryFormat | None
     whole: Model
+    dtype: torch.dtype
 
     @property
     def vocabulary(self) -> int:
@@ -92,15 +96,18 @@ def read_foreign(path: Path, *, activation: Activation = "tanh") -> ForeignModel
             described = read_cells(shapes, activation=activation)
         else:
             raise InputError(_unknown(files))
-        whole = _build(described)
-        wide = (
-            torch.float64 if any(t.dtype == torch.float64 for t in files.weights.values()) else torch.float32
-        )
-        whole = whole.to(wide)
+        whole = _build(described).double()
         fill_ours(whole.state_dict(), files.weights, described.places, optional=described.optional)
     except InputError as error:
         raise FormatError(str(error), path=path) from None
-    return ForeignModel(files=files, described=described, kind=kind, whole=whole.eval())
+    wide = any(tensor.dtype == torch.float64 for tensor in files.weights.values())
+    return ForeignModel(
+        files=files,
+        described=described,
+        kind=kind,
+        whole=whole.eval(),
+        dtype=torch.float64 if wide else torch.float32,
+    )
 
 
 def _build(described: LibraryModel) -> Model:
@@ -134,38 +141,60 @@ def compare_foreign(foreign: ForeignModel, *, seed: int = 0) -> tuple[float | No
     generator = torch.Generator().manual_seed(seed)
     letters = torch.randint(0, foreign.vocabulary, (_BATCH, length), generator=generator)
     with torch.no_grad(), _quiet():
-        theirs = _load(foreign)(letters).double()
-        ours, exact = _ours(foreign, letters)
-    largest = theirs.abs().max().clamp(min=1e-30)
-    difference, own = (float((scores - exact).abs().max() / largest) for scores in (theirs, ours))
-    allowed = max(TOLERANCE, min(ROUNDING * own, MOST * TOLERANCE))
-    if not difference <= allowed:
+        with _InDouble():  # type: ignore[no-untyped-call]
+            theirs = _load(foreign)(letters)
+        ours = _ours(foreign, letters)
+    assert theirs.dtype == ours.dtype == torch.float64
+    difference = float((theirs - ours).abs().max() / theirs.abs().max().clamp(min=1e-30))
+    if not difference <= TOLERANCE:
         raise InputError(
             f"{foreign.files.path}: the scores differ from those of {foreign.library} by {difference:.2g} of "
-            f"the largest, more than {allowed:.2g}; nothing was written (`nerode audit` compares layers)"
+            f"the largest in float64, more than {TOLERANCE:g}; nothing was written (`nerode audit` compares "
+            "layers)"
         )
     return difference, f"{foreign.library} {importlib.metadata.version(foreign.library)}"
 
 
-def _ours(foreign: ForeignModel, letters: Tensor) -> tuple[Tensor, Tensor]:
-    """Our scores as they are, and in float64 with the same weights; both capped as the library's are."""
-    model, cap = foreign.whole, foreign.described.cap
-    dtype = next(model.parameters()).dtype
-    found = [model(letters)[0].double(), model.double()(letters)[0]]
-    # The way to float64 and back changes no number.
-    model.to(dtype)
-    ours, exact = (cap * torch.tanh(scores / cap) if cap else scores for scores in found)
-    return ours, exact
+def _ours(foreign: ForeignModel, letters: Tensor) -> Tensor:
+    """Our scores in float64, capped as the library's are."""
+    scores: Tensor = foreign.whole(letters)[0]
+    cap = foreign.described.cap
+    return cap * torch.tanh(scores / cap) if cap else scores
+
+
+class _InDouble(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Lets a library compute in float64 where it asks for float32: its norms and scans do so by name."""
+
+    def __enter__(self) -> Self:
+        self._before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        super().__exit__(*problem)  # type: ignore[no-untyped-call]
+        torch.set_default_dtype(self._before)
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        args, kwargs = tree_map(_widened, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+
+def _widened(argument: Any) -> Any:
+    return torch.float64 if argument is torch.float32 else argument
 
 
 def _load(foreign: ForeignModel) -> Scorer:
+    files = foreign.files
     if foreign.kind is None:
-        return load_cells(foreign.described, foreign.files.weights)[1]
+        return load_cells(foreign.described, files.weights)[1]
     try:
-        return foreign.kind.load(foreign.files.path, foreign.files.config, foreign.files.weights)[1]
+        return foreign.kind.load(files.path, files.config, files.weights)[1]
     except (ValueError, RuntimeError, TypeError, KeyError, OSError) as error:
         what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise FormatError(f"{foreign.library} cannot load it: {what}", path=foreign.files.path) from None
+        raise FormatError(f"{foreign.library} cannot load it: {what}", path=files.path) from None
 
 
 @contextmanager
@@ -183,35 +212,46 @@ def _quiet() -> Iterator[None]:
 def with_letters(foreign: ForeignModel, letters: TokenLetters) -> Model:
     """Returns the model that reads these letters only: the same layers, and the rows of these tokens.
 
+    Its weights have the type of those that were read.
+
     Raises:
         InputError: if the model reads one-hot letters and is to leave some out.
     """
-    if letters.tokens == tuple(range(foreign.vocabulary)) and letters.begin is None and letters.end is None:
-        return foreign.whole
-    config = foreign.described.config
+    config, weights = foreign.described.config, foreign.whole.state_dict()
+    if (
+        letters.tokens != tuple(range(foreign.vocabulary))
+        or letters.begin is not None
+        or letters.end is not None
+    ):
+        config = _choose_rows(config, weights, letters, foreign.vocabulary)
+    with torch.random.fork_rng(devices=[]):
+        model = Model(config).to(foreign.dtype)
+    model.load_state_dict(weights)
+    return model.eval()
+
+
+def _choose_rows(
+    config: ModelConfig, weights: dict[str, Tensor], letters: TokenLetters, vocabulary: int
+) -> ModelConfig:
+    """Keeps the rows of some tokens in the weights; returns the settings of the smaller model."""
     if config.width is None:
         raise InputError(
             "the cell reads one-hot letters without an embedding; all of them have to be letters"
         )
     reads = [*letters.tokens, *([] if letters.begin is None else [letters.begin])]
     scores = [*letters.tokens, *([] if letters.end is None else [letters.end])]
-    predicts = config.head == "linear" and config.outputs == foreign.vocabulary
-    small = Model(
-        replace(
-            config,
-            letters=len(letters.tokens),
-            outputs=len(scores) if predicts else config.outputs,
-            beginning=letters.begin is not None,
-        )
-    ).to(next(foreign.whole.parameters()).dtype)
-    weights = foreign.whole.state_dict()
+    predicts = config.head == "linear" and config.outputs == vocabulary
     weights["embedding.weight"] = weights["embedding.weight"][reads]
     if predicts:
         for name in ("head.weight", "head.bias"):
             if name in weights:
                 weights[name] = weights[name][scores]
-    small.load_state_dict(weights)
-    return small.eval()
+    return replace(
+        config,
+        letters=len(letters.tokens),
+        outputs=len(scores) if predicts else config.outputs,
+        beginning=letters.begin is not None,
+    )
 
 
 def write_import(folder: Path, model: Model, record: ImportRecord) -> None:

@@ -75,7 +75,7 @@ def load_mambapy(
     model.embedding, model.mamba = nn.Embedding(letters, width), Mamba(settings)
     model.norm_f = RMSNorm(width, settings.rms_norm_eps, settings.mup)
     model.lm_head = nn.Linear(width, letters, bias=False)
-    model.load_state_dict({name: value.float() for name, value in weights.items()})
+    model.load_state_dict({name: value.double() for name, value in weights.items()})
     return model.eval(), lambda x: model.lm_head(model.norm_f(model.mamba(model.embedding(x))))
 
 
@@ -192,7 +192,7 @@ def load_xlstm(
         cell = make(sLSTMLayerConfig, part["slstm"], backend="vanilla", dtype="float32")
         blocks["slstm_block"] = sLSTMBlockConfig(slstm=cell, feedforward=forward)
     model: Any = xLSTMLMModel(make(xLSTMLMModelConfig, config, **blocks))
-    model.load_state_dict({name: value.float() for name, value in weights.items()}, strict=False)
+    model.load_state_dict({name: value.double() for name, value in weights.items()}, strict=False)
     longest = int(config.get("context_length", 0))
 
     def score(letters: Tensor) -> Tensor:

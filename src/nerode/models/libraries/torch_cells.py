@@ -128,7 +128,7 @@ def load_cells(model: LibraryModel, weights: Mapping[str, Tensor]) -> tuple[nn.M
     cell = kinds.get(first.name, nn.RNN)(config.width or letters, first.settings["hidden"], **options)
     cell.load_state_dict(
         {
-            n.removeprefix(prefix): v.float()
+            n.removeprefix(prefix): v.double()
             for n, v in weights.items()
             if n.startswith((f"{prefix}weight_", f"{prefix}bias_"))
         }
@@ -136,13 +136,13 @@ def load_cells(model: LibraryModel, weights: Mapping[str, Tensor]) -> tuple[nn.M
 
     def score(x: Tensor) -> Tensor:
         table = places.get("embedding.weight")
-        stream = nn.functional.one_hot(x, letters).float() if table is None else weights[table].float()[x]
+        stream = nn.functional.one_hot(x, letters).double() if table is None else weights[table].double()[x]
         y: Tensor = cell(stream)[0]
         if "head.weight" not in places:
             return y
         bias = places.get("head.bias")
         return nn.functional.linear(
-            y, weights[places["head.weight"]].float(), None if bias is None else weights[bias].float()
+            y, weights[places["head.weight"]].double(), None if bias is None else weights[bias].double()
         )
 
     return cell.eval(), torch.no_grad()(score)

@@ -278,13 +278,13 @@ def _frame(
 
 
 def load(folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> tuple[nn.Module, Scorer]:
-    """Returns the library's model of a folder, in float32, and its scores."""
+    """Returns the library's model of a folder, in float64, and its scores."""
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     model: Any = AutoModelForCausalLM.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False, dtype=torch.float32
+        folder, local_files_only=True, trust_remote_code=False, dtype=torch.float64
     ).eval()
 
     def score(letters: Tensor) -> Tensor:

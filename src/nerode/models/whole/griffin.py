@@ -22,7 +22,7 @@ from nerode.languages import Language
 from nerode.models.architectures.griffin import Griffin
 from nerode.models.base import FeedForwardPart, LayerBlock, Surroundings
 from nerode.models.model import Model, ModelConfig
-from nerode.models.whole.stream import ALWAYS, Conjunction, Form, Wanted, WholeModel, reset_label, terms_of
+from nerode.models.whole.stream import Form, Wanted, WholeModel, terms_of
 from nerode.models.zoo import LayerConfig
 
 T = 128.0
@@ -103,7 +103,7 @@ class WholeGriffin(WholeModel):
 
     def add_level(self, number: int, level: Level, *, wants_old: bool) -> None:
         """Adds registers for the labels after the letter and, where they are read, before it."""
-        resets = self._resets(level)
+        resets = self.resets(level)
         turn = 1 + max((self.ready[source] for source in resets.reads), default=0)
         turn += 1 - turn % 2
         block = self._block((turn + 1) // 2)
@@ -118,34 +118,6 @@ class WholeGriffin(WholeModel):
                     block.moved_by[register] = moves
                     block.shown[group.place(label), register] = 1.0
                     block.shown[group.place(level.start), register] = -1.0
-
-    def _resets(self, level: Level) -> _Resets:
-        """When a level moves, and where to; its context goes on the stream if it needs conjunctions.
-
-        At the beginning mark the level moves to its start.
-        """
-        context = self.cascade.lookups[level.context]
-        terms = list(terms_of(context))
-        found = _Resets(moves={self.mark: 1.0})
-        if not all(_reads_letter(term) for term in terms):
-            source = Source("lookup", level.context)
-            self.place_lookup(level.context, context)
-            values = [(source, value) for value in range(context.num_values)]
-            for literal in values:
-                found.add(level, literal[1], self.place(literal), 1)
-            if not self.defined_at_mark[level.context]:
-                found.add(level, self.groups[source].default, self.mark, -1)
-            found.reads = (source,)
-            return found
-        for term in terms:
-            for value, factor in term.adds.items():
-                if term.literals:
-                    found.add(level, value, self.place(term.literals[0]), factor)
-                else:
-                    found.add(level, value, ALWAYS, factor)
-                    found.add(level, value, self.mark, -factor)
-        found.reads = context.reads
-        return found
 
     def add_reader(self, lookup: Lookup) -> None:
         """Adds hidden units that say what may follow, unless the head can read it from the labels."""
@@ -192,27 +164,6 @@ class WholeGriffin(WholeModel):
             module.second_norm.weight.fill_(1)  # type: ignore[operator]
             _fill_recurrence(module.layer, block, unit)
             _fill_units(module.feed_forward, block, unit)
-
-
-@dataclass(slots=True)
-class _Resets:
-    """The form that is 1 where a level moves, and those that are 1 where it moves to each label."""
-
-    moves: Form
-    to: dict[int, Form] = field(default_factory=dict)
-    reads: tuple[Source, ...] = ()
-
-    def add(self, level: Level, value: int, place: int, amount: float) -> None:
-        label = reset_label(level, value)
-        if label is None:
-            return
-        for form in (self.moves, self.to.setdefault(label, {})):
-            form[place] = form.get(place, 0.0) + amount
-
-
-def _reads_letter(term: Conjunction) -> bool:
-    """Whether a conjunction reads nothing but the letter, which is none at the beginning mark."""
-    return all(source.kind == "letter" for source, _ in term.literals)
 
 
 def _fill_recurrence(layer: Griffin, block: _Block, unit: float) -> None:

@@ -1,6 +1,6 @@
 """The whole Mamba model: blocks of a norm and a mixer on a residual stream, a final norm, a linear head.
 
-SiLU is ReLU on multiples of T = 128, bit for bit: SiLU(128 k) = 128 k, and SiLU(-128 k) = -0. Channels are
+Channels are
 
     unit       T · (literals - …)   D = 1   a conjunction, at this letter or one letter late
     constant   T                    D = 1   makes B and C
@@ -18,60 +18,21 @@ The convolution has two taps here. `nerode export` writes four, as published, of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
-from nerode.algebra.cascades import Level, Lookup, Source
+from nerode.algebra.cascades import Level, Source
 from nerode.core import Budget
 from nerode.languages import Language
 from nerode.models.architectures.mamba import Mamba
-from nerode.models.base import Surroundings
 from nerode.models.model import Model, ModelConfig
-from nerode.models.whole.stream import ALWAYS, Form, Wanted, WholeModel, reset_label, terms_of
+from nerode.models.whole.mixers import NEVER, RATE, MixerBlock, T, WholeMixers
+from nerode.models.whole.stream import ALWAYS, reset_label, terms_of
 from nerode.models.zoo import LayerConfig
-
-T = 128.0
-"""A 1 after in_proj and SiLU, and the gate SiLU(z)."""
-
-NEVER = 1024.0
-"""softplus(-NEVER) is 0 in every type."""
 
 FORGETS, SETS = 32.0, 64.0
 """Δ of a register that becomes 1, and 2."""
 
-RATE = 64.0
-"""-A: exp(-32 · 64) is 0 in every type."""
 
-
-@dataclass(slots=True)
-class _Block:
-    """One mixer.
-
-    Attributes:
-        channels: the form on the stream that each channel reads, and whether it comes one letter late.
-        steps: for each register the amounts that units add to its step.
-        shown: (place, channel) → units of the stream.
-        known: channels by what they say.
-    """
-
-    channels: list[tuple[Form, bool]] = field(default_factory=list)
-    steps: dict[int, Form] = field(default_factory=dict)
-    shown: dict[tuple[int, int], float] = field(default_factory=dict)
-    known: dict[object, int] = field(default_factory=dict)
-
-    def channel(self, form: Form, *, late: bool = False) -> int:
-        self.channels.append((form, late))
-        return len(self.channels) - 1
-
-    def register(self) -> int:
-        number = self.channel({ALWAYS: 1.0})
-        self.steps[number] = {}
-        return number
-
-    def show(self, place: int, channel: int, amount: float) -> None:
-        self.shown[place, channel] = self.shown.get((place, channel), 0.0) + amount
-
-
-class WholeMamba(WholeModel):
+class WholeMamba(WholeMixers):
     """A star-free language as a whole Mamba model: one block per depth of the cascade, and one that reads it.
 
     Implements: [GuDao2023]
@@ -80,53 +41,25 @@ class WholeMamba(WholeModel):
     architecture = "mamba"
 
     def __init__(self, language: Language, budget: Budget | None = None) -> None:
-        self.blocks: list[_Block] = []
         super().__init__(language, budget)
-        self._block(1)
-        self.constants = [self._unit(block, (), at_mark=True) for block in self.blocks]
+        self.constants = [self.unit(block, (), at_mark=True) for block in self.blocks]
 
-    def _block(self, number: int) -> _Block:
-        while len(self.blocks) < number:
-            self.blocks.append(_Block())
-        return self.blocks[number - 1]
-
-    def _unit(
-        self, block: _Block, literals: tuple[Wanted, ...], *, late: bool = False, at_mark: bool = False
-    ) -> int:
-        """The channel of a conjunction, which is never true at the beginning mark unless asked."""
-        key = (tuple(sorted(literals)), late, at_mark)
-        if key not in block.known:
-            form = self.conjunction(literals, at_mark=at_mark)
-            block.known[key] = block.channel(form, late=late)
-        return block.known[key]
-
-    def _mark_unit(self, block: _Block, *, late: bool) -> int:
+    def _mark_unit(self, block: MixerBlock, *, late: bool) -> int:
         key = ("mark", late)
         if key not in block.known:
             block.known[key] = block.channel({self.mark: 1.0}, late=late)
         return block.known[key]
 
-    def add_lookup(self, number: int, lookup: Lookup) -> None:
-        """Adds units that move the unit of the group from the default to the value."""
-        source, default = Source("lookup", number), lookup.otherwise[0]
-        self.ready[source] = self.first_block(lookup)
-        group, block = self.group(source, lookup.num_values, default), self._block(self.ready[source])
-        for term in terms_of(lookup):
-            unit = self._unit(block, term.literals, at_mark=self.defined_at_mark[number])
-            for value, factor in term.adds.items():
-                block.show(group.place(value), unit, factor)
-            block.show(group.place(default), unit, -sum(term.adds.values()))
-
     def add_level(self, number: int, level: Level, *, wants_old: bool) -> None:
         """Adds registers for the labels after the letter and, where they are read, before it."""
         context = self.cascade.lookups[level.context]
         block_number = self.first_block(context)
-        block = self._block(block_number)
+        block = self.block(block_number)
         for late in (False, True) if wants_old else (False,):
             source = Source("old" if late else "new", number)
             group = self.group(source, level.num_labels, level.start)
             self.ready[source] = block_number
-            registers = [block.register() for _ in range(level.num_labels)]
+            registers = [_register(block) for _ in range(level.num_labels)]
             for label, register in enumerate(registers):
                 step = block.steps[register]
                 step[self._mark_unit(block, late=late)] = NEVER + FORGETS
@@ -136,7 +69,7 @@ class WholeMamba(WholeModel):
                         for value, factor in term.adds.items()
                     )
                     if amount:
-                        unit = self._unit(block, term.literals, late=late)
+                        unit = self.unit(block, term.literals, late=late)
                         step[unit] = step.get(unit, 0.0) + amount
             reference, home = registers[level.start], group.place(level.start)
             for label, register in enumerate(registers):
@@ -145,36 +78,12 @@ class WholeMamba(WholeModel):
                         block.show(place, register, sign)
                         block.show(place, reference, -sign)
 
-    def add_reader(self, lookup: Lookup) -> None:
-        """Adds a block of units that say what may follow, unless the head can read it from the labels."""
-        if self.read_labels(lookup):
-            return
-        block = self._block(self.first_block(lookup))
-        for letter in range(self.letters + 1):
-            group = self.group(Source("legal", letter), 2, 0)
-            for term in terms_of(lookup):
-                amount = self.follows(term, letter)
-                if amount:
-                    unit = self._unit(block, term.literals, at_mark=True)
-                    block.show(group.place(1), unit, amount)
-                    block.show(group.place(0), unit, -amount)
-            self.head.append({group.place(1): 1.0, group.place(0): -1.0})
-
     def config(self) -> ModelConfig:
         """Returns the published settings; of sizes, one state per channel and the rank that is needed."""
         channels = max(len(block.channels) for block in self.blocks)
         rank = max(1, *(len(block.steps) for block in self.blocks))
         layer = LayerConfig(name="mamba", settings={"states": 1, "rank": rank, "convolution": 2})
-        return ModelConfig(
-            layers=(layer,) * len(self.blocks),
-            surroundings=Surroundings(norm="rms", residual=True),
-            letters=self.letters,
-            outputs=self.letters + 1,
-            width=self.stream_width(-(-channels // 2)),
-            beginning=True,
-            final_norm="rms",
-            head_bias=False,
-        )
+        return self.mixers(channels, layer)
 
     def fill(self, model: Model, unit: float) -> None:
         """Sets the weights of the mixers and norms."""
@@ -185,6 +94,12 @@ class WholeMamba(WholeModel):
             _fill_mixer(layer, block, constant, unit)
 
 
+def _register(block: MixerBlock) -> int:
+    number = block.channel({ALWAYS: 1.0})
+    block.steps[number] = {}
+    return number
+
+
 def _step(reset: int | None, label: int, start: int) -> float:
     """The addition of a reset to the step of a label's register; that of the start stands for all labels."""
     if reset is None:
@@ -192,7 +107,7 @@ def _step(reset: int | None, label: int, start: int) -> float:
     return NEVER + (SETS if reset == label != start else FORGETS)
 
 
-def _fill_mixer(layer: Mamba, block: _Block, constant: int, unit: float) -> None:
+def _fill_mixer(layer: Mamba, block: MixerBlock, constant: int, unit: float) -> None:
     assert layer.convolution is not None
     assert layer.D is not None
     for channel, (form, late) in enumerate(block.channels):

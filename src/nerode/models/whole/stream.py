@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from nerode.algebra.cascades import Cascade, Level, Lookup, NotCounterFree, Reset, Source, decompose
-from nerode.core import Budget, NotCompilable
+from nerode.core import DTYPES, Budget, NotCompilable
 from nerode.languages import Dfa, Language, minimise
 from nerode.models.model import Model, ModelConfig, build_model
 
@@ -83,6 +83,34 @@ def reset_label(level: Level, value: int) -> int | None:
     return command.label if isinstance(command, Reset) else None
 
 
+@dataclass(slots=True)
+class LevelResets:
+    """The form that is 1 where a level moves, and those that are 1 where it moves to each label.
+
+    Attributes:
+        moves: at the beginning mark, too, where the level moves to its start.
+        to: for each label that is reached.
+        reads: what the forms read.
+    """
+
+    moves: Form
+    to: dict[int, Form] = field(default_factory=dict)
+    reads: tuple[Source, ...] = ()
+
+    def add(self, level: Level, value: int, place: int, amount: float) -> None:
+        """Adds what the command of a context's value says, where a place holds the unit."""
+        label = reset_label(level, value)
+        if label is None:
+            return
+        for form in (self.moves, self.to.setdefault(label, {})):
+            form[place] = form.get(place, 0.0) + amount
+
+
+def _reads_letter(term: Conjunction) -> bool:
+    """Whether a conjunction reads nothing but the letter, which is none at the beginning mark."""
+    return all(source.kind == "letter" for source, _ in term.literals)
+
+
 def legal_letters(dfa: Dfa) -> list[list[bool]]:
     """Returns for each state whether each letter leads to a live state, and last whether it accepts."""
     moves, accepting = dfa.transitions.tolist(), [bool(a) for a in dfa.accepting]
@@ -119,6 +147,9 @@ class WholeModel(ABC):
     """
 
     architecture: str
+
+    dtypes: tuple[str, ...] = tuple(DTYPES)
+    """The float formats whose range holds all numbers of the model."""
 
     def __init__(self, language: Language, budget: Budget | None = None) -> None:
         self.cascade = set_reset_cascade(language, self.architecture, budget)
@@ -220,6 +251,31 @@ class WholeModel(ABC):
             form[place] = form.get(place, 0.0) + 1.0
         return form
 
+    def resets(self, level: Level) -> LevelResets:
+        """Returns when a level moves, and where to; a context of conjunctions goes on the stream."""
+        context = self.cascade.lookups[level.context]
+        terms = list(terms_of(context))
+        found = LevelResets(moves={self.mark: 1.0})
+        if not all(_reads_letter(term) for term in terms):
+            source = Source("lookup", level.context)
+            self.place_lookup(level.context, context)
+            values = [(source, value) for value in range(context.num_values)]
+            for literal in values:
+                found.add(level, literal[1], self.place(literal), 1)
+            if not self.defined_at_mark[level.context]:
+                found.add(level, self.groups[source].default, self.mark, -1)
+            found.reads = (source,)
+            return found
+        for term in terms:
+            for value, factor in term.adds.items():
+                if term.literals:
+                    found.add(level, value, self.place(term.literals[0]), factor)
+                else:
+                    found.add(level, value, ALWAYS, factor)
+                    found.add(level, value, self.mark, -factor)
+        found.reads = context.reads
+        return found
+
     def follows(self, term: Conjunction, letter: int) -> int:
         """Returns how often a term of the state says that a letter, or the end, may follow."""
         return sum(factor for state, factor in term.adds.items() if self.legal[state][letter])
@@ -242,8 +298,12 @@ class WholeModel(ABC):
         """Returns the model, its weights frozen, in a type.
 
         Raises:
-            NotCompilable: if it would be too large.
+            NotCompilable: if it would be too large, or the type too narrow.
         """
+        if str(dtype).removeprefix("torch.") not in self.dtypes:
+            raise NotCompilable(
+                self.architecture, [f"the whole model keeps numbers beyond {dtype}; use a wider type"]
+            )
         config = self.config()
         assert config.width is not None
         # In float64 only a larger unit absorbs the eps of the norm; in the others it would be too large.

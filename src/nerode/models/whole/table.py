@@ -9,10 +9,13 @@ from nerode.languages import Language
 from nerode.models.model import Model
 from nerode.models.whole.griffin import WholeGriffin
 from nerode.models.whole.mamba import WholeMamba
+from nerode.models.whole.mamba2 import WholeMamba2
 from nerode.models.whole.stream import WholeModel
 from nerode.models.zoo import find_member
 
-WHOLE: dict[str, type[WholeModel]] = {kind.architecture: kind for kind in (WholeMamba, WholeGriffin)}
+WHOLE: dict[str, type[WholeModel]] = {
+    kind.architecture: kind for kind in (WholeMamba, WholeMamba2, WholeGriffin)
+}
 
 
 def has_whole_model(architecture: str) -> bool:
