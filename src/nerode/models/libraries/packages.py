@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from nerode.core import InputError
 from nerode.models.base import Surroundings
 from nerode.models.libraries.layers import MAMBA, MAMBA_BIASES, MLSTM_BLOCK, SLSTM_BLOCK, SLSTM_CELL
 from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
@@ -166,7 +166,7 @@ def _around(settings: Settings, down: tuple[int, ...] | None) -> Surroundings:
 def load_xlstm(
     folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]
 ) -> tuple[nn.Module, Scorer]:
-    """Returns the package's model and its scores; an sLSTM runs on its backend in plain torch."""
+    """Returns the package's model and its scores step by step; an sLSTM runs in plain torch."""
     from xlstm import (
         FeedForwardConfig,
         mLSTMBlockConfig,
@@ -193,13 +193,14 @@ def load_xlstm(
         blocks["slstm_block"] = sLSTMBlockConfig(slstm=cell, feedforward=forward)
     model: Any = xLSTMLMModel(make(xLSTMLMModelConfig, config, **blocks))
     model.load_state_dict({name: value.double() for name, value in weights.items()}, strict=False)
-    longest = int(config.get("context_length", 0))
 
     def score(letters: Tensor) -> Tensor:
-        if letters.shape[1] > longest:
-            raise InputError(f"the package's model reads up to {longest} positions (context_length)")
-        scores: Tensor = model(letters)
-        return scores
+        # Its parallel form adds the epsilon of mLSTM at another scale than its steps do.
+        state, rows = None, []
+        for position in range(letters.shape[1]):
+            row, state = model.step(letters[:, position : position + 1], state=state)
+            rows.append(row)
+        return torch.cat(rows, dim=1)
 
     return model.eval(), score
 
