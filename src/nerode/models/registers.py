@@ -6,11 +6,12 @@ block shows it: registers that forget at once are written with what the convolut
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nerode.core import Exact, NotCompilable, to_float
+from nerode.core import Exact, NotCompilable, to_complex, to_float
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm
 
@@ -180,3 +181,29 @@ def distinct_moves(registers: Sequence[Register]) -> list[PlaceForm]:
         if register.moves is not None and register.moves not in found:
             found.append(register.moves)
     return found
+
+
+def fixed_gates(block: BlockPlan, architecture: str) -> list[complex]:
+    """Returns the gates of a diagonal layer whose gates never change.
+
+    Raises:
+        NotCompilable: if the layer is another one.
+    """
+    layer = block.layer
+    assert layer is not None
+    if isinstance(layer.move, FixedPlan) and all(
+        j == i for i, row in enumerate(layer.move.matrix) for j, _ in row
+    ):
+        return [complex(sum(to_complex(c) for _, c in row)) for row in layer.move.matrix]
+    if isinstance(layer.move, GatedPlan) and not any(layer.move.steps):
+        return [to_complex(gate.constant) for gate in layer.move.gates]
+    raise NotCompilable(architecture, [f"layer {layer.name} is not diagonal with gates that are fixed"])
+
+
+_STILL, _FADED = -1000.0, 1000.0
+
+
+def log_decay(gate: complex) -> float:
+    """Returns d with |gate| = exp(-exp(d)): exp(-1000) is 0, so that 1 and 0 are exact in floats."""
+    size = abs(gate)
+    return _STILL if size == 1 else math.log(_FADED if size == 0 else -math.log(size))

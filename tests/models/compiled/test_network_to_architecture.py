@@ -51,7 +51,7 @@ CASES = [
     *(("cycle-navigation", target) for target in ("deltanet-signed", "complex-diagonal", "ids4")),
     *(("s3", target) for target in ("deltanet-signed", "deltaproduct-signed", "pd-ssm", "ids4")),
     *(("a5-generators", target) for target in ("deltaproduct-signed", "pd-ssm")),
-    *((name, target) for target in ("s4d", "ssm") for name in ("aaaa-star", "last-letter")),
+    *((name, target) for target in ("s4d", "ssm", "lru") for name in ("aaaa-star", "last-letter")),
 ]
 
 

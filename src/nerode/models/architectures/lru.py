@@ -8,14 +8,16 @@ output = (W g + b) ∘ sigmoid(V g + c),  g = GELU(y)
 
 from __future__ import annotations
 
+import cmath
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
+from nerode.core import InputError, Reference, to_complex
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
@@ -27,6 +29,8 @@ from nerode.models.base import (
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import Mixing, Readout
+from nerode.models.registers import fixed_gates, log_decay
+from nerode.models.weight_writer import ONE, BlockPlan, FixedPlan, GatedPlan, WeightWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +145,49 @@ class Lru(SequenceLayer):
         return self.readout(y)  # type: ignore[no-any-return]
 
 
+_NONE = -1000.0
+"""exp(-1000) is 0: the angle of a real gate."""
+
+
+class LruWriter(WeightWriter):
+    """Writes diagonal layers with fixed gates: B writes, and C shows the real and the imaginary parts.
+
+    γ is exp(0) = 1, D is 0, and GELU and the gated map are left out. A modulus of exactly 1 comes from a
+    decay of exp(-1000) = 0.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns a state for each coordinate, and nothing after them."""
+        states = 1 if block.layer is None else block.layer.width
+        return {"states": states, "activation": False, "mixing": "none", "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Lru)
+        assert layer.start is not None
+        layer.log_angle.fill_(_NONE)
+        if block.layer is None:
+            return
+        move = block.layer.move
+        gates = fixed_gates(block, self.architecture)
+        assert isinstance(move, FixedPlan | GatedPlan)
+        for i, (gate, form) in enumerate(zip(gates, move.writes, strict=True)):
+            layer.log_decay[i] = log_decay(gate)
+            angle = cmath.phase(gate) % (2 * math.pi)
+            layer.log_angle[i] = math.log(angle) if angle else _NONE
+            for place, factor in (*form.terms.items(), (ONE, form.constant)):
+                layer.B[i, place] += _pair(to_complex(factor)).to(layer.B)
+            layer.start[i] = _pair(to_complex(block.layer.start[i])).to(layer.start)
+        for number, place in enumerate(block.states):
+            part, i = divmod(number, len(gates))
+            # Re(-i h) is the imaginary part.
+            layer.C[place, i] = _pair(-1j if part else 1).to(layer.C)
+
+
+def _pair(value: complex) -> Tensor:
+    return torch.tensor([value.real, value.imag], dtype=torch.float64)
+
+
 KIND = LayerKind(
     name="lru",
     title="LRU",
@@ -149,4 +196,5 @@ KIND = LayerKind(
     equation="h = λ ∘ h + γ ∘ B x, λ complex, fixed",
     reference=Reference("Orvieto2023"),
     surroundings=Surroundings(norm="layer", residual=True),
+    writer=LruWriter,
 )

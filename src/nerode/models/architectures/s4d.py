@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import NotCompilable, Reference, to_complex
+from nerode.core import Reference, to_complex
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
@@ -35,7 +35,8 @@ from nerode.models.parts.state_space import (
     require_even,
     require_steps,
 )
-from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, WeightWriter
+from nerode.models.registers import fixed_gates, log_decay
+from nerode.models.weight_writer import BlockPlan, WeightWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +130,6 @@ class S4d(SequenceLayer):
         return self.readout(y)  # type: ignore[no-any-return]
 
 
-_STILL = -1000.0
-_FADED = 1000.0
-"""exp(-1000) is 0: the rate of a gate that forgets everything."""
-
-
 class S4dWriter(WeightWriter):
     """Writes diagonal layers with fixed gates: every channel is a system of its own with one input.
 
@@ -161,7 +157,7 @@ class S4dWriter(WeightWriter):
         assert layer.start is not None
         if block.layer is None:
             return
-        gates = [self._gate(block, i) for i in range(block.layer.width)]
+        gates = fixed_gates(block, self.architecture)
         for number, place in enumerate(block.states):
             i = number % block.layer.width
             read = 0.5 if number < block.layer.width else -0.5j
@@ -176,8 +172,7 @@ class S4dWriter(WeightWriter):
     ) -> None:
         """Sets one channel; its step has the size 1."""
         assert isinstance(layer.readout.mixing, nn.Linear)
-        ssm, size = layer.ssm, abs(gate)
-        decay = _STILL if size == 1 else math.log(_FADED if size == 0 else -math.log(size))
+        ssm, decay = layer.ssm, log_decay(gate)
         ssm.log_decay[channel] = decay
         ssm.frequency[channel] = angle = cmath.phase(gate)
         rate = complex(-math.exp(decay), angle)
@@ -185,17 +180,6 @@ class S4dWriter(WeightWriter):
         _set(ssm.B[channel, 0], write if rate == 0 else write * rate / (cmath.exp(rate) - 1))
         _set(ssm.C[channel, 0], read)
         layer.readout.mixing.weight[shown, channel] = 1
-
-    def _gate(self, block: BlockPlan, i: int) -> complex:
-        assert block.layer is not None
-        move = block.layer.move
-        if isinstance(move, FixedPlan) and all(j == i for j, _ in move.matrix[i]):
-            return complex(sum(to_complex(c) for _, c in move.matrix[i]))
-        if isinstance(move, GatedPlan) and not move.steps[i]:
-            return to_complex(move.gates[i].constant)
-        raise NotCompilable(
-            self.architecture, [f"layer {block.layer.name} is not diagonal with gates that are fixed"]
-        )
 
 
 def _set(pair: Tensor, value: complex) -> None:
