@@ -309,7 +309,7 @@ def test_prefixes_that_are_not_compared_are_not_called_right(address: str, open_
     until(page, lambda: "right after 3 prefixes of this word" in text(page, "#network-verdict"))
     assert "the other 1 begin no word" in text(page, "#network-verdict")
     page.locator("#word").fill("abab")
-    until(page, lambda: "right after all 5 prefixes of this word" in text(page, "#network-verdict"))
+    until(page, lambda: "correct after all 5 prefixes of this word" in text(page, "#network-verdict"))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
