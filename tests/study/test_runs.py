@@ -105,5 +105,11 @@ def test_theory_of_a_spec() -> None:
     assert status({"name": "mamba", "settings": {}}) == "no"
     assert status({"name": "mamba", "settings": {"signed": True}}) == "yes"
     assert status({"name": "mycell"}) is None
+    assert status("lstm") == "yes"
+    stack = {"task": {"name": "parity"}, "model": {"layers": "mamba+mamba"}}
+    found = theory_of_spec(stack)
+    assert found is not None
+    assert found.status == "no"
+    assert theory_of_spec({**stack, "model": {"layers": "mamba+lstm"}}) is None
     assert status({"name": "mamba"}, "no-such-task") is None
     assert theory_of_spec({"task": 3, "model": None}) is None

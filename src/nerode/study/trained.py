@@ -161,7 +161,9 @@ def theory_of_spec(spec: Mapping[str, Any]) -> VerdictSummary | None:
     settings = task.get("settings")
     name, asked = _language_name(task["name"], settings if isinstance(settings, dict) else {})
     layers = model.get("layers")
-    names = {_layer_name(layer) for layer in layers} if isinstance(layers, list) else {layers}
+    if isinstance(layers, str):
+        layers = layers.split("+")
+    names = {_layer_name(layer) for layer in layers} if isinstance(layers, list) else {None}
     if name is None or len(names) != 1 or not all(isinstance(found, str) for found in names):
         return None
     return _known_theory(name, asked, str(names.pop()))
