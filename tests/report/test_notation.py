@@ -74,4 +74,6 @@ def test_titles_tell_all_named_languages_apart() -> None:
     titles = [language_title(name, row.convention) for name, row in BESTIARY.items()]
     assert len(set(titles)) == len(titles)
     assert language_title("tomita-3 (1)", "Some words.") == "tomita-3 (1)"
+    assert language_title("S5:generators", "words over the generators of S5 …") == "S₅ by generators"
+    assert language_title("a1", "words of a regular expression") == "a1"
     assert language_title("<b>", "<i>*: x") == "<i>*"

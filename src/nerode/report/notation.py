@@ -24,7 +24,7 @@ def group_name(name: str) -> str:
 
 _EXPRESSION = re.compile(r"(?:the words )?(\S*[*ⁿ]\S*?)(?::| with )")
 _BOUNDED = re.compile(r"dyck-(\d+)-(\d+)")
-_GROUPS = re.compile(r"([a-z]\d+(?:x[a-z]\d+)*)(-generators)?")
+_GROUPS = re.compile(r"([A-Z]\d+(?:X[A-Z]\d+)*)([-:]GENERATORS)?")
 _NUMBERED = re.compile(r"(tomita|dyck|shuffle|boolean|d)-(\d+)")
 _FAMILIES = {
     "tomita": "Tomita {}",
@@ -48,10 +48,8 @@ def language_title(name: str, convention: str = "") -> str:
     if convention:
         if found := _BOUNDED.fullmatch(name):
             return f"Dyck-{found[1]}, depth {found[2]}"
-        if found := _GROUPS.fullmatch(name):
-            return group_name(found[1].replace("x", "\0").upper().replace("\0", "x")) + (
-                " by generators" if found[2] else ""
-            )
+        if (found := _GROUPS.fullmatch(name.upper())) and "words over the " in convention:
+            return group_name(found[1].replace("X", "x")) + (" by generators" if found[2] else "")
         if found := _NUMBERED.fullmatch(name):
             return _FAMILIES[found[1]].format(found[2])
         if found := _EXPRESSION.match(convention):

@@ -59,8 +59,9 @@ function taskCard(task, runs) {
   const { titles, lines } = accuracyLines(runs);
   const head = element("tr", {}, ["model", "seed", "steps", "ended", "reaches"].map((name, i) => element("th", { scope: "col", class: [1, 2, 4].includes(i) ? "number" : null }, name)));
   return element("section", { class: "card" }, element("h2", {}, task || "task unknown"),
-    lines.length ? [element("h3", {}, "accuracy against length"), theoryBands(titles, runs), lineChart(lines, { logarithmic: true, range: [0, 1], across: "length of the test words", title: `accuracy on ${task}` }), legend(titles)] : [],
-    element("div", { class: "scroll" }, element("table", { class: "runs" }, element("thead", {}, head), element("tbody", {}, runs.map(runRow)))));
+    element("div", { class: "pair-of" },
+      lines.length ? element("div", {}, element("h3", {}, "accuracy against length"), theoryBands(titles, runs), lineChart(lines, { logarithmic: true, range: [0, 1], across: "length of the test words", title: `accuracy on ${task}` }), legend(titles)) : null,
+      element("div", { class: "scroll" }, element("table", { class: "runs" }, element("thead", {}, head), element("tbody", {}, runs.map(runRow))))));
 }
 
 function drawList(found) {
