@@ -306,7 +306,7 @@ def test_a_list_that_takes_long_is_waited_for(address: str, open_page: OpenPage)
 def test_prefixes_that_are_not_compared_are_not_called_right(address: str, open_page: OpenPage) -> None:
     page = opened(open_page, at(address, text="(ab)*", tab="network", target="mamba", word="abb"))
     wait_for_network(page)
-    until(page, lambda: "right after 3 prefixes of this word" in text(page, "#network-verdict"))
+    until(page, lambda: "correct after 3 prefixes of this word" in text(page, "#network-verdict"))
     assert "the other 1 begin no word" in text(page, "#network-verdict")
     page.locator("#word").fill("abab")
     until(page, lambda: "correct after all 5 prefixes of this word" in text(page, "#network-verdict"))
