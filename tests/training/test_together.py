@@ -86,6 +86,7 @@ def test_a_run_that_diverges_leaves_the_others_as_they_are():
         ({"run": {"steps": 21}}, "seed and rate only"),
         ({"run": {"curriculum": {"start": 4}}}, "cannot be trained together"),
         ({"run": {"epochs": 1, "sample": 8}}, "cannot be trained together"),
+        ({"run": {"aids": {"noise": 0.1}}}, "cannot be trained together"),
         ({"model": {"module": "a:b"}}, "model of your own"),
         ({"model": {"surroundings": {"dropout": 0.1}}}, "dropout"),
     ],

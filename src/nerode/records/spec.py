@@ -41,8 +41,8 @@ _MOST_OF_RUN = {
 }
 """Sizes beyond which no machine goes: a slip of the keyboard is refused before it takes all memory."""
 
-_LEFT_OUT_OF_KEY_WHEN_UNSET = ("decay_only", "hold")
-"""Fields of the optimiser that were added later; omitting them where unset keeps old run keys valid."""
+_LEFT_OUT_OF_KEY_WHEN_UNSET = (("optimiser", "decay_only"), ("optimiser", "hold"), ("run", "aids"))
+"""Fields that were added later, by their table; omitting them where unset keeps old run keys valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +210,28 @@ class Curriculum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingAids:
+    """Aids to length generalisation: other states to begin with, and words that hold for long.
+
+    Attributes:
+        passed: share of sequences that begin with the state after another sequence, one that leads the
+            automaton of the language back to its start, so that the targets stay correct.
+        noise: standard deviation of Gaussian noise on the initial state.
+        holds: share of words with a loop of the automaton that is repeated for long, no longer than those of
+            training.
+    """
+
+    passed: float = 0.0
+    noise: float = 0.0
+    holds: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("passed", "holds"):
+            _require(0 <= getattr(self, name) <= 1, f"run.aids.{name}", getattr(self, name), "from 0 to 1")
+        _require(0 <= self.noise < math.inf, "run.aids.noise", self.noise, "a number of 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StopRule:
     """Early end of training, by validation on the lengths of training and never by longer ones.
 
@@ -237,6 +259,7 @@ class RunSpec:
         batch: sequences of one update, all of one length.
         seed: of the data, the initial weights and dropout.
         curriculum: short sequences first; None for all lengths from the beginning.
+        aids: other initial states and words with long holds; None for neither.
         evaluate_every: updates between two validations.
         validation: number of validation sequences.
         stop: when to end early.
@@ -254,6 +277,7 @@ class RunSpec:
     batch: int = 64
     seed: int = 0
     curriculum: Curriculum | None = None
+    aids: TrainingAids | None = None
     evaluate_every: int = 50
     validation: int = 256
     stop: StopRule = field(default_factory=StopRule)
@@ -280,6 +304,8 @@ class RunSpec:
             raise InputError(
                 "run.curriculum needs new sequences at each step; leave run.epochs and run.sample"
             )
+        if self.epochs and self.aids is not None and self.aids.holds:
+            raise InputError("run.aids.holds needs new words at each step; leave run.epochs and run.sample")
         for length in self.test_lengths:
             _require(length >= 1, "run.test_lengths", length, "lengths of 1 or more")
             _require_at_most(MAX_LENGTH, "run.test_lengths", length)
@@ -301,6 +327,8 @@ class TrainSpec:
         # Younger than old records, which are written again as they were.
         if not self.model.theory:
             del plain["model"]["theory"]
+        if self.run.aids is None:
+            del plain["run"]["aids"]
         return plain
 
     @classmethod
@@ -335,9 +363,9 @@ class CompleteSpec:
         plain = to_mapping(self)
         if self.run.epochs:
             del plain["run"]["steps"]
-        for name in _LEFT_OUT_OF_KEY_WHEN_UNSET:
-            if not plain["optimiser"][name]:
-                del plain["optimiser"][name]
+        for table, name in _LEFT_OUT_OF_KEY_WHEN_UNSET:
+            if not plain[table][name]:
+                del plain[table][name]
         if not self.files:
             del plain["files"]
         return plain

@@ -2,6 +2,7 @@
 
 from nerode.tasks.export import ExportSpec, cached_export, export_sequences
 from nerode.tasks.formal.dfa_states import DfaStates, DfaStatesSettings
+from nerode.tasks.formal.language_task import FormalLanguageTask
 from nerode.tasks.formal.ngram_text import NgramText
 from nerode.tasks.formal.recognition import Prediction, Recognition
 from nerode.tasks.synthetic.flip_flop import ALPHABET, IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
@@ -24,6 +25,7 @@ __all__ = [
     "EvenPairs",
     "ExportSpec",
     "FlipFlop",
+    "FormalLanguageTask",
     "NgramText",
     "Parity",
     "Prediction",

@@ -39,6 +39,7 @@ from nerode.records import (
     nest_settings,
 )
 from nerode.tasks import Batch, build_task
+from nerode.training.aids import add_holds, first_state, require_aids
 from nerode.training.environment import describe_environment
 from nerode.training.evaluation import (
     curriculum_batches,
@@ -300,6 +301,8 @@ class Trainer:
             TORCH_DTYPES[spec.run.dtype]
         )
         self.model.train()
+        if spec.run.aids is not None:
+            require_aids(spec.run.aids, self.task, self.model)
         self.optimiser = make_optimiser(self.model, spec.optimiser)
         self.weights = [p for group in self.optimiser.param_groups for p in group["params"]]
         curriculum = spec.run.curriculum
@@ -352,7 +355,12 @@ class Trainer:
         spec = self.spec.optimiser
         set_rates(self.optimiser, rate_factor(spec, self.progress.step, self.data.steps))
         self.optimiser.zero_grad(set_to_none=True)
-        scores, _ = run(self.model, batch.inputs)
+        state = None
+        if (aids := self.spec.run.aids) is not None:
+            about = {"seed": self.spec.run.seed, "step": self.progress.step}
+            batch = add_holds(batch, self.task, aids, **about)
+            state = first_state(self.model, batch, self.task, aids, **about)
+        scores, _ = run(self.model, batch.inputs, state)
         loss: Tensor = self.task.loss(scores, batch)
         value = loss.item()
         if not math.isfinite(value):

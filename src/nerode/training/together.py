@@ -60,7 +60,7 @@ def train_together(
 
     Raises:
         InputError: if they differ in more, or need what only runs by themselves have: a curriculum, a fixed
-            sample, dropout, a model of the user's own.
+            sample, aids, dropout, a model of the user's own.
     """
     _require_alike(specs)
     with torch_threads(specs[0].run.threads), torch.random.fork_rng(devices=[]):
@@ -193,8 +193,8 @@ def _require_alike(specs: Sequence[TrainSpec]) -> None:
     for spec in specs:
         if _without_seed_and_rate(spec) != shared:
             raise InputError("runs that are trained together may differ in seed and rate only")
-    if first.run.curriculum is not None or first.run.epochs:
-        raise InputError("runs with a curriculum or a fixed sample cannot be trained together")
+    if first.run.curriculum is not None or first.run.epochs or first.run.aids is not None:
+        raise InputError("runs with a curriculum, a fixed sample or aids cannot be trained together")
     if first.model.module:
         raise InputError("a model of your own cannot be trained together with others")
     config = spec_model_config(first.model, build_task(first.task))

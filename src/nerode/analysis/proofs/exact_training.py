@@ -49,6 +49,12 @@ EXACT_WIDTH = 16
 BARE = Surroundings(norm="none", residual=False, feed_forward="none")
 """Nothing around a cell: its units go to the head as they are."""
 
+_INTO_ABSORBING = 0.05
+"""Weight of letters that lead into a state that accepts and is never left."""
+
+_FIRST_REACH, _LEARNED = 2, 0.9
+"""Where words get longer as the shorter ones are learned: the first length, and the share that is enough."""
+
 _WARM = 0.4
 """Share of the updates at the full rate; then it falls to a tenth."""
 
@@ -69,6 +75,7 @@ class ExactTraining:
         margin: scores are kept this far from 0.
         hinge: weight of that.
         cpu_seconds: of all attempts.
+        three: whether gates have three values, so that flips stand beside resets; not every layer has them.
     """
 
     steps: int = 400
@@ -82,6 +89,7 @@ class ExactTraining:
     margin: float = 0.5
     hinge: float = 0.1
     cpu_seconds: float = 150.0
+    three: bool = False
 
     def __post_init__(self) -> None:
         if min(self.steps, self.every, self.batch, self.longest, self.attempts, self.states) < 1:
@@ -140,15 +148,23 @@ class ExactProof:
     cpu_seconds: float
 
 
-def exact_config(architecture: str, task: Task, *, layers: int = 1) -> ModelConfig:
+def exact_config(architecture: str, task: Task, *, layers: int = 1, three: bool = False) -> ModelConfig:
     """Returns a model with the settings that exact gates ask for; one width serves every architecture.
 
+    Args:
+        architecture: its name.
+        task: sets letters and outputs.
+        layers: how many.
+        three: whether its gates are to have three values.
+
     Raises:
-        InputError: if the architecture has no exact gates.
+        InputError: if the architecture has no exact gates, or none of three values.
     """
-    form = find_member(architecture).kind.exact_gates
+    kind = find_member(architecture).kind
+    form = kind.three_valued if three else kind.exact_gates
     if form is None:
-        raise InputError(f"{architecture} does not tell its gate scores; exact gates are for layers that do")
+        what = "has no gates of three values" if three else "does not tell its gate scores"
+        raise InputError(f"{architecture} {what}; exact gates are for layers that do")
     layer = LayerConfig(name=architecture, settings=dict(form.settings))
     if form.one_hot and layers > 1:
         raise InputError(f"exact gates of {architecture} read letters as they are; give one layer")
@@ -228,8 +244,11 @@ class _Training:
         self.config, self.seed, self.settings, self.given = config, seed, settings, given
         self.goal = goal_of(task)
         self.reading = ScoreReading.of(task)
-        self.forms = [layer.resolve()[0].exact_gates for layer in config.layers]
+        kinds = [layer.resolve()[0] for layer in config.layers]
+        self.forms = [kind.three_valued if settings.three else kind.exact_gates for kind in kinds]
         self.partial = isinstance(task, Prediction) and bool(self.goal.dead.any())
+        self.patient = any(form is not None and form.patient for form in self.forms)
+        self.reach = _FIRST_REACH
         self.looks: list[ExactLook] = []
         self.verdict: FloatVerdict | None = None
         self.begun = time.process_time()
@@ -267,6 +286,7 @@ class _Training:
         exact.spread(words.draw(rng, settings.batch, settings.longest)[0])
         adam = torch.optim.Adam(exact.model.parameters(), lr=settings.rate)
         food: list[tuple[int, ...]] = []
+        self.reach = _FIRST_REACH
         for step in range(1, steps + 1):
             self._update(exact.model, exact.gates, adam, words, food, rng, step, steps)
             if step % settings.every == 0 or step == steps:
@@ -295,9 +315,11 @@ class _Training:
         settings, done = self.settings, step / steps
         cooled = 0.1 + 0.45 * (1 + np.cos(np.pi * (done - _WARM) / (1 - _WARM)))
         adam.param_groups[0]["lr"] = settings.rate * (1.0 if done < _WARM else cooled)
-        length = int(rng.integers(1, min(settings.longest, 3 + step // 4) + 1))
+        length = int(rng.integers(1, self._reach(step) + 1))
         x, states = words.draw(rng, settings.batch, length, food[-_BEGINNINGS:])
         scores = model(x)[0]
+        if self.patient and length == self.reach:
+            self.reach += int(self._right(scores, states).all(1).mean() >= _LEARNED)
         loss = self._loss(scores, states)
         for gates in exact:
             if gates.live.any():
@@ -307,6 +329,11 @@ class _Training:
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adam.step()
+
+    def _reach(self, step: int) -> int:
+        """The longest length of an update."""
+        grown = self.reach if self.patient else 3 + step // 4
+        return min(self.settings.longest, grown)
 
     def _loss(self, scores: Tensor, states: Words) -> Tensor:
         """The loss of the answers along words, whose states of the automaton are known."""
@@ -383,14 +410,18 @@ class _Training:
     ) -> tuple[float, list[tuple[int, ...]]]:
         """The share of words that are correct throughout, and some others up to their first mistake."""
         x, states = words.draw(rng, count, length)
-        answers = self.reading.decode(model(x)[0]).numpy()
-        wanted = self.goal.bits[states]
-        if self.goal.task == RECOGNISE:
-            answers, wanted = answers[..., -1:], wanted[..., -1:]
-        right = (answers == wanted).all(-1)
+        right = self._right(model(x)[0], states)
         rows = np.flatnonzero(~right.all(1))[:8]
         food = [tuple(x[row, : int(np.argmin(right[row])) + 1].tolist()) for row in rows]
         return float(right.all(1).mean()), food
+
+    def _right(self, scores: Tensor, states: Words) -> npt.NDArray[np.bool_]:
+        """Which positions of words are answered correctly, whose states of the automaton are known."""
+        answers, wanted = self.reading.decode(scores.detach()).numpy(), self.goal.bits[states]
+        if self.goal.task == RECOGNISE:
+            answers, wanted = answers[..., -1:], wanted[..., -1:]
+        right: npt.NDArray[np.bool_] = (answers == wanted).all(-1)
+        return right
 
     def _cpu(self) -> float:
         return time.process_time() - self.begun
@@ -408,12 +439,16 @@ class _Training:
 
 
 class _WordSource:
-    """Random words of an automaton; letters that leave the language have a small weight, or none."""
+    """Random words of an automaton; letters that leave the language have a small weight, or none.
+
+    Letters that lead into another state that is never left have a small weight, too: nothing is learned there.
+    """
 
     def __init__(self, goal: Goal, *, stray: float) -> None:
         moves = np.asarray(goal.dfa.transitions, dtype=np.int64)
-        dead = goal.dead
-        weights = np.where(dead[moves] & ~dead[:, None], stray, 1.0)
+        dead, absorbing = goal.dead, (moves == np.arange(len(moves))[:, None]).all(axis=1)
+        weights = np.where((absorbing & ~dead)[moves] & ~absorbing[:, None], _INTO_ABSORBING, 1.0)
+        weights = np.where(dead[moves] & ~dead[:, None], stray, weights)
         total = weights.sum(axis=1, keepdims=True)
         weights = np.where(total > 0, weights, 1.0)
         self._moves, self._start = moves, goal.dfa.start

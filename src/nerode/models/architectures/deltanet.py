@@ -347,6 +347,7 @@ class ExactProduct(ExactGates):
     }
     one_hot = True
     bare = True
+    patient = True
 
     def __init__(self, layer: nn.Module, *, signed: bool) -> None:
         assert isinstance(layer, DeltaProduct)

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import torch
 
 from nerode.core import InputError, stream
-from nerode.languages import Language, Word, resolve_language
+from nerode.languages import Dfa, Language, Word, resolve_language
 from nerode.languages.bestiary import BESTIARY
-from nerode.tasks.formal.source import WordSource, word_source
-from nerode.tasks.task import Batch, Integers, Memory, Split, Task, require_range
+from nerode.tasks.formal.source import MOST_STATES, AutomatonWords, WordSource, word_source
+from nerode.tasks.task import Batch, Integers, Memory, Split, Task, require_range, walk
 
 MOST_WORDS = 500
 """Words, in the range of training, up to which they are listed."""
@@ -226,6 +226,63 @@ class FormalLanguageTask(Task):
         listed = [self._few.split_of(tuple(word)) for word in batch.inputs.tolist()]
         return [split or "test" for split in listed]
 
+    def automaton(self) -> Dfa:
+        """Returns the automaton of the language, or raises InputError if words are not walked by one."""
+        if not isinstance(self.source, AutomatonWords):
+            raise InputError(
+                f"{self.language.name} has no automaton of at most {MOST_STATES:,} states; take a regular "
+                "language"
+            )
+        return self.source.dfa
+
+    def leads_back(self, batch: Batch) -> npt.NDArray[np.bool_]:
+        """Returns which words lead the automaton of the language back to its start.
+
+        Raises:
+            InputError: if the language has none.
+        """
+        dfa = self.automaton()
+        states = walk(dfa.transitions, batch.inputs.numpy(), start=dfa.start)
+        found: npt.NDArray[np.bool_] = states[:, -1] == dfa.start
+        return found
+
+    def draw_held(self, length: int, count: int, rng: np.random.Generator) -> Batch:
+        """Returns at most `count` words of training in which a loop of the automaton takes half of the word.
+
+        A loop is one letter or two that lead from a state back to it. Inserted into a word, it changes
+        neither membership nor what follows.
+
+        Raises:
+            InputError: if the language has no automaton, or its automaton no loop.
+        """
+        dfa = self.automaton()
+        loops = [found for size in (1, 2) if any(found := _loops(dfa, size))]
+        if not loops:
+            raise InputError(f"no one or two letters lead a state of {self.language.name} back to itself")
+        held: list[Word] = []
+        for _ in range(_TRIES):
+            chosen = loops[int(rng.integers(len(loops)))]
+            size = len(next(own[0] for own in chosen if own))
+            if length <= size:
+                continue
+            least, most = -(-length // (2 * size)), (length - 1) // size
+            copies = int(rng.integers(min(least, most), most + 1))
+            if not self.has(length - copies * size):
+                continue
+            words = self.words(length - copies * size, 2 * count, rng)
+            first = np.full((len(words), 1), dfa.start, dtype=np.int64)
+            states = np.concatenate([first, walk(dfa.transitions, words, start=dfa.start)], axis=1)
+            for word, along in zip(words.tolist(), states.tolist(), strict=True):
+                places = [place for place, state in enumerate(along) if chosen[state]]
+                if places:
+                    place = places[int(rng.integers(len(places)))]
+                    options = chosen[along[place]]
+                    loop = options[int(rng.integers(len(options)))]
+                    held.append((*word[:place], *loop * copies, *word[place:]))
+            break
+        batch = self.label(np.array(held, dtype=np.int64).reshape(-1, length))
+        return batch.rows([row for row, split in enumerate(self.split_of(batch)) if split == "train"][:count])
+
     @property
     def _num_blocks(self) -> int:
         return -(-self.settings.pool // _BLOCK)
@@ -279,6 +336,18 @@ def _few(language: Language, settings: LanguageSettings) -> FewWords | None:
             "give a longer range"
         )
     return FewWords(words)
+
+
+def _loops(dfa: Dfa, size: int) -> list[list[Word]]:
+    """For each state the words of a size, 1 or 2, that lead back to it and are no shorter loop twice."""
+    after = dfa.transitions.tolist()
+    letters = range(len(after[0]))
+    if size == 1:
+        return [[(a,) for a in letters if row[a] == state] for state, row in enumerate(after)]
+    return [
+        [(a, b) for a in letters for b in letters if row[a] != state and after[row[a]][b] == state]
+        for state, row in enumerate(after)
+    ]
 
 
 def all_positions(words: Integers) -> torch.Tensor:
