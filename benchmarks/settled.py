@@ -18,7 +18,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.analysis.proofs.exact_training import ExactProof, exact_config, train_exact, train_plain
+from nerode.analysis.proofs.exact_training import (
+    ExactProof,
+    ExactTraining,
+    exact_config,
+    train_exact,
+    train_plain,
+)
 from nerode.analysis.settle import settle
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, stream, write_atomically
@@ -35,25 +41,34 @@ FIRST = tuple(f"predict-{name}" for name in ("flip-flop", "tomita-1", "tomita-2"
 THEN = tuple(
     f"predict-{name}" for name in ("set-reset", "aabbccddee", "ab-star-d-bc-star", "012-star-02-star")
 )
-TIED, SIGNED = ("griffin", "hgrn2", "mingru", "mamba-2"), ("mamba-signed", "deltanet-signed")
+TIED, SIGNED, CELLS = (
+    ("griffin", "hgrn2", "mingru", "mamba-2"),
+    ("mamba-signed", "deltanet-signed"),
+    ("gru", "lstm"),
+)
+CONTAINED = ("aab", "abba", "abaab", "abbabaab")
+THREE = (("mamba-signed", "predict-tomita-3", 1),)
+"""Studies with gates of three values."""
+
 EXACT: tuple[tuple[str, str, int], ...] = (
     ("deltanet-signed", "parity", 1),
     ("mamba-signed", "parity", 1),
     *(("mamba", task, 1) for task in FIRST),
     ("griffin", "predict-flip-flop", 1),
     *((arch, task, 1) for arch in SIGNED for task in ("predict-tomita-5", "predict-abab-star")),
-    *(
-        (arch, "predict-set-reset", 1)
-        for arch in (*TIED, "gla", "mlstm", "slstm", "deltanet", "gated-deltanet")
-    ),
-    ("deltaproduct-signed", "s3", 1),
-    *((arch, f"predict-{name}", 1) for arch in ("gru", "lstm") for name in ("tomita-5", "tomita-3")),
-    *((arch, "predict-contains-abaab", 1) for arch in ("gru", "lstm")),
-    ("mamba", "predict-d-2", 2),
-    *((arch, "predict-flip-flop", 2) for arch in ("hgrn2", "mingru", "mamba-2")),
-    *((arch, "predict-flip-flop", 1) for arch in ("mlstm", "slstm")),
+    *((arch, "predict-set-reset", 1) for arch in (*TIED, "gla", "slstm", "deltanet", "gated-deltanet")),
+    ("slstm", "predict-flip-flop", 1),
+    *((arch, "predict-flip-flop", 2) for arch in ("hgrn2", "mingru")),
     *(("mamba", task, 1) for task in THEN),
-    *((arch, task, 1) for arch in ("gru", "lstm") for task in ("predict-tomita-6", "s3")),
+    *((arch, f"predict-{name}", 1) for arch in CELLS for name in ("tomita-3", "tomita-5", "tomita-6")),
+    *THREE,
+    ("mamba", "predict-d-2", 2),
+    ("mlstm", "predict-set-reset", 1),
+    *((arch, "s3", 1) for arch in CELLS),
+    *((arch, f"predict-contains-{word}", 1) for arch in CELLS for word in CONTAINED),
+    ("mamba-2", "predict-flip-flop", 2),
+    ("mlstm", "predict-flip-flop", 2),
+    ("deltaproduct-signed", "s3", 1),
     ("mamba", "predict-d-3", 3),
     ("mamba", "predict-dyck-2-3", 3),
 )
@@ -139,9 +154,19 @@ def find(rows: list[Row], part: str, study: Study, seed: int) -> Row | None:
     return None
 
 
+def task_of(name: str) -> Task:
+    """The task of a name; "predict-contains-WORD" for any word."""
+    if name.startswith("predict-contains-"):
+        return build_task(
+            TaskConfig(name="language-prediction", settings={"language": name.removeprefix("predict-")})
+        )
+    return build_task(TaskConfig(name=name))
+
+
 def exact_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
-    task = build_task(TaskConfig(name=name))
-    found = train_exact(exact_config(arch, task, layers=layers), task, seed=seed)
+    task, three = task_of(name), (arch, name, layers) in THREE
+    config = exact_config(arch, task, layers=layers, three=three)
+    found = train_exact(config, task, seed=seed, settings=ExactTraining(three=three))
     last = found.looks[-1]
     return {
         "architecture": arch,
@@ -168,10 +193,10 @@ def _updates(found: ExactProof) -> int:
 
 
 def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
-    task = build_task(TaskConfig(name=name))
+    task = task_of(name)
     updates = UPDATES if before is None else before.get("updates", UPDATES)
     valid = before is not None and before["words"] == "valid"
-    config = exact_config(arch, task, layers=layers)
+    config = exact_config(arch, task, layers=layers, three=(arch, name, layers) in THREE)
     model = train_plain(config, task, seed=seed, updates=updates, valid=valid)
     language = getattr(task, "language", None)
     subject = LoadedNetwork(name=arch, model=model, task=task, language=language)

@@ -15,7 +15,7 @@ from tests.training.tiny import TINY, tiny
 def spec_of(task="predict-tomita-5", layers="lstm", **aids):
     settings = {"longest": 12} if task.startswith("predict") else {}
     run = {"steps": 4, "evaluate_every": 4, "test_lengths": [12]} | ({"aids": aids} if aids else {})
-    model = {"layers": layers, "width": 4}
+    model = {"layers": layers, "width": 8}
     task_table = {"name": task, "settings": settings}
     return TrainSpec.from_mapping(merge_tables(TINY, {"run": run}) | {"model": model, "task": task_table})
 

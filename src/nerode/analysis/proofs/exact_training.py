@@ -49,7 +49,7 @@ EXACT_WIDTH = 16
 BARE = Surroundings(norm="none", residual=False, feed_forward="none")
 """Nothing around a cell: its units go to the head as they are."""
 
-_INTO_ABSORBING = 0.05
+_INTO_ABSORBING = 0.3
 """Weight of letters that lead into a state that accepts and is never left."""
 
 _FIRST_REACH, _LEARNED = 2, 0.9

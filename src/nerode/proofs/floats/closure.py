@@ -36,6 +36,9 @@ from nerode.proofs.floats.runner import (
 BATCH, LARGE_BATCH = 64, 1_024
 """States that are stepped at once; the larger number where a level has that many."""
 
+_ROOM = 64
+"""States that the tables of a search hold at first."""
+
 MOST_BYTES = 1 << 24
 """Bytes of all states together; as evidence they take twice as many."""
 
@@ -114,13 +117,15 @@ class _Search:
         self.letters = len(language.alphabet)
         start = runner.start()
         self.layout = layout_of(start)
-        self.rows = [to_rows(start, 1)[0]]
-        self.most = max(1, min(budget.elements, MOST_STATES, most_bytes // max(1, len(self.rows[0]))))
+        first = to_rows(start, 1)
+        self.most = max(1, min(budget.elements, MOST_STATES, most_bytes // max(1, first.shape[1])))
         self.known = Configurations(language)
-        self.configurations = [0]
-        self.parents: list[tuple[int, int]] = [(-1, -1)]
-        self.moves: list[list[int]] = []
-        self.number = {_keys(self.rows[0][None], np.zeros(1, dtype=np.int64))[0]: 0}
+        self.count = 1
+        self.rows = np.repeat(first, _ROOM, axis=0)
+        self.configurations = np.zeros(_ROOM, dtype=np.int64)
+        self.parents = np.full((_ROOM, 2), -1, dtype=np.int64)
+        self.moves = np.full((_ROOM, self.letters), -1, dtype=np.int64)
+        self.number = {_keys(first, np.zeros(1, dtype=np.int64))[0]: 0}
         self.refutation: Refutation | None = None
         self.reason = ""
 
@@ -135,7 +140,7 @@ class _Search:
         while first < last and self.refutation is None:
             if not self._expand(first, last):
                 return self._result(last, expanded=first, length=length)
-            first, last = last, len(self.rows)
+            first, last = last, self.count
             length += 1
         if self.refutation is not None:
             return self._result(1, expanded=0, length=-1)
@@ -144,7 +149,6 @@ class _Search:
     def _expand(self, first: int, last: int) -> bool:
         """Reads every letter in the states of one level; False if it had to stop."""
         nodes, letters = self._pairs(first, last)
-        self.moves += [[-1] * self.letters for _ in range(first, last)]
         batch = self.batch or (LARGE_BATCH if len(nodes) >= LARGE_BATCH else BATCH)
         for begin in range(0, len(nodes), batch):
             part = slice(begin, begin + batch)
@@ -159,7 +163,7 @@ class _Search:
 
     def _pairs(self, first: int, last: int) -> tuple[Numbers, Numbers]:
         """The states of a level with the letters that are read in them."""
-        configurations = np.array(self.configurations[first:last], dtype=np.int64)
+        configurations = self.configurations[first:last]
         read = np.ones((last - first, self.letters), dtype=np.bool_)
         if self.task == VALID_PREFIXES:
             read = self.known.answers(configurations)[:, :-1]
@@ -174,29 +178,35 @@ class _Search:
                 "bounded state can be proved correct at every length"
             )
         rows, nans = to_rows(after, batch)[: len(nodes)], nan_rows(after, batch)
-        before = np.array([self.configurations[i] for i in nodes.tolist()], dtype=np.int64)
-        targets = self.known.advance(before, letters)
+        targets = self.known.advance(self.configurations[nodes], letters)
         expected, got = self.known.answers(targets), answers[: len(nodes)]
         right = (expected == got)[:, -1] if self.task == RECOGNISE else (expected == got).all(axis=1)
         bad = np.flatnonzero(~right | nans[: len(nodes)])
         fine = int(bad[0]) if len(bad) else len(nodes)
-        parents = list(zip(nodes[:fine].tolist(), letters[:fine].tolist(), strict=True))
-        for i, key in enumerate(_keys(rows[:fine], targets[:fine])):
-            node, letter = parents[i]
-            found = self.number.get(key)
-            if found is None:
-                found = len(self.rows)
-                if found >= self.most:
-                    self.reason = f"there are more than {self.most:,} joint states"
-                    return False
-                self.number[key] = found
-                self.rows.append(rows[i])
-                self.configurations.append(int(targets[i]))
-                self.parents.append(parents[i])
-            self.moves[node][letter] = found
+        number, count = self.number, self.count
+        found = [number.setdefault(key, len(number)) for key in _keys(rows[:fine], targets[:fine])]
+        self.moves[nodes[:fine], letters[:fine]] = found
+        new = np.unique(found, return_index=True)[1]
+        new = new[np.asarray(found)[new] >= count] if fine else new
+        if len(number) > self.most:
+            self.reason = f"there are more than {self.most:,} joint states"
+            return False
+        self._make_room(len(number))
+        self.rows[count : len(number)] = rows[new]
+        self.configurations[count : len(number)] = targets[new]
+        self.parents[count : len(number)] = np.stack([nodes[new], letters[new]], axis=1)
+        self.count = len(number)
         if fine < len(nodes):
             self._stop((*self._word(int(nodes[fine])), int(letters[fine])), expected[fine], got[fine])
         return fine == len(nodes)
+
+    def _make_room(self, states: int) -> None:
+        """Doubles the tables until they hold so many states."""
+        while states > len(self.rows):
+            for name in ("rows", "configurations", "parents", "moves"):
+                table = getattr(self, name)
+                fill = -1 if name == "moves" else 0
+                setattr(self, name, np.concatenate([table, np.full_like(table, fill)]))
 
     def _stop(self, word: Word, expected: Answers, got: Answers) -> None:
         """Notes why a word ends the search: a wrong answer, or a state that is no number."""
@@ -208,7 +218,7 @@ class _Search:
     def _run(self, nodes: Numbers, letters: Numbers, batch: int) -> tuple[Answers, State]:
         """One step of a full batch, the last pair repeated."""
         fill = np.minimum(np.arange(batch), len(nodes) - 1)
-        state = from_rows(np.stack([self.rows[i] for i in nodes[fill].tolist()]), self.layout)
+        state = from_rows(self.rows[nodes[fill]], self.layout)
         return self.runner.step(letters[fill], state)
 
     def _right(self, expected: Answers, got: Answers) -> bool:
@@ -217,7 +227,7 @@ class _Search:
     def _word(self, node: int) -> Word:
         word = []
         while node:
-            node, letter = self.parents[node]
+            node, letter = self.parents[node].tolist()
             word.append(letter)
         return tuple(reversed(word))
 
@@ -227,11 +237,11 @@ class _Search:
     def _result(self, states: int, *, expanded: int, length: int | str) -> Exploration:
         """The first states; only the expanded ones have moves."""
         moves = np.full((states, self.letters), -1, dtype=np.int64)
-        moves[:expanded] = np.array(self.moves[:expanded], dtype=np.int64).reshape(expanded, self.letters)
+        moves[:expanded] = self.moves[:expanded]
         return Exploration(
             task=self.task,
             layout=self.layout,
-            states=np.stack(self.rows[:states]),
+            states=self.rows[:states].copy(),
             moves=moves,
             length=length,
             refutation=self.refutation,
