@@ -2,6 +2,7 @@
 
     python -m benchmarks settled                    every study, those that are there already not again
     python -m benchmarks settled --parts no,plain   some parts of it, in this order: exact, no, plain
+    python -m benchmarks settled --share            nothing is run: how many of the kept runs are settled
 
 Settings are those of `ExactTraining` and of each layer's exact form, found on seeds 0 to 4; the seeds here
 were run once. Rows that are in the file are not run again, so the command can be stopped and goes on.
@@ -36,6 +37,7 @@ SEEDS = (201, 202, 203, 204, 205)
 TABLE = Path("experiments/settled/README.md")
 ROWS = Path("experiments/settled/results.jsonl")
 FACTORS = (8, 64)
+ENDS = ("proved", "refuted")
 
 FIRST = tuple(f"predict-{name}" for name in ("flip-flop", "tomita-1", "tomita-2", "tomita-4", "tomita-7"))
 THEN = tuple(
@@ -122,8 +124,13 @@ def main(arguments: Sequence[str] = ()) -> None:
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser(prog="python -m benchmarks settled")
     parser.add_argument("--parts", default="exact,no,plain")
-    rows = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
-    for part in parser.parse_args(arguments).parts.split(","):
+    parser.add_argument("--share", action="store_true")
+    given = parser.parse_args(arguments)
+    if given.share:
+        print("\n".join(share_lines(kept_ends())))
+        return
+    rows = _lines(ROWS)
+    for part in given.parts.split(","):
         for (arch, task, layers), seed in plan(part):
             if find(rows, part, (arch, task, layers), seed) is not None:
                 continue
@@ -136,6 +143,39 @@ def main(arguments: Sequence[str] = ()) -> None:
             print(json.dumps(rows[-1]), flush=True)
     write_atomically(TABLE, page(rows))
     print(f"{TABLE} is written")
+
+
+def kept_ends(folder: Path = Path("experiments")) -> dict[str, tuple[int, int]]:
+    """Returns for each folder of kept training runs how many there are, and how many of them are settled.
+
+    A run is settled if the file says that it is proved at every length, or shows a word that it gets wrong.
+    """
+    found = {}
+    for path in sorted((folder / "reproduce").glob("*/*.json")):
+        lines = [line for line in json.loads(path.read_text())["lines"] if line["kind"] == "trained"]
+        ends = [end for line in lines for end in line.get("ends", ())]
+        settled = sum(not end.startswith("◐") for end in ends)
+        found[f"reproduce/{path.parent.name}/{path.stem}"] = (sum(len(x["keys"]) for x in lines), settled)
+    presets = json.loads((folder / "presets" / "results.json").read_text())
+    found["presets"] = (sum(map(len, presets.values())), 0)
+    certified = json.loads((folder / "certified" / "results.json").read_text())
+    found["certified"] = (len(certified), sum(bool(row["proof"]["proved"]) for row in certified))
+    polished = _lines(folder / "polish" / "results.jsonl")
+    found["polish"] = (len(polished), sum(row["float64"]["proved"] for row in polished))
+    own = _lines(folder / "settled" / "results.jsonl")
+    found["settled"] = (len(own), sum(row.get("proved") or row.get("status") in ENDS for row in own))
+    return {name: counts for name, counts in found.items() if counts[0]}
+
+
+def share_lines(found: dict[str, tuple[int, int]]) -> list[str]:
+    """One line for each folder, and one for all."""
+    runs, settled = (sum(column) for column in zip(*found.values(), strict=True))
+    lines = [f"{name:36} {done:5,} of {of:5,}" for name, (of, done) in found.items()]
+    return [*lines, f"settled: {settled:,} of {runs:,} kept runs ({settled / runs:.0%})"]
+
+
+def _lines(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def plan(part: str) -> list[tuple[Study, int]]:
@@ -266,6 +306,36 @@ def no_line(row: Row) -> str:
     )
 
 
+def beside_lines(rows: list[Row], plain: list[Row]) -> list[str]:
+    """The mean of both ways to train, for each study of which a plain run was made."""
+    if not plain:
+        return []
+    lines = [
+        "",
+        "Means over these seeds:",
+        "",
+        "| architecture | layers | task | seeds | exact: at 8× | at 64× | proved | plain: at 8× | at 64× | "
+        "proved | refuted |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for study in EXACT:
+        own = [row for seed in SEEDS if (row := find(rows, "plain", study, seed)) is not None]
+        if own:
+            pairs = [find(rows, "exact", study, row["seed"]) for row in own]
+            exact = [row for row in pairs if row is not None]
+            ends = [row["status"] for row in own]
+            lines.append(
+                f"| {study[0]} | {study[2]} | {study[1]} | {len(own)} | {mean_shares(exact)} | "
+                f"{sum(row['proved'] for row in exact)} | {mean_shares(own)} | {ends.count('proved')} | "
+                f"{ends.count('refuted')} |"
+            )
+    return lines
+
+
+def mean_shares(rows: list[Row]) -> str:
+    return " | ".join(f"{np.mean([row['accuracy'][str(factor)] for row in rows]):.2f}" for factor in FACTORS)
+
+
 def page(rows: list[Row]) -> str:
     parts = {part: [r for r in rows if r.get("part", "exact") == part] for part in MAKERS}
     exact = parts["exact"]
@@ -299,7 +369,8 @@ def page(rows: list[Row]) -> str:
         assert beside is not None
         lines.append(plain_line(row, beside))
     lines += [
-        f"\n{len(exact) - len(parts['plain'])} runs of the plan above have no plain run beside them yet."
+        f"\n{len(exact) - len(parts['plain'])} of the runs above have no plain run beside them yet.",
+        *beside_lines(rows, parts["plain"]),
     ]
     refuted = sum(row["status"] == "refuted" for row in parts["no"])
     lines += [NO_HEAD, *map(no_line, parts["no"])]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+from benchmarks import settled
 from benchmarks._long_words_page import page, read_rows
 
 ROOT = Path(__file__).parents[2]
@@ -12,6 +14,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CERTIFIED = (ROOT / "experiments" / "certified" / "README.md").read_text(encoding="utf-8")
 CLAIMS = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
 LONG_WORDS = (ROOT / "experiments" / "long-words" / "README.md").read_text(encoding="utf-8")
+SETTLED = (ROOT / "experiments" / "settled" / "README.md").read_text(encoding="utf-8")
 POLISH = (ROOT / "experiments" / "polish" / "README.md").read_text(encoding="utf-8")
 
 
@@ -46,6 +49,23 @@ def test_proved_networks() -> None:
     tanh = [row for row in rows(CERTIFIED) if len(row) > 7 and row[1].startswith("elman")]
     assert len(tanh) == int(of)
     assert sum(row[7] == "yes" for row in tanh) == int(in_floats)
+
+
+def test_settled_runs() -> None:
+    runs, done = (
+        sum(column) for column in zip(*settled.kept_ends(ROOT / "experiments").values(), strict=True)
+    )
+    said = numbers(r"Of all ([\d,]+) training runs kept here ([\d,]+) \((\d+) %\) are settled", README)
+    assert said == (f"{runs:,}", f"{done:,}", f"{done / runs * 100:.0f}")
+
+
+def test_exact_gates() -> None:
+    proved = numbers(r"\*\*(\d+) of (\d+) runs proved\*\*", SETTLED)
+    refuted = numbers(r"\n(\d+) of (\d+) refuted by a shown word", SETTLED)
+    pattern = r"exactly 0, 1 or -1: (\d+) of (\d+)\s+runs.*?(\d+) of (\d+) are refuted by a shown word"
+    assert numbers(pattern, README) == (*proved, *refuted)
+    rows = [json.loads(line) for line in (ROOT / settled.ROWS).read_text().splitlines()]
+    assert settled.page(rows) == SETTLED
 
 
 def test_polished_groups() -> None:

@@ -377,7 +377,7 @@ class LayerKind:
         writer: writes compiled weights into the layer; None where nothing does.
         written: the variants that take compiled weights, too.
         exact_gates: the layer with gates that are exactly 0, 1 or -1; None where it does not tell its scores.
-        three_valued: the same with all three values in one gate, flips beside resets; None where there is none.
+        three_valued: the same with all three values in one gate, flips beside resets; None for none.
     """
 
     name: str

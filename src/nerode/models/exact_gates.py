@@ -32,6 +32,9 @@ SPREAD = 1.5
 
 _SHARPNESS = 2.0
 
+_ROUNDS = 3
+"""Times that what rounding has left of a solution is solved for."""
+
 
 def straight(hard: Tensor, soft: Tensor) -> Tensor:
     """Returns the value of `hard` with the slope of `soft`."""
@@ -59,6 +62,9 @@ class ExactGates(nn.Module, ABC):
 
     bare: ClassVar[bool] = False
     """Whether nothing stands around the layer while it is trained."""
+
+    window_first: ClassVar[bool] = False
+    """Whether the first of several layers only shows the last letters to the next one, without memory."""
 
     patient: ClassVar[bool] = False
     """Whether words of training get longer only as the shorter ones come out correctly."""
@@ -136,27 +142,70 @@ def amount(scores: Tensor) -> Tensor:
     return straight(scores.relu(), nn.functional.softplus(_SHARPNESS * scores) / _SHARPNESS)
 
 
-_ROUNDS = 3
-"""Times that what rounding has left of a solution is solved for."""
+class ThreeValuedGates(ExactGates):
+    """A layer with gates 0, 1 and -1: flips beside resets.
 
-
-def solve_rows(rows: nn.Linear, inputs: Tensor, wanted: Tensor) -> None:
-    """Sets a map so that it gives wanted outputs at inputs of which there are few, as nearly as floats can.
-
-    Args:
-        rows: the map, with a bias.
-        inputs: (…, inputs), many of them equal.
-        wanted: (…, outputs), equal where the inputs are.
+    A gate has two scores. Where the first is above 0 the state is reset, and only then something is written;
+    elsewhere what would be written is 0, and the second score decides between a flip and a hold. Folded, the
+    first goes through SiLU, which is 0 or passes it on. The gate sees finitely many windows of letters, and
+    the map to its own score is solved for what each window needs: a large number for a flip, its negative for
+    a hold, and 0 for a reset, where the squashing function gives its middle value. So the gate of a reset is
+    0 up to rounding, and what it leaves of the state before is rounded away by the next one.
     """
-    seen, place = inputs.flatten(0, -2).unique(dim=0, return_inverse=True)
-    first = torch.zeros(len(seen), dtype=torch.int64).scatter_(0, place, torch.arange(len(place)))
-    target = wanted.flatten(0, -2)[first].double()
-    table = torch.cat([seen, torch.ones_like(seen[:, :1])], dim=1).double()
-    solver = torch.linalg.pinv(table)
-    solution = torch.zeros(table.shape[1], target.shape[1], dtype=torch.float64)
-    got = torch.zeros_like(target)
-    for _ in range(_ROUNDS):
-        solution += solver @ (target - got)
-        rows.weight.copy_(solution[:-1].T)
-        rows.bias.copy_(solution[-1])
-        got = rows(seen).double()
+
+    @abstractmethod
+    def shift_resets(self, mean: Tensor, factor: Tensor) -> None:
+        """Takes the mean from the first scores and multiplies them by a factor."""
+
+    def decide_three(self, resets: Tensor, flips: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns whether gates reset the state, 1 or 0, and the gates; scores (batch, time, gates)."""
+        self._resets, self._flips = resets, flips
+        size = resets.abs()
+        self.scores = torch.where(resets > 0, size, torch.minimum(size, flips.abs()))
+        reset = straight((resets > 0).to(resets.dtype), torch.sigmoid(_SHARPNESS * resets))
+        reset = torch.where(self.live, reset, torch.ones_like(reset))
+        flip = straight((flips > 0).to(flips.dtype), torch.sigmoid(_SHARPNESS * flips))
+        return reset, (1 - reset) * (1 - 2 * flip)
+
+    @torch.no_grad()
+    def spread(self) -> None:
+        """Rescales the first scores and then the second ones to mean 0 and one deviation."""
+        seen = self._resets.flatten(0, -2)
+        self.shift_resets(seen.mean(0), SPREAD / seen.std(0).clamp_min(1e-4))
+        self(self._inputs)
+        weight, bias = self.score_rows(self.layer)
+        seen = self._flips.flatten(0, -2)
+        factor = SPREAD / seen.std(0).clamp_min(1e-4)
+        weight.mul_(factor[:, None])
+        bias.sub_(seen.mean(0)).mul_(factor)
+
+    def reset_scale(self) -> float:
+        """Returns the factor of the first scores at which SiLU is exact."""
+        seen = self._resets[..., self.live].abs()
+        least = float(seen.min()) if seen.numel() else 1.0
+        return float(2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE))))
+
+    def solve_gates(self, rows: nn.Linear, inputs: Tensor) -> None:
+        """Sets the map to the gates so that they are what they were, as nearly as floats can.
+
+        Args:
+            rows: the map, with a bias.
+            inputs: its inputs along the last sequences, many of them equal.
+        """
+        wanted = torch.where(self._flips > 0, SATURATED, -SATURATED)
+        wanted = torch.where((self._resets > 0) | ~self.live, torch.zeros_like(wanted), wanted)
+        seen, place = inputs.flatten(0, -2).unique(dim=0, return_inverse=True)
+        first = torch.zeros(len(seen), dtype=torch.int64).scatter_(0, place, torch.arange(len(place)))
+        target = wanted.flatten(0, -2)[first].double()
+        table = torch.cat([seen, torch.ones_like(seen[:, :1])], dim=1).double()
+        solver = torch.linalg.pinv(table)
+        solution = torch.zeros(table.shape[1], target.shape[1], dtype=torch.float64)
+        got = torch.zeros_like(target)
+        for _ in range(_ROUNDS):
+            solution += solver @ (target - got)
+            rows.weight.copy_(solution[:-1].T)
+            rows.bias.copy_(solution[-1])
+            got = rows(seen).double()
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Does nothing: scales are taken out where the gates are folded."""

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nerode.analysis.proofs.exact_training import BARE, ExactModel, ExactTraining, train_exact
+from nerode.analysis.proofs.exact_training import BARE, ExactModel, ExactTraining, exact_config, train_exact
 from nerode.analysis.proofs.goals import ScoreReading
 from nerode.core import Budget, InputError
 from nerode.models import LayerConfig, ModelConfig, build_model, find_member
@@ -16,6 +16,7 @@ ARCHITECTURES = ["mamba", "mamba-signed", "mamba-2", "griffin", "griffin-signed"
 ARCHITECTURES += ["mingru-signed", "hgrn2-signed", "deltanet-signed"]
 UNTIED = ["deltanet", "gated-deltanet", "mlstm"]
 CELLS = ["elman-tanh", "gru", "lstm", "slstm"]
+THREE = [("mamba-signed", 1), ("deltanet-signed", 1), ("deltanet-signed", 2)]
 
 
 def config_of(name, *, letters=3, outputs=4, depth=1, width=8, **settings):
@@ -79,6 +80,41 @@ def test_folded_gates_are_decided(name):
     wanted = (-1.0, 1.0) if exact.gates[0].signed else (0.0, 1.0)
     assert set(gates.unique().tolist()) <= set(wanted)
     assert len(gates.unique()) == 2
+
+
+@pytest.mark.parametrize(("name", "depth"), THREE)
+def test_gates_of_three_values_are_folded_into_flips_resets_and_holds(name, depth):
+    task = build_task(TaskConfig(name="predict-tomita-3"))
+    config = exact_config(name, task, layers=depth, three=True)
+    exact = ExactModel(build_model(config, seed=1), [find_member(name).kind.three_valued] * depth)
+    words = torch.randint(2, (16, 30), generator=torch.Generator().manual_seed(1))
+    exact.spread(words)
+    exact.gates[-1].live[::3] = False
+    with torch.no_grad():
+        wanted = exact.model(words)[0]
+        plain = exact.plain(words)
+        assert torch.allclose(plain(words)[0], wanted, atol=1e-2)
+        moved = plain.layers[-1].transition(plain.inputs_of(depth - 1, words))
+    gates = moved.gate if hasattr(moved, "gate") else 1 - moved.betas * moved.vectors.square().sum(-1)
+    flips, holds = gates == -1, gates == 1
+    resets = gates.abs() < 2.0**-10
+    assert (flips | holds | resets).all()
+    assert min(float(part.double().mean()) for part in (flips, holds, resets)) > 0.05
+    # A gate without memory is reset at every letter; the first of two layers has no other.
+    idle = resets.flatten(2)[..., ::12] if name == "mamba-signed" else resets[..., ::3]
+    assert idle.all()
+    assert depth == 1 or not exact.gates[0].live.any()
+
+
+def test_gates_of_three_values_are_refused_where_there_are_none():
+    task = build_task(TaskConfig(name="predict-tomita-3"))
+    with pytest.raises(InputError, match="griffin has no gates of three values"):
+        exact_config("griffin", task, three=True)
+    with pytest.raises(InputError, match="does not tell its gate scores"):
+        train_exact(exact_config("griffin", task), task, seed=0, settings=ExactTraining(three=True))
+    config = config_of("mamba-signed", letters=2, outputs=3, convolution=0)
+    with pytest.raises(InputError, match="a convolution with a bias"):
+        train_exact(config, task, seed=0, settings=ExactTraining(three=True))
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -174,7 +210,7 @@ def test_layers_without_gate_scores_are_refused():
         ("mamba-signed", "parity", 1),
         ("griffin", "predict-flip-flop", 1),
         ("hgrn2", "predict-set-reset", 1),
-        ("mamba-2", "predict-flip-flop", 2),
+        ("mamba-2", "predict-set-reset", 1),
         ("mamba", "predict-d-2", 2),
     ],
 )

@@ -49,9 +49,6 @@ EXACT_WIDTH = 16
 BARE = Surroundings(norm="none", residual=False, feed_forward="none")
 """Nothing around a cell: its units go to the head as they are."""
 
-_INTO_ABSORBING = 0.3
-"""Weight of letters that lead into a state that accepts and is never left."""
-
 _FIRST_REACH, _LEARNED = 2, 0.9
 """Where words get longer as the shorter ones are learned: the first length, and the share that is enough."""
 
@@ -439,16 +436,12 @@ class _Training:
 
 
 class _WordSource:
-    """Random words of an automaton; letters that leave the language have a small weight, or none.
-
-    Letters that lead into another state that is never left have a small weight, too: nothing is learned there.
-    """
+    """Random words of an automaton; letters that leave the language have a small weight, or none."""
 
     def __init__(self, goal: Goal, *, stray: float) -> None:
         moves = np.asarray(goal.dfa.transitions, dtype=np.int64)
-        dead, absorbing = goal.dead, (moves == np.arange(len(moves))[:, None]).all(axis=1)
-        weights = np.where((absorbing & ~dead)[moves] & ~absorbing[:, None], _INTO_ABSORBING, 1.0)
-        weights = np.where(dead[moves] & ~dead[:, None], stray, weights)
+        dead = goal.dead
+        weights = np.where(dead[moves] & ~dead[:, None], stray, 1.0)
         total = weights.sum(axis=1, keepdims=True)
         weights = np.where(total > 0, weights, 1.0)
         self._moves, self._start = moves, goal.dfa.start
@@ -497,6 +490,8 @@ class ExactModel:
             exact.begin()
             block.layer = exact  # type: ignore[assignment]
             self.gates.append(exact)
+        if len(self.gates) > 1 and self.gates[0].window_first:
+            self.gates[0].live[:] = False
 
     def spread(self, words: Tensor) -> None:
         """Spreads the scores of each layer in turn over some words."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
 from nerode.models.base import LayerKind, State
-from nerode.models.exact_gates import SATURATED, ExactGates, straight
+from nerode.models.exact_gates import SATURATED, ExactGates, ThreeValuedGates, amount, straight
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.delta_rule import AROUND, SHORTEST_KEY, DeltaRule, DeltaSettings
 from nerode.models.registers import Register, registers_of, set_taps
@@ -320,6 +320,96 @@ class ExactDelta(ExactGates):
             layer.decay.bias.fill_(-SATURATED)
 
 
+_KEY = 256.0
+"""A key that SiLU keeps and whose square is a power of two."""
+
+
+class ThreeValuedDelta(ThreeValuedGates):
+    """DeltaNet [-1,1] with gates 0, 1 and -1: the value decides about resets, β about flips.
+
+    A head has one value, which its first key holds. Folded, σ(0) = 1/2 gives β = 1 and the gate 0. β does not
+    go through the convolution, so that the first of two layers shows the last letters to the second.
+    """
+
+    layer: DeltaRule
+    settings: ClassVar[Mapping[str, Any]] = {
+        "heads": 16,
+        "key_width": 2,
+        "value_width": 1,
+        "convolution": 2,
+        "query_norm": "none",
+        "output_norm": "none",
+        "bias": True,
+        "learned_start": True,
+    }
+    window_first = True
+
+    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
+        assert isinstance(layer, DeltaRule)
+        wanted = {**self.settings, "heads": layer.heads, "activation": "silu", "signed": True}
+        if any(getattr(layer.settings, name) != value for name, value in wanted.items()):
+            raise InputError(
+                f"gates of three values are for DeltaNet with {wanted}; the number of heads is free"
+            )
+        super().__init__(layer, signed=signed)
+
+    def begin(self) -> None:
+        """Draws a start that flips can tell apart, and lets the last letter count in the values."""
+        super().begin()
+        taps = self._taps(self.layer)
+        with torch.no_grad():
+            nn.init.uniform_(taps[:, 0], -0.5, 0.5)
+            taps[:, 1] = 1.0
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        assert layer.convolution is not None
+        mixed, window = layer.convolution(layer._project(x), state["window"])
+        query, _, resets = torch.split_with_sizes(mixed, layer.sizes, dim=-1)
+        self._inputs = x.detach()
+        reset, gate = self.decide_three(resets, layer.beta(x))
+        first, last = diagonal_scan(gate, reset * amount(resets), state["S"][:, :, 0, 0])
+        query = nn.functional.silu(query).view(*x.shape[:2], layer.heads, layer.keys)
+        readings = query[..., 0] * first + query[..., 1] * state["S"][:, None, :, 1, 0]
+        after = torch.stack([last, state["S"][:, :, 1, 0]], dim=-1)[..., None]
+        return layer._read(x, layer.scale * readings[..., None]), {"S": after, "window": window}
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to β."""
+        assert isinstance(layer, DeltaRule)
+        return layer.beta.weight, layer.beta.bias
+
+    def shift_resets(self, mean: Tensor, factor: Tensor) -> None:
+        """Changes the map to the values and the convolution."""
+        taps = self._taps(self.layer)
+        self.layer.value.bias.sub_(mean / taps.sum(1))
+        taps.mul_(factor[:, None])
+
+    @staticmethod
+    def _taps(layer: DeltaRule) -> Tensor:
+        """The part of the convolution that the values go through, as a view."""
+        assert layer.convolution is not None
+        return layer.convolution.weight[-layer.sizes[2] :]
+
+    @torch.no_grad()
+    def fold(self, layer: nn.Module) -> None:
+        """Writes the decided gates into a plain layer with the same weights."""
+        assert isinstance(layer, DeltaRule)
+        assert layer.convolution is not None
+        assert layer.start is not None
+        scale = self.reset_scale()
+        self._taps(layer).mul_(scale)
+        layer.start.mul_(scale)
+        layer.output.weight.div_(scale)
+        keys = layer.convolution.weight[layer.sizes[0] : -layer.sizes[2]]
+        keys[:, 0], keys[:, 1] = 0.0, 1.0
+        layer.key.weight.zero_()
+        layer.key.bias.copy_(_KEY * torch.eye(layer.keys)[0].repeat(layer.heads))
+        self.solve_gates(layer.beta, self._inputs)
+
+
 _ROOTS = ((1.0, -1.0, 0.0), (0.0, 1.0, -1.0), (1.0, 0.0, -1.0))
 """The mirrors of the symmetric group of three things: each swaps two coordinates."""
 
@@ -417,6 +507,7 @@ DELTANET = LayerKind(
     writer=DeltaWriter,
     written=("deltanet-signed",),
     exact_gates=ExactDelta,
+    three_valued=ThreeValuedDelta,
 )
 
 GATED_DELTANET = LayerKind(

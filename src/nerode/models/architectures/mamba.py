@@ -32,15 +32,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
-from nerode.models.exact_gates import (
-    SATURATED,
-    SMALLEST_SCORE,
-    SPREAD,
-    ExactGates,
-    amount,
-    solve_rows,
-    straight,
-)
+from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount
 from nerode.models.kernels.scan import diagonal_scan, selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
@@ -321,15 +313,10 @@ class ExactMamba(ExactGates):
         layer.A_log.zero_()
 
 
-class ThreeValuedMamba(ExactGates):
-    """Mamba [-1,1] with gates 0, 1 and -1: flips beside resets.
+class ThreeValuedMamba(ThreeValuedGates):
+    """Mamba [-1,1] with gates 0, 1 and -1: u decides about resets, the step size about flips.
 
-    A reset happens where the input u of a channel is above 0 before SiLU, and it alone writes; elsewhere u is
-    0, and the score of the step size decides between a flip and a hold. Folded, SiLU is 0 or passes its
-    input on, and softplus(0) = ln 2 gives the gate 2 exp(-ln 2) - 1 = 0. The step sizes see finitely many
-    windows of letters, and the map to them is solved for the score that each window needs: 0 for a reset, a
-    large number for a flip, its negative for a hold. So the gate of a reset is 0 up to rounding, and what it
-    leaves is rounded away by the next one.
+    Folded, softplus(0) = ln 2 gives the gate 2 exp(-ln 2) - 1 = 0, and ln 2 B u is written.
     """
 
     layer: Mamba
@@ -344,56 +331,40 @@ class ThreeValuedMamba(ExactGates):
         """Returns the outputs of a sequence."""
         layer = self.layer
         state = layer.initial_state(len(x)) if state is None else state
-        u, z = layer._branches(x)
-        after = {}
+        resets, z = layer._branches(x)
         assert layer.convolution is not None
-        u, after["window"] = layer.convolution(u, state["window"])
-        self._inputs, self._resets = x.detach(), u
-        reset = straight((u > 0).to(u.dtype), torch.sigmoid(2 * u))
-        u = amount(u)
-        states = layer.settings.states
+        resets, window = layer.convolution(resets, state["window"])
+        u, states = amount(resets), layer.settings.states
         r, B, C = layer.x_proj(u).split([layer.rank, states, states], dim=-1)
-        self._flips = scores = layer.dt_proj(r)
-        size = self._resets.abs()
-        self.scores = torch.where(self._resets > 0, size, torch.minimum(size, scores.abs()))
-        reset = torch.where(self.live, reset, torch.ones_like(reset))
-        flip = straight((scores > 0).to(u.dtype), torch.sigmoid(2 * scores))
+        self._inputs = x.detach()
+        reset, gate = self.decide_three(resets, layer.dt_proj(r))
         write = (math.log(2) * reset * u)[..., None] * B[:, :, None]
-        gate = ((1 - reset) * (1 - 2 * flip))[..., None].expand_as(write)
-        h, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["h"].flatten(1))
+        gates = gate[..., None].expand_as(write)
+        h, last = diagonal_scan(gates.flatten(2), write.flatten(2), state["h"].flatten(1))
         y = (h.view_as(write) * C[:, :, None]).sum(-1)
         if layer.D is not None:
             y = y + layer.D * u
-        return layer._finish(y, z), after | {"h": last.view_as(state["h"])}
+        return layer._finish(y, z), {"h": last.view_as(state["h"]), "window": window}
 
     def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
         assert isinstance(layer, Mamba)
         found = layer.settings
-        if not (found.signed and found.activation and found.learned_start and found.convolution_bias):
+        fits = found.signed and found.activation and found.learned_start and found.convolution_bias
+        if not fits or layer.convolution is None:
             raise InputError(
-                "gates of three values are for Mamba with signed, activation, convolution_bias and "
-                "learned_start"
+                "gates of three values are for Mamba with signed, activation, learned_start and a "
+                "convolution with a bias"
             )
-        if layer.convolution is None:
-            raise InputError("gates of three values are for Mamba with a convolution")
         return layer.dt_proj.weight, layer.dt_proj.bias
 
-    @torch.no_grad()
-    def spread(self) -> None:
-        """Rescales the inputs of SiLU and then the scores of flips to mean 0 and one deviation."""
+    def shift_resets(self, mean: Tensor, factor: Tensor) -> None:
+        """Changes the convolution."""
         convolution = self.layer.convolution
         assert convolution is not None
         assert convolution.bias is not None
-        seen = self._resets.flatten(0, -2)
-        factor = SPREAD / seen.std(0).clamp_min(1e-4)
         convolution.weight.mul_(factor[:, None])
-        convolution.bias.sub_(seen.mean(0)).mul_(factor)
-        self(self._inputs)
-        flips = self._flips.flatten(0, -2)
-        factor = SPREAD / flips.std(0).clamp_min(1e-4)
-        self.layer.dt_proj.weight.mul_(factor[:, None])
-        self.layer.dt_proj.bias.sub_(flips.mean(0)).mul_(factor)
+        convolution.bias.sub_(mean).mul_(factor)
 
     @torch.no_grad()
     def fold(self, layer: nn.Module) -> None:
@@ -401,9 +372,7 @@ class ThreeValuedMamba(ExactGates):
         assert isinstance(layer, Mamba)
         assert layer.convolution is not None
         assert layer.convolution.bias is not None
-        inputs = self._resets[..., self.live].abs()
-        least = float(inputs.min()) if inputs.numel() else 1.0
-        scale = 2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE)))
+        scale = self.reset_scale()
         layer.convolution.weight.mul_(scale)
         layer.convolution.bias.mul_(scale)
         layer.x_proj.weight.div_(scale)
@@ -411,13 +380,8 @@ class ThreeValuedMamba(ExactGates):
         if layer.D is not None:
             layer.D.div_(scale)
         layer.A_log.zero_()
-        wanted = torch.where(self._flips > 0, SATURATED, -SATURATED)
-        wanted = torch.where((self._resets > 0) | ~self.live, torch.zeros_like(wanted), wanted)
         u = layer._read(self._inputs, layer.initial_state(len(self._inputs)))[0]
-        solve_rows(layer.dt_proj, layer.x_proj(u)[..., : layer.rank], wanted)
-
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
-        """Does nothing: the scale is taken out where the gates are folded."""
+        self.solve_gates(layer.dt_proj, layer.x_proj(u)[..., : layer.rank])
 
 
 KIND = LayerKind(
