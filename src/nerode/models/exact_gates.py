@@ -153,6 +153,10 @@ class ThreeValuedGates(ExactGates):
     0 up to rounding, and what it leaves of the state before is rounded away by the next one.
     """
 
+    _inputs: Tensor
+    _resets: Tensor
+    _flips: Tensor
+
     @abstractmethod
     def shift_resets(self, mean: Tensor, factor: Tensor) -> None:
         """Takes the mean from the first scores and multiplies them by a factor."""
