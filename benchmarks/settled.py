@@ -346,8 +346,8 @@ def page(rows: list[Row]) -> str:
         HEAD,
         f"**{len(proved)} of {len(exact)} runs proved** at every length, bit for bit in float32; CPU seconds "
         f"of a proved run, all attempts included: median {seconds[len(seconds) // 2]:.1f}, largest "
-        f"{seconds[-1]:.1f}. The last search and its replay took {shares[len(shares) // 2]:.0%} of that in the "
-        f"median. Of the plan, {len(EXACT) * len(SEEDS) - len(exact)} runs were not made yet.",
+        f"{seconds[-1]:.1f}. The last search and its replay took {shares[len(shares) // 2]:.0%} of that in "
+        f"the median. Of the plan, {len(EXACT) * len(SEEDS) - len(exact)} runs were not made yet.",
         "",
         "| architecture | layers | task | proved | of seeds |",
         "|---|---|---|---|---|",
