@@ -21,7 +21,9 @@ LIMIT = 100_000
 """Steps per CPU second that a one-layer Mamba of width 16 should reach."""
 
 ARCHITECTURES = ("mamba", "mamba-2", "griffin", "mingru", "deltanet-signed", "gru")
-STATES = 15_000
+STATES = 2**14 + 16
+"""Just above the states of all words of at most 13 letters, so that the search ends with a whole level."""
+
 REPEATS = 3
 
 

@@ -95,7 +95,7 @@ def test_a_run_with_aids_is_trained_has_a_key_of_its_own_and_survives_its_record
     [
         ("parity", "lstm", {"holds": 0.5}, "is not about one"),
         ("predict-tomita-5", "transformer", {"noise": 0.5}, "that of attention grows"),
-        ("predict-contains-abaab", "lstm", {"passed": 0.5}, "leads? back|has none"),
+        ("predict-aabbccddee", "lstm", {"passed": 0.5}, "lead back to the start; aabbccddee has none"),
         ("predict-tomita-5", "lstm", {"passed": 2.0}, "run.aids.passed is 2.0; it has to be from 0 to 1"),
         ("predict-tomita-5", "lstm", {"noise": -1.0}, "run.aids.noise is -1.0"),
     ],

@@ -185,9 +185,8 @@ class ThreeValuedGates(ExactGates):
 
     def reset_scale(self) -> float:
         """Returns the factor of the first scores at which SiLU is exact."""
-        seen = self._resets[..., self.live].abs()
-        least = float(seen.min()) if seen.numel() else 1.0
-        return float(2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE))))
+        least = max(float(self._resets.abs().min()), SMALLEST_SCORE)
+        return float(2.0 ** math.ceil(math.log2(SATURATED / least)))
 
     def solve_gates(self, rows: nn.Linear, inputs: Tensor) -> None:
         """Sets the map to the gates so that they are what they were, as nearly as floats can.

@@ -86,14 +86,18 @@ def test_folded_gates_are_decided(name):
 def test_gates_of_three_values_are_folded_into_flips_resets_and_holds(name, depth):
     task = build_task(TaskConfig(name="predict-tomita-3"))
     config = exact_config(name, task, layers=depth, three=True)
-    exact = ExactModel(build_model(config, seed=1), [find_member(name).kind.three_valued] * depth)
     words = torch.randint(2, (16, 30), generator=torch.Generator().manual_seed(1))
-    exact.spread(words)
-    exact.gates[-1].live[::3] = False
+    for seed in range(20):
+        exact = ExactModel(build_model(config, seed=seed), [find_member(name).kind.three_valued] * depth)
+        exact.spread(words)
+        exact.gates[-1].live[::3] = False
+        with torch.no_grad():
+            wanted = exact.model(words)[0]
+        if min(float(gates.scores.min()) for gates in exact.gates) > 5 * SMALLEST_SCORE:
+            break
     with torch.no_grad():
-        wanted = exact.model(words)[0]
         plain = exact.plain(words)
-        assert torch.allclose(plain(words)[0], wanted, atol=1e-2)
+        assert torch.allclose(plain(words)[0], wanted, atol=1e-3)
         moved = plain.layers[-1].transition(plain.inputs_of(depth - 1, words))
     gates = moved.gate if hasattr(moved, "gate") else 1 - moved.betas * moved.vectors.square().sum(-1)
     flips, holds = gates == -1, gates == 1
