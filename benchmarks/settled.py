@@ -49,7 +49,7 @@ TIED, SIGNED, CELLS = (
     ("gru", "lstm"),
 )
 CONTAINED = ("aab", "abba", "abaab", "abbabaab")
-THREE = (("mamba-signed", "predict-tomita-3", 1),)
+THREE = (("mamba-signed", "predict-tomita-3", 1), ("deltanet-signed", "predict-tomita-3", 2))
 """Studies with gates of three values."""
 
 EXACT: tuple[tuple[str, str, int], ...] = (
@@ -58,12 +58,12 @@ EXACT: tuple[tuple[str, str, int], ...] = (
     *(("mamba", task, 1) for task in FIRST),
     ("griffin", "predict-flip-flop", 1),
     *((arch, task, 1) for arch in SIGNED for task in ("predict-tomita-5", "predict-abab-star")),
+    *THREE,
     *((arch, "predict-set-reset", 1) for arch in (*TIED, "gla", "slstm", "deltanet", "gated-deltanet")),
     ("slstm", "predict-flip-flop", 1),
     *((arch, "predict-flip-flop", 2) for arch in ("hgrn2", "mingru")),
     *(("mamba", task, 1) for task in THEN),
     *((arch, f"predict-{name}", 1) for arch in CELLS for name in ("tomita-3", "tomita-5", "tomita-6")),
-    *THREE,
     ("mamba", "predict-d-2", 2),
     ("mlstm", "predict-set-reset", 1),
     *((arch, "s3", 1) for arch in CELLS),
