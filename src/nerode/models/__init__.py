@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nerode.models.configurations import configuration, model_config
     from nerode.models.decoder_stream import DecoderStream
     from nerode.models.ensembles import Ensemble
-    from nerode.models.exact_gates import ExactGates
+    from nerode.models.exact_gates import ExactGates, ThreeValuedGates
     from nerode.models.folder import (
         CONFIG_FILE,
         MAX_WEIGHTS_BYTES,
@@ -71,6 +71,7 @@ __all__ = [
     "State",
     "StatefulModule",
     "Surroundings",
+    "ThreeValuedGates",
     "all_members",
     "as_layered",
     "build_model",

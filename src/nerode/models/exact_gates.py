@@ -63,9 +63,6 @@ class ExactGates(nn.Module, ABC):
     bare: ClassVar[bool] = False
     """Whether nothing stands around the layer while it is trained."""
 
-    window_first: ClassVar[bool] = False
-    """Whether the first of several layers only shows the last letters to the next one, without memory."""
-
     patient: ClassVar[bool] = False
     """Whether words of training get longer only as the shorter ones come out correctly."""
 
@@ -153,6 +150,9 @@ class ThreeValuedGates(ExactGates):
     0 up to rounding, and what it leaves of the state before is rounded away by the next one.
     """
 
+    shows_window = False
+    """Whether the layer has no memory and only shows the last letters to the next one."""
+
     _inputs: Tensor
     _resets: Tensor
     _flips: Tensor
@@ -197,7 +197,7 @@ class ThreeValuedGates(ExactGates):
         """
         wanted = torch.where(self._flips > 0, SATURATED, -SATURATED)
         wanted = torch.where((self._resets > 0) | ~self.live, torch.zeros_like(wanted), wanted)
-        seen, place = inputs.flatten(0, -2).unique(dim=0, return_inverse=True)
+        seen, place = torch.unique(inputs.flatten(0, -2), dim=0, return_inverse=True)  # type: ignore[no-untyped-call]
         first = torch.zeros(len(seen), dtype=torch.int64).scatter_(0, place, torch.arange(len(place)))
         target = wanted.flatten(0, -2)[first].double()
         table = torch.cat([seen, torch.ones_like(seen[:, :1])], dim=1).double()

@@ -31,6 +31,7 @@ from nerode.models import (
     ModelConfig,
     SequenceLayer,
     Surroundings,
+    ThreeValuedGates,
     build_model,
     find_member,
 )
@@ -490,8 +491,10 @@ class ExactModel:
             exact.begin()
             block.layer = exact  # type: ignore[assignment]
             self.gates.append(exact)
-        if len(self.gates) > 1 and self.gates[0].window_first:
-            self.gates[0].live[:] = False
+        first = self.gates[0]
+        if len(self.gates) > 1 and isinstance(first, ThreeValuedGates):
+            first.live[:] = False
+            first.shows_window = True
 
     def spread(self, words: Tensor) -> None:
         """Spreads the scores of each layer in turn over some words."""

@@ -328,7 +328,8 @@ class ThreeValuedDelta(ThreeValuedGates):
     """DeltaNet [-1,1] with gates 0, 1 and -1: the value decides about resets, β about flips.
 
     A head has one value, which its first key holds. Folded, σ(0) = 1/2 gives β = 1 and the gate 0. β does not
-    go through the convolution, so that the first of two layers shows the last letters to the second.
+    go through the convolution, so that the first of two layers shows the last letters to the second. Values
+    of a layer with memory do not look back either: they must not see more than β does.
     """
 
     layer: DeltaRule
@@ -342,7 +343,6 @@ class ThreeValuedDelta(ThreeValuedGates):
         "bias": True,
         "learned_start": True,
     }
-    window_first = True
 
     def __init__(self, layer: nn.Module, *, signed: bool) -> None:
         assert isinstance(layer, DeltaRule)
@@ -368,6 +368,8 @@ class ThreeValuedDelta(ThreeValuedGates):
         assert layer.convolution is not None
         mixed, window = layer.convolution(layer._project(x), state["window"])
         query, _, resets = torch.split_with_sizes(mixed, layer.sizes, dim=-1)
+        if not self.shows_window:
+            resets = layer.value(x) * self._taps(layer)[:, 1]
         self._inputs = x.detach()
         reset, gate = self.decide_three(resets, layer.beta(x))
         first, last = diagonal_scan(gate, reset * amount(resets), state["S"][:, :, 0, 0])
@@ -384,7 +386,7 @@ class ThreeValuedDelta(ThreeValuedGates):
     def shift_resets(self, mean: Tensor, factor: Tensor) -> None:
         """Changes the map to the values and the convolution."""
         taps = self._taps(self.layer)
-        self.layer.value.bias.sub_(mean / taps.sum(1))
+        self.layer.value.bias.sub_(mean / (taps.sum(1) if self.shows_window else taps[:, 1]))
         taps.mul_(factor[:, None])
 
     @staticmethod
@@ -401,6 +403,8 @@ class ThreeValuedDelta(ThreeValuedGates):
         assert layer.start is not None
         scale = self.reset_scale()
         self._taps(layer).mul_(scale)
+        if not self.shows_window:
+            self._taps(layer)[:, 0] = 0.0
         layer.start.mul_(scale)
         layer.output.weight.div_(scale)
         keys = layer.convolution.weight[layer.sizes[0] : -layer.sizes[2]]
