@@ -197,7 +197,7 @@ class ThreeValuedGates(ExactGates):
         """
         wanted = torch.where(self._flips > 0, SATURATED, -SATURATED)
         wanted = torch.where((self._resets > 0) | ~self.live, torch.zeros_like(wanted), wanted)
-        seen, place = torch.unique(inputs.flatten(0, -2), dim=0, return_inverse=True)  # type: ignore[no-untyped-call]
+        seen, place = torch.unique(inputs.flatten(0, -2), dim=0, return_inverse=True)
         first = torch.zeros(len(seen), dtype=torch.int64).scatter_(0, place, torch.arange(len(place)))
         target = wanted.flatten(0, -2)[first].double()
         table = torch.cat([seen, torch.ones_like(seen[:, :1])], dim=1).double()
