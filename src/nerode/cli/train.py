@@ -114,14 +114,14 @@ def train(
         from nerode.analysis import require_own_models
 
         require_own_models(specs, certify=certify)
+    if together and certify:
+        raise InputError("--together keeps no folders, which --certify reads; leave one of them out")
     if not together:
         claim_store(out, force=force)
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
     if viewer is not None:
         board.log_to(viewer, out / "live", specs)
     found: dict[int, RunRecord] = {}
-    if together and certify:
-        raise InputError("--together keeps no folders, which --certify reads; leave one of them out")
     runs = _together(specs, board) if together else run_all(specs, out, jobs=jobs, on_progress=board.see)
     try:
         with board:
