@@ -67,7 +67,7 @@ _HEADER = "nerode-checkpoint"
 
 
 @dataclass(slots=True, kw_only=True)
-class Progress:
+class RunProgress:
     """Progress of a run so far.
 
     Attributes:
@@ -94,7 +94,7 @@ class Progress:
 
 
 def write_checkpoint(
-    path: Path, *, key: str, progress: Progress, model: nn.Module, optimiser: torch.optim.Optimizer
+    path: Path, *, key: str, progress: RunProgress, model: nn.Module, optimiser: torch.optim.Optimizer
 ) -> None:
     """Writes a checkpoint whole or not at all."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
@@ -109,7 +109,9 @@ def write_checkpoint(
     write_atomically(path, content)
 
 
-def read_checkpoint(path: Path, *, key: str, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
+def read_checkpoint(
+    path: Path, *, key: str, model: nn.Module, optimiser: torch.optim.Optimizer
+) -> RunProgress:
     """Fills model and optimiser, and returns how far the run is.
 
     Raises:
@@ -130,7 +132,7 @@ def read_checkpoint(path: Path, *, key: str, model: nn.Module, optimiser: torch.
     try:
         model.load_state_dict(_under("model.", tensors))
         _fill(optimiser, _under("optimiser.", tensors))
-        return from_mapping(Progress, header["progress"])
+        return from_mapping(RunProgress, header["progress"])
     except (RuntimeError, ValueError, InputError) as error:
         raise FormatError(f"does not fit the run: {error}", path=path) from None
 
@@ -307,7 +309,7 @@ class Trainer:
         self.weights = [p for group in self.optimiser.param_groups for p in group["params"]]
         curriculum = spec.run.curriculum
         highest = self.data.lengths[-1]
-        self.progress = Progress(longest=min(curriculum.start, highest) if curriculum else highest)
+        self.progress = RunProgress(longest=min(curriculum.start, highest) if curriculum else highest)
         self._validation = validation_batches(self.task, self.data.lengths, spec.run.validation)
         self._short: tuple[int, list[Batch]] = (-1, [])
         self._on_progress = on_progress
