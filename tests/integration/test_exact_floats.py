@@ -11,6 +11,7 @@ from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.models.compiled import load_architecture
 from nerode.network import ByChoice, FactorTable, Network
 from nerode.proofs import ANY_ORDER, Certificate, certify
+from nerode.proofs.floats import make_architecture
 from nerode.proofs.floats.certify import certify_module
 
 
