@@ -241,7 +241,7 @@ def compare_with_compiler(name: str) -> None:
         assert "predict" in network.origin.construction or "prefixes" in network.origin.route, row.name
 
 
-WITHOUT = ["tomita-3", "flip-flop", "parity", "z3", "dyck-1", "dyck-2", "a5-generators", "d4", "set-reset"]
+WITHOUT = ["tomita-3", "flip-flop", "parity", "dyck-1", "dyck-2", "a5-generators"]
 
 
 @pytest.mark.parametrize("name", WITHOUT)
