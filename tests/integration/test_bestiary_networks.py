@@ -118,8 +118,8 @@ def test_network(name, target, networks):
         return
     data = json.loads(json.dumps(network_to_json(network)))
     assert network_from_json(data) == network
+    seconds = PATIENT.get((name, target), SECONDS)
     try:
-        seconds = PATIENT.get((name, target), SECONDS)
         result = certify(network, language, budget=Budget(seconds=seconds))
     except BudgetExceeded:
         result = None
@@ -129,7 +129,7 @@ def test_network(name, target, networks):
             data,
             json.loads(json.dumps(describe_language(language))),
             json.loads(json.dumps(certificate_to_json(result))),
-            budget=Budget(seconds=4 * SECONDS),
+            budget=Budget(seconds=4 * seconds),
         )
         assert checked.ok, checked.failure
     if isinstance(network.decoder, LogitDecoder):
