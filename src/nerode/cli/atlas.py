@@ -36,6 +36,7 @@ from nerode.report import (
 )
 from nerode.study import (
     StudyCache,
+    declared_verdicts,
     for_all_languages,
     study_named,
 )
@@ -84,11 +85,13 @@ def atlas(
     command = _command()
     found = dict(_progress(_entries(names, output, options, budget), len(names)))
     entries = [found[name] for name in names]
+    sense = Sense(options["sense"])
     page = atlas_page(
         entries,
-        sense=Sense(options["sense"]),
+        sense=sense,
         command=command,
         trained=trained,
+        declared=declared_verdicts(trained, names, sense),
         highlights=highlights,
     )
     write_atomically(output, page)

@@ -466,6 +466,27 @@ READINGS = {
 """Kinds of disagreement, each with its meaning."""
 
 
+def declared_verdicts(
+    trained: Iterable[TrainingOutcome], languages: Iterable[str], sense: Sense, budget: Budget | None = None
+) -> dict[tuple[str, str], str]:
+    """Returns what theory says of trained models that declare a class, by language and class.
+
+    Named architectures are left out: a page that shows them has their verdicts.
+    """
+    names = {name.lower() for name in languages}
+    pairs = {(item.language, item.architecture) for item in trained if item.language in names}
+    found = {}
+    for language, architecture in sorted(pairs):
+        try:
+            row = find_architecture(architecture)
+        except UnknownName:
+            continue
+        if row.is_class:
+            table = decide(resolve_language(language), architectures=[row.name], budget=budget)
+            found[language, architecture] = table[row.name, sense].status.value
+    return found
+
+
 def find_disagreements(
     trained: Iterable[TrainingOutcome], verdicts: Mapping[tuple[str, str], str]
 ) -> list[Disagreement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -68,6 +68,7 @@ def atlas_page(
     dtype: str = "float32",
     command: str = "",
     trained: Sequence[TrainingOutcome] = (),
+    declared: Mapping[tuple[str, str], str] | None = None,
     highlights: Sequence[Highlight] = (),
 ) -> str:
     """Returns one HTML file with all languages; it needs no network, and a script only for comfort.
@@ -78,6 +79,7 @@ def atlas_page(
         dtype: the float format of the IEEE sense, the default of `decide`.
         command: the command line that made the page.
         trained: what training found.
+        declared: verdicts by language and class, for trained models that declare one.
         highlights: comparisons for the top of the page.
     """
     groups = list(dict.fromkeys(entry.group for entry in entries))
@@ -92,6 +94,7 @@ def atlas_page(
     for entry in entries:
         bibliography.note(entry.cited)
     known = _by_language(trained, entries)
+    verdicts = {**_verdicts(entries, sense), **(declared or {})}
     families = list(dict.fromkeys(map(family_title, architectures)))
     data = {
         "languages": [[e.title, e.name, e.text, LANGUAGE_KINDS.index(e.kind)] for e in entries],
@@ -137,7 +140,8 @@ def atlas_page(
         bibliography=bibliography,
         command=command,
         trained_count=sum(map(len, known)),
-        differences=_differences(entries, known, sense),
+        differences=_differences(entries, known, verdicts),
+        verdicts=verdicts,
         readings=READINGS,
         findings=FINDINGS,
         highlights=highlights,
@@ -303,17 +307,23 @@ def _trained_data(
     return found
 
 
-def _differences(
-    entries: Sequence[AtlasEntry], known: Sequence[Sequence[TrainingOutcome]], sense: Sense
-) -> list[OutcomeLine]:
+def _verdicts(entries: Sequence[AtlasEntry], sense: Sense) -> dict[tuple[str, str], str]:
+    """The status of every cell, by language and architecture."""
     place = list(SENSE_TITLES).index(sense)
-    titles = {entry.name.lower(): entry.title for entry in entries}
-    verdicts = {
+    return {
         (entry.name.lower(), name): answer.status
         for entry in entries
         for name, answers in entry.cells.items()
         if (answer := answers[place]) is not None
     }
+
+
+def _differences(
+    entries: Sequence[AtlasEntry],
+    known: Sequence[Sequence[TrainingOutcome]],
+    verdicts: Mapping[tuple[str, str], str],
+) -> list[OutcomeLine]:
+    titles = {entry.name.lower(): entry.title for entry in entries}
     return [
         outcome_line(item.trained, verdict=item.verdict, language=titles[item.trained.language])
         for item in find_disagreements([item for items in known for item in items], verdicts)
