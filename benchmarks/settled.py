@@ -76,6 +76,16 @@ EXACT: tuple[tuple[str, str, int], ...] = (
 )
 """Architecture, task and layers, where theory says yes."""
 
+STOPPED = {
+    (
+        "mamba-signed",
+        "predict-abab-star",
+        1,
+        205,
+    ): "by a limit of wall-clock time, after about 120 CPU seconds"
+}
+"""Runs that were begun and have no end yet; the page names them."""
+
 UNABLE: tuple[tuple[str, str, int], ...] = (
     *((arch, "parity", 1) for arch in ("mamba", "griffin", "hgrn2", "mingru", "gla", "deltanet")),
     *(("mamba", task, 1) for task in ("predict-tomita-5", "predict-abab-star", "predict-aa-star", "s3")),
@@ -356,6 +366,12 @@ def page(rows: list[Row]) -> str:
         own = [row for seed in SEEDS if (row := find(rows, "exact", study, seed)) is not None]
         tally = f"{sum(r['proved'] for r in own)} | {len(own)}" if own else "not run | 0"
         lines.append(f"| {study[0]} | {study[2]} | {study[1]} | {tally} |")
+    for (*study, seed), how in STOPPED.items():
+        if find(rows, "exact", (study[0], study[1], study[2]), seed) is None:
+            lines += [
+                "",
+                f"{study[0]} on {study[1]}, seed {seed}, was begun and stopped {how}; it has no row.",
+            ]
     lines += [
         "",
         "## Every run",
