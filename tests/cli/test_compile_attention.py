@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from tests.cli.runner import run
 
 
@@ -27,3 +31,31 @@ def test_lengths_are_for_attention():
     found = run("compile", "set-reset", "--to", "mamba", "--length", "10")
     assert found.code == 2
     assert "--length is for decoders with attention" in found.err
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "after"),
+    [("set-reset", "10" + "h" * 500, ["0", "1", "h"]), ("dyck-1", "()" * 150 + "((", ["(", ")"])],
+)
+def test_a_hybrid_is_written_proved_and_streams_in_constant_memory(tmp_path, language, word, after):
+    """Mamba layers do set-reset and attention passes on; heads that average do Dyck-1."""
+    folder, text = str(tmp_path / "out"), tmp_path / "word.txt"
+    found = run("compile", language, "--to", "mamba-attention", "-o", folder)
+    assert found.code == 0
+    assert "model/: mamba-attention" in found.out
+    assert ("✓ all lengths" if language == "set-reset" else "✓ right up to length 16,777,215") in found.out
+    kept = []
+    for part in (word[:40], word):
+        text.write_text(part)
+        read = json.loads(run("run", folder, "--model", "--stream", str(text), "--json").out)
+        kept.append(read["positions_kept"])
+    assert kept[0] == kept[1] < 10
+    assert (read["tokens"], [a for a in read["next"] if a != "$"]) == (len(word), after)
+
+
+def test_a_stream_and_words_exclude_each_other(tmp_path):
+    folder = str(tmp_path / "out")
+    assert run("compile", "last-letter", "--to", "mamba", "-o", folder).code == 0
+    found = run("run", folder, "a", "--model", "--stream", "-")
+    assert found.code == 2
+    assert "give words or --stream, not both" in found.err

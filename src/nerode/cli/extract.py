@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--method",
     type=click.Choice(["cluster", "lstar", "kv", "exact"]),
     help="Clusters of states, queries (L* or Kearns and Vazirani's), or all states of a compiled network.  "
-    "[default: exact for compiled networks, cluster for others]",
+    "[default: exact for compiled networks, lstar with words only for attention, cluster for others]",
 )
 @click.option(
     "--black-box", is_flag=True, help="With lstar and kv: query words only, without access to states."

@@ -53,6 +53,7 @@ class WrittenModel:
         return [
             (text + "{parameters:,} parameters in {dtype}").format(**self.facts),
             *(claim_line(c) if isinstance(c, Claim) else f"  {c}" for c in self.claims),
+            *([f"  {self.facts['unproved']}"] if "unproved" in self.facts else []),
         ]
 
     def to_json(self) -> dict[str, Any] | None:

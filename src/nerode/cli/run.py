@@ -12,14 +12,14 @@ from pathlib import Path
 import click
 
 from nerode.cli.models import MODEL
-from nerode.cli.options import Command, budgeted
+from nerode.cli.options import Command, budgeted, trust_option
 from nerode.core import InputError, charge, open_stream, read_lines
 from nerode.languages import END
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.models.compiled import Stream, TextReader, score_text
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
 from nerode.proofs import read_language, read_network, stated_claims
-from nerode.records import IMPORT_FILE, first_prefixes
+from nerode.records import IMPORT_FILE, RESULT, first_prefixes
 
 
 @click.command(cls=Command)
@@ -44,6 +44,7 @@ from nerode.records import IMPORT_FILE, first_prefixes
     is_flag=True,
     help="Run the weights in DIR/model/ in their own float format instead of the exact network.",
 )
+@trust_option
 @budgeted(seconds=math.inf, counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per word, one per line.")
 def run(
@@ -52,6 +53,7 @@ def run(
     words_file: Path | None,
     stream_file: Path | None,
     by_model: bool,
+    trust_code: bool,
     as_json: bool,
 ) -> None:
     """Run the network in DIR on words: accept or not, and what may follow each prefix.
@@ -61,16 +63,22 @@ def run(
     nerode run flip-flop/ --words words.txt --json
     nerode run flip-flop/ --model "w 1 i 0 r 1"
     generate | nerode run dyck-2-5/ --stream -
+    nerode run runs/0da03a78b0411ff5 w1r1
+    generate | nerode run flip-flop/ --model --stream -
     nerode run model/ --stream text.txt
     """
-    if (folder / IMPORT_FILE).exists():
+    about = _about_other_models(folder)
+    if about:
         if stream_file is not None:
-            raise InputError(f"{folder} holds weights of another library; give words, not --stream")
-        run_import(folder, _texts(words, words_file), as_json=as_json)
+            raise InputError(f"{folder} {about}; give words, not --stream")
+        run_subject(folder, about, _texts(words, words_file), trust_code=trust_code, as_json=as_json)
         return
     if by_model:
         if stream_file is not None:
-            raise InputError("--stream is for the exact network; --model runs words")
+            if words or words_file is not None:
+                raise InputError("give words or --stream, not both")
+            run_model_stream(folder, stream_file, as_json=as_json)
+            return
         run_model(folder, _texts(words, words_file), as_json=as_json)
         return
     network = read_network(folder)
@@ -107,13 +115,22 @@ def run(
             click.echo(f"{verdict}  {network.alphabet.decode(word)}   next: {follow}")
 
 
-def run_import(folder: Path, texts: Iterator[str], *, as_json: bool) -> None:
-    """Runs an imported model on words: its answers, or without a language its likeliest letters."""
+def _about_other_models(folder: Path) -> str:
+    """Returns the words for a folder of a training run or of another library; empty for compiled networks."""
+    if (folder / IMPORT_FILE).exists():
+        return "holds weights of another library: nothing is proved of them"
+    if (folder / RESULT).exists():
+        return "is a training run: `nerode prove` says what is proved of it"
+    return ""
+
+
+def run_subject(folder: Path, about: str, texts: Iterator[str], *, trust_code: bool, as_json: bool) -> None:
+    """Runs a trained or imported model on words: its answers, or without a language its likeliest letters."""
     from nerode.analysis import answer_words, load_subject
 
-    subject = load_subject(folder)
+    subject = load_subject(folder, trust_code=trust_code)
     if not as_json:
-        click.echo(f"{folder} holds weights of another library: nothing is proved of them", err=True)
+        click.echo(f"{folder} {about}", err=True)
     for answer in answer_words(subject, texts):
         if as_json:
             click.echo(json.dumps({**answer, "claims": []}, ensure_ascii=False))
@@ -148,6 +165,39 @@ def run_model(folder: Path, texts: Iterator[str], *, as_json: bool) -> None:
             verdict = "accept" if last.end else "reject"
             shown = " ".join(last.names(alphabet)) or "nothing"
             click.echo(f"{verdict}  {alphabet.decode(word)}   next: {shown}")
+
+
+def run_model_stream(folder: Path, path: Path, *, as_json: bool) -> None:
+    """Reads a file as one word with the weights of a real architecture, in memory that does not grow."""
+    from nerode.proofs.floats import ModelReader
+
+    alphabet = read_network(folder).alphabet
+    reader = ModelReader(folder)
+    if not as_json:
+        click.echo(f"{folder}/{MODEL}: {reader.about}", err=True)
+    begun = time.perf_counter()
+    for letters in TextReader(alphabet).read(_parts(path)):
+        reader.feed(letters)
+    seconds = time.perf_counter() - begun
+    legal = reader.answer
+    names = None if legal is None else legal.names(alphabet)
+    if as_json:
+        found = {
+            "tokens": reader.tokens,
+            "accept": None if legal is None else legal.end,
+            "next": names,
+            "seconds": seconds,
+            "dtype": reader.dtype,
+            "positions_kept": reader.kept,
+        }
+        click.echo(json.dumps(found, ensure_ascii=False))
+    elif legal is None:
+        click.echo("nothing  the model says nothing before the first letter")
+    else:
+        verdict = "accept" if legal.end else "reject"
+        click.echo(f"{verdict}  {reader.tokens:,} tokens   next: {' '.join(names or ()) or 'nothing'}")
+        kept = "a state of one size" if reader.kept is None else f"{reader.kept} positions kept by all heads"
+        click.echo(f"{reader.tokens / seconds if seconds else 0:,.0f} tokens/s, {kept}, {reader.dtype}")
 
 
 def _stated_line(folder: Path, stated: Sequence[str]) -> str:

@@ -89,6 +89,7 @@ ROWS: tuple[Construction, ...] = (
     bounded_dyck.BOUNDED_DYCK_PERMUTATION_DIAGONAL,
     bounded_dyck.BOUNDED_DYCK_DENSE,
     # Attention: every length in floats first, then up to a horizon.
+    attention_counters.BRACKET_HEADS,
     attention_components.ONCE_HEADS,
     attention_components.WINDOW_HEADS,
     attention_components.CLOCKED_WINDOW_HEADS,
@@ -97,6 +98,7 @@ ROWS: tuple[Construction, ...] = (
     attention_counters.COUNTER_HEADS,
     attention_hybrid.HYBRID_REGISTERS,
     attention_hybrid.HYBRID_CLOCKED_REGISTERS,
+    attention_hybrid.HYBRID_COUNTER_HEADS,
     nonlinear_cells.ELMAN_RELU,
     nonlinear_cells.ELMAN_TANH,
     nonlinear_cells.GATED_CELLS,

@@ -51,7 +51,8 @@ class DecoderStream:
             read the letter's embedding and position vectors alone, so that they have few values.
 
     Raises:
-        InputError: if queries are rotated, or read what blocks write: then nothing can be forgotten.
+        InputError: if queries are rotated, or read what blocks write: then nothing can be forgotten. Beside
+            recurrent layers `read` raises it, at the first query that was not expected.
     """
 
     def __init__(self, model: Model) -> None:
@@ -63,13 +64,15 @@ class DecoderStream:
         streams = _first_streams(model)
         written = torch.zeros(streams.shape[1], dtype=torch.bool)
         self._heads: dict[int, list[_Head]] = {}
+        # Weights do not say what a recurrence writes; beside one, the queries are watched as they come.
+        self._watched = False
         for number, block in enumerate(model.blocks):
             assert isinstance(block, LayerBlock)
             if isinstance(block.layer, Attention):
                 self._heads[number] = _heads(block, number, streams, written)
                 written |= block.layer.write.weight.any(dim=1)
             else:
-                written[:] = True
+                self._watched = True
             if block.feed_forward is not None:
                 written |= block.feed_forward.down.weight.any(dim=1)
         self.start = self._read(model.config.letters) if model.config.beginning else None
@@ -109,6 +112,8 @@ class DecoderStream:
         assert isinstance(layer, Attention)
         q, k, v = (widened(part).view(layer.heads, layer.size) for part in layer.read(x)[0].chunk(3, dim=-1))
         scale = layer.size**0.5
+        if self._watched and not all((h.queries == q[i]).all(dim=1).any() for i, h in enumerate(heads)):
+            raise InputError("a query reads what a recurrent layer writes; nothing can be forgotten")
         found = [
             (self._look if head.slope else self._sum)(head, q[h], k[h], v[h], scale)
             for h, head in enumerate(heads)

@@ -139,6 +139,8 @@ def test_slopes_that_do_not_fit_are_refused(slopes):
         ("dyck-1", "transformer-nope"),
         ("shuffle-2", "transformer-nope"),
         ("anbn", "transformer-alibi"),
+        # More than a thousand million stacks: a head per depth finds the latest bracket opened there.
+        ("dyck-8-10", "transformer-alibi"),
     ],
 )
 @pytest.mark.parametrize("length", [150, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -163,3 +165,23 @@ def test_heads_that_count(name, target, length):
 def test_counters_that_need_the_letter_before_need_positions():
     with pytest.raises(NotCompilable, match="needs positions"):
         compile_language(find_language("anbn"), "transformer-nope")
+
+
+STAR_FREE = """tomita-1 tomita-2 tomita-4 tomita-7 aabbccddee ab-star-d-bc-star 012-star-02-star flip-flop even-pairs
+repeat-01 first ab-star aab-star aabb-star contains-abaab contains-fibonacci-22 subsequence-abcdefgh last-letter
+set-reset last-but-8 offset-counting-10 d-2 d-3 d-4 d-12 dyck-2-3 dyck-2-5 ngram-seed u1 u2""".split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STAR_FREE)
+def test_words_of_ten_thousand_letters(name):
+    """Random words, and words whose letters mostly change nothing; at once and letter by letter."""
+    from benchmarks.attention import count_wrong
+
+    assert count_wrong(decoder(name), find_language(name).dfa(), 10_000) == (0, 0)
+
+
+def test_the_list_of_star_free_languages_is_complete():
+    from benchmarks.attention import star_free
+
+    assert [name for name, _ in star_free(())] == STAR_FREE

@@ -150,7 +150,8 @@ def extract(
     Args:
         subject: the network.
         method: clusters of states, queries (L*, or Kearns and Vazirani's), or all states; when None, all
-            states of a compiled network, clusters otherwise.
+            states of a compiled network, clusters otherwise; queries of words where the state cannot be
+            looked at, as in attention.
         target: compare with this language instead of the one that the network was made for; a model that
             is not known to be made for any is asked about this one.
         kind: for such a model, how its scores are read; "prediction" when None.
@@ -167,7 +168,8 @@ def extract(
     budget = started(budget)
     question = question_about(subject, target, kind)
     machine = Machine(subject.model, question)
-    chosen = method or ("exact" if subject.network is not None else "cluster")
+    chosen = method or _fitting_method(subject, machine)
+    black_box = black_box or (method is None and not machine.sees_states)
     begun = time.process_time()
     found = _by_method(subject, machine, chosen, black_box, probe or HypothesisTest(), seed, budget.part())
     seconds, queries = time.process_time() - begun, machine.queries
@@ -193,6 +195,13 @@ def extract(
         theory=_theory(found.machine, question, architectures_of(subject), budget.part()),
         cpu_seconds=seconds,
     )
+
+
+def _fitting_method(subject: LoadedNetwork, machine: Machine) -> Method:
+    """The method for a network where none is named."""
+    if not machine.sees_states:
+        return "lstar"
+    return "exact" if subject.network is not None else "cluster"
 
 
 def _target_name(subject: LoadedNetwork, target: Language | None) -> str:

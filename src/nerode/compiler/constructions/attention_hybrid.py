@@ -8,8 +8,11 @@ again are registers of recurrent layers, levels that are set once, and that no o
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nerode.algebra.cascades import HOLD, Reset, decompose
 from nerode.compiler.construction import Construction, Request
+from nerode.compiler.constructions.attention_counters import COUNTER_HEADS
 from nerode.compiler.constructions.star_free import is_counter_free, marked_automaton, unmarked_legal
 from nerode.compiler.level_codings import LevelLabels, label_name
 from nerode.compiler.level_layers import MachineLayers, add_position_clock
@@ -49,6 +52,8 @@ def compile_hybrid(request: Request) -> Network:
         layers.add_together([i for i, d in enumerate(machine.depths) if d == depth and i not in flags], depth)
     if flags:
         _add_flags(stack, layers, flags)
+    else:
+        _add_idle_head(stack)
     heads = f"{len(flags)} that are set once by heads" if flags else "attention passes the stream on"
     return stack.network(
         layers.decoder(legal),
@@ -84,6 +89,13 @@ def _add_flags(stack: LayerStack, layers: MachineLayers, flags: list[int]) -> No
     stack.append(builder.build(heads=["once"] * len(flags)), builder.stream)
 
 
+def _add_idle_head(stack: LayerStack) -> None:
+    """Adds a layer of attention that passes the stream on: its head never has anything to say."""
+    builder = stack.layer("attention that passes the stream on")
+    builder.coordinate("idle", gate=1, write=0)
+    stack.append(builder.build(heads=["once"]), builder.stream)
+
+
 HYBRID_REGISTERS = Construction(
     name="hybrid-registers",
     title="registers by recurrent layers, flags by heads",
@@ -101,3 +113,5 @@ HYBRID_CLOCKED_REGISTERS = Construction(
     architecture=_registers_and_heads & _clocked,
     build=compile_hybrid,
 )
+
+HYBRID_COUNTER_HEADS = replace(COUNTER_HEADS, name="hybrid-counter-heads", architecture=_registers_and_heads)

@@ -7,14 +7,15 @@ comparisons.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nerode.core import Exact, NotCompilable
+from nerode.core import Exact, NotCompilable, to_float
 from nerode.network import Layer, Network, relu
 
 _REACH = 6
-"""Values of a counter that are tried on both sides of 0."""
+"""Values of a counter that are tried on both sides of 0, and beyond the last place where a unit bends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +59,15 @@ def compare(network: Network, layer: Layer, output: int, counter: int, target: s
     if missing:
         raise NotCompilable(target, [f"layer {layer.name} compares counters where {missing[0]} is read"])
     base, steps = [], []
+    reach = _REACH + max((math.ceil(abs(to_float(bias))) for bias in layer.readout_units.bias), default=0)
     for vector in network.embedding.vectors:
         reads = [vector[place[name]] for name in layer.reads]
-        found = [_value(layer, reads, output, counter, c) for c in range(-_REACH, _REACH + 1)]
+        found = [_value(layer, reads, output, counter, c) for c in range(-reach, reach + 1)]
         values = [int(v == 1) for v in found]
         if any(v not in (0, 1) for v in found) or values[0] != values[1] or values[-1] != values[-2]:
             raise NotCompilable(target, [f"an output of layer {layer.name} is no comparison of a counter"])
         base.append(values[0])
-        changes = [(c, values[i + 1] - values[i]) for i, c in enumerate(range(1 - _REACH, _REACH + 1))]
+        changes = [(c, values[i + 1] - values[i]) for i, c in enumerate(range(1 - reach, reach + 1))]
         steps.append(tuple((c, change) for c, change in changes if change))
     return CounterComparison(counter=counter, base=tuple(base), steps=tuple(steps))
 

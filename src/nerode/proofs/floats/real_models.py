@@ -21,7 +21,16 @@ import torch
 from torch import Tensor
 
 from nerode.compiler import Options
-from nerode.core import DTYPES, Budget, FormatError, InputError, NotCompilable, read_json, write_atomically
+from nerode.core import (
+    DTYPES,
+    Budget,
+    FormatError,
+    InputError,
+    NotCompilable,
+    charge,
+    read_json,
+    write_atomically,
+)
 from nerode.kernel import (
     LANGUAGE_TASKS,
     PREDICT,
@@ -32,7 +41,7 @@ from nerode.kernel import (
     certificate_to_json,
 )
 from nerode.languages import Language, Legal
-from nerode.models import Model, read_model, save_model
+from nerode.models import DecoderStream, LayerBlock, Model, State, read_model, save_model
 from nerode.models.compiled import Around, CarriedModel, candidate_models, main_refusal
 from nerode.network import LogitDecoder
 from nerode.proofs.floats.certify import certify_module
@@ -408,6 +417,8 @@ class ModelReader:
     Attributes:
         dtype: the type of its weights.
         about: its architecture and type, for people.
+        tokens: the letters of a long word that were read by `feed`.
+        answer: what may follow them; None if the model says nothing before the first letter.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -420,6 +431,38 @@ class ModelReader:
         self.dtype = dtype_of(self._model)
         names = dict.fromkeys(layer.name for layer in self._model.config.layers)
         self.about = f"{', '.join(names)} in {self.dtype}"
+        self.tokens, self.answer = 0, said_of_nothing(self._model)
+        self._state: State | None = None
+        self._stream: DecoderStream | None = None
+
+    @property
+    def kept(self) -> int | None:
+        """Positions that heads keep of what `feed` has read; None for a model whose state has one size."""
+        return None if self._stream is None else self._stream.kept
+
+    @torch.no_grad()
+    def feed(self, letters: Sequence[int]) -> None:
+        """Reads on in one long word, in memory that does not grow with it.
+
+        Raises:
+            InputError: if the model attends in a way in which no position can be forgotten.
+        """
+        model = self._model
+        if self._state is None:
+            self._state = model.initial_state(1)
+            if any(isinstance(block, LayerBlock) and block.layer.grows for block in model.blocks):
+                self._stream = DecoderStream(model)
+        scores = None
+        for letter in letters:
+            if self._stream is not None:
+                scores = self._stream.read(int(letter))
+            else:
+                rows, self._state = model.step(torch.tensor([int(letter)]), self._state)
+                scores = rows[0]
+            charge()
+        if scores is not None:
+            self.tokens += len(letters)
+            self.answer = as_legal(np.asarray(above_half(scores).numpy(), dtype=np.bool_))
 
     @torch.no_grad()
     def run(self, word: Sequence[int]) -> list[Legal | None]:

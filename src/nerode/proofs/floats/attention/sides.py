@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
+from nerode.core import BudgetExceeded
 from nerode.languages import START, CounterLanguage, Dfa, Language
 from nerode.proofs.floats.attention.records import NotProved
 
@@ -130,12 +131,20 @@ def side_of(language: Language | Dfa) -> LanguageSide:
     """Returns the side of a language.
 
     Raises:
-        NotProved: if it is neither regular nor given by a counter machine.
+        NotProved: if it is neither regular nor given by a counter machine, or its automaton is too large.
     """
     if isinstance(language, Dfa):
         return AutomatonSide(language)
     if language.regular:
-        return AutomatonSide(language.dfa())
+        try:
+            return AutomatonSide(language.dfa())
+        except BudgetExceeded:
+            states = language.num_states()
+            raise NotProved(
+                f"the closure lists joint states, and the language alone has {states:,}"
+                if states
+                else "the automaton of the language is too large to list"
+            ) from None
     if isinstance(language, CounterLanguage):
         return CounterSide(language)
     raise NotProved("the lemmas are for regular languages and those of counter machines")
