@@ -177,7 +177,7 @@ def run_model_stream(folder: Path, path: Path, *, as_json: bool) -> None:
         click.echo(f"{folder}/{MODEL}: {reader.about}", err=True)
     begun = time.perf_counter()
     for letters in TextReader(alphabet).read(_parts(path)):
-        reader.feed(letters)
+        reader.feed(letters.tolist())
     seconds = time.perf_counter() - begun
     legal = reader.answer
     names = None if legal is None else legal.names(alphabet)
