@@ -96,7 +96,7 @@ def reproduce(
     if not done:
         claim_store(out, force=force)
     if keep is not None:
-        claim_folder(keep / "reproduce", holds=("*.json",), of="kept tables", force=force)
+        claim_folder(keep / "reproduce", holds=("*/*.json",), of="kept tables", force=force)
     for paper, table in tables:
         _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json, settle=settle)
 
