@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import nerode as nr
-from nerode.analysis.extraction import HypothesisTest
+from nerode.analysis.extraction import EXTRACTION_PARTS, HypothesisTest
 from nerode.languages.formats import read_automaton
 from nerode.proofs import Certificate, certify, write_folder
 from nerode.records import TrainSpec, run_name
@@ -155,7 +155,12 @@ def test_a_run_that_fails_is_not_called_equal(untrained: Path, tmp_path: Path) -
 
 
 def test_queries_to_a_compiled_network_prove_nothing_of_it(compiled: Path) -> None:
-    asked = run("extract", str(compiled), "--method", "lstar", "--longest", "20").out
+    outcome = run("extract", str(compiled), "--method", "lstar", "--longest", "20")
+    asked, progress = outcome.out, outcome.err.splitlines()
+    assert progress[0].endswith(": 4 parts")
+    assert [line.partition(",")[0] for line in progress[1:5]] == [
+        f"[{number}/4] {part}" for number, part in enumerate(EXTRACTION_PARTS, 1)
+    ]
     assert "this automaton is equal to tomita-4 on every word" in asked
     assert "of the network itself nothing is proved" in asked
     assert "✓ equal to tomita-4 on every word, as all states" in run("extract", str(compiled)).out

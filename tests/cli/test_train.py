@@ -139,13 +139,17 @@ def test_wrong_use_is_said(arguments, message, tmp_path):
 def test_tasks_are_listed():
     kinds, presets = all_tasks()
     found = [json.loads(line) for line in run("tasks", "--json").out.splitlines()]
-    assert [f["name"] for f in found] == [*kinds, *presets]
+    names = [f["name"] for f in found]
+    assert sorted(names) == sorted([*kinds, *presets])
+    assert [f["kind"] for f in found] == sorted(f["kind"] for f in found)
+    assert names.index("dfa-states") < names.index("states-a5") < names.index("states-d-4")
+    assert names.index("states-d-4") < names.index("states-d-12")
     row = next(f for f in found if f["name"] == "parity-last")
     assert (row["kind"], row["memory"], row["training_lengths"]) == ("parity", "stateful", [3, 40])
     assert row["preset"] == {"labels": "last"}
     plain = run("tasks").out
-    assert "parity: labels last" in plain
-    assert "3–40" in plain
+    assert "parity: parity of the ones read so far" in plain
+    assert ["parity-last", "stateful", "3–40", "labels", "last"] in map(str.split, plain.splitlines())
 
 
 def test_seeds_together_find_what_they_find_alone_and_keep_no_folders(tmp_path):

@@ -271,6 +271,8 @@ def test_runs(address: str, open_page: OpenPage) -> None:
     page.locator("#run .chart").first.wait_for()
     assert "lstm on parity, seed 0" in text(page, "#run h2.big")
     assert "trained to 40" in page.locator("#run").inner_text()
+    assert "100 %" in page.locator(".tasks .chart .tick.y").all_text_contents()
+    assert all(share.endswith(" %") for share in page.locator("#run table td.number").all_inner_texts())
 
 
 def test_a_sweep_is_followed(address: str, open_page: OpenPage, runs_folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.cli.options import Command, RunPath, budgeted, force_option, trust_option
+from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, claim_file, write_atomically
 from nerode.languages import resolve_language
 from nerode.languages.formats import automaton_files, write_automaton
@@ -57,21 +58,25 @@ def extract(folder: Path, output: Path | None, as_json: bool, budget: Budget, **
     nerode extract parity/ --method exact --json
     """
     from nerode.analysis import load_subject
-    from nerode.analysis.extraction import HypothesisTest, extract as extract_automaton
+    from nerode.analysis.extraction import EXTRACTION_PARTS, HypothesisTest, extract as extract_automaton
 
     for file in () if output is None else automaton_files(output):
         claim_file(file, force=options["force"])
     target = None if options["target"] is None else resolve_language(options["target"], budget=budget)
-    found = extract_automaton(
-        load_subject(folder, trust_code=options["trust_code"]),
-        method=options["method"],
-        target=target,
-        kind="acceptance" if options["recognise"] else None,
-        black_box=options["black_box"],
-        probe=HypothesisTest(longest=options["longest"]),
-        seed=options["seed"],
-        budget=budget,
-    )
+    subject = load_subject(folder, trust_code=options["trust_code"])
+    parts = len(EXTRACTION_PARTS)
+    with Progress(f"extracting from {subject.name}", parts, unit="part", quiet=as_json) as progress:
+        found = extract_automaton(
+            subject,
+            method=options["method"],
+            target=target,
+            kind="acceptance" if options["recognise"] else None,
+            black_box=options["black_box"],
+            probe=HypothesisTest(longest=options["longest"]),
+            seed=options["seed"],
+            budget=budget,
+            on_part=progress.end,
+        )
     written = [] if output is None else _write(found, output)
     if as_json:
         click.echo(json.dumps(found.to_json() | {"files": written}, ensure_ascii=False, allow_nan=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -137,24 +138,25 @@ def _has_theory(name: str) -> bool:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per task, one per line.")
 def tasks(as_json: bool) -> None:
-    """List the tasks: memory that each asks for, lengths of training, source.
+    """List the tasks by kind: memory that each asks for, lengths of training, settings.
 
     \b
     nerode tasks
     nerode tasks --json
     """
     from nerode.records import TaskConfig
-    from nerode.tasks import all_tasks, build_task, resolve_task
+    from nerode.tasks import all_tasks, build_task
 
     kinds, presets = all_tasks()
-    rows = []
-    for name in [*kinds, *presets]:
-        task = TaskConfig(name=name)
-        kind, built = resolve_task(task)[0], build_task(task)
-        preset = dict(presets[name][1]) if name in presets else {}
-        rows.append((name, kind, preset, built.memory.name.lower(), built.training_lengths))
-    if as_json:
-        for name, kind, preset, memory, lengths in rows:
+    fixed: dict[str, tuple[str, Mapping[str, Any]]] = {name: (name, {}) for name in kinds} | presets
+    # The kind stands above its presets.
+    names = sorted(fixed, key=lambda name: (fixed[name][0], name != fixed[name][0], _in_counting_order(name)))
+    tables: dict[str, list[tuple[str, ...]]] = {}
+    for name in names:
+        kind, preset = kinds[fixed[name][0]], dict(fixed[name][1])
+        built = build_task(TaskConfig(name=name))
+        memory, lengths = built.memory.name.lower(), built.training_lengths
+        if as_json:
             item = {
                 "name": name,
                 "kind": kind.name,
@@ -165,22 +167,31 @@ def tasks(as_json: bool) -> None:
                 "reference": str(kind.reference),
             }
             click.echo(json.dumps(item, ensure_ascii=False))
+        cells = (name, memory, _range(*lengths), _settings(name, preset) if preset else "(default)")
+        tables.setdefault(kind.name, []).append(cells)
+    if as_json:
         return
     from nerode.report import make_console, name_table
 
-    cells = [
-        (name, memory, _range(*lengths), _title(name, kind.name, kind.title, preset), str(kind.reference))
-        for name, kind, preset, memory, lengths in rows
-    ]
-    make_console().print(name_table(("name", "memory", "lengths", "what is asked", "source"), cells))
+    console = make_console()
+    for kind_name, rows in tables.items():
+        kind = kinds[kind_name]
+        console.print(f"{kind.name}: {kind.title} ({kind.reference})", markup=False, highlight=False)
+        console.print(name_table(("name", "memory", "lengths", "settings"), rows))
+        console.print()
+
+
+def _in_counting_order(name: str) -> list[tuple[bool, int, str]]:
+    """Sorts "d-12" behind "d-4"."""
+    parts = name.split("-")
+    return [(False, int(part), "") if part.isdecimal() else (True, 0, part) for part in parts]
 
 
 def _range(low: int, high: int) -> str:
     return f"{low}–{high}" if low < high else str(low)
 
 
-def _title(name: str, kind: str, title: str, preset: dict[str, Any]) -> str:
-    """The title of a task, or the settings of a preset."""
-    if name == kind:
-        return title
-    return f"{kind}: " + ", ".join(f"{key} {value}" for key, value in preset.items())
+def _settings(name: str, preset: dict[str, Any]) -> str:
+    """The settings of a preset, without the language that its name ends with."""
+    told = {"language"} if name.endswith(f"-{preset.get('language')}") else set()
+    return ", ".join(f"{key} {value}" for key, value in preset.items() if key not in told)

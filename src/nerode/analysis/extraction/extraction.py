@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,6 +44,8 @@ METHODS: tuple[Method, ...] = ("cluster", "lstar", "kv", "exact")
 HELD_OUT = HypothesisTest(words=500, longest=200, extra_states=0)
 """The test after extraction, the same for all methods, by words that none of them has seen."""
 
+EXTRACTION_PARTS = ("automaton", "held-out words", "comparison", "theory")
+"""The parts of an extraction, in the order in which they are done."""
 
 _MOST_STATES_FOR_THEORY = 150
 """States of an automaton whose algebra is computed."""
@@ -144,6 +146,7 @@ def extract(
     held_out: HypothesisTest = HELD_OUT,
     seed: int = 0,
     budget: Budget | None = None,
+    on_part: Callable[[str], None] = lambda part: None,
 ) -> Extraction:
     """Returns the automaton of a network, compared with what it should be.
 
@@ -160,6 +163,7 @@ def extract(
         held_out: how the result is tested.
         seed: of the random words.
         budget: limits the states of hypotheses and the time; a stage may take half of what is left.
+        on_part: is called with the name of each part (`EXTRACTION_PARTS`) when it is done.
 
     Raises:
         InputError: if the method does not fit the network, or nothing says what its scores mean.
@@ -173,10 +177,16 @@ def extract(
     begun = time.process_time()
     found = _by_method(subject, machine, chosen, black_box, probe or HypothesisTest(), seed, budget.part())
     seconds, queries = time.process_time() - begun, machine.queries
+    on_part("automaton")
     failures = find_failures(machine, found.machine, held_out, stream(seed, "held-out", subject.name), most=1)
+    on_part("held-out words")
     wanted = question.target
     if target is not None:
         wanted = language_question(over(target, question), _language_kind(question)).target
+    difference = find_difference(found.machine, wanted, budget.part())
+    on_part("comparison")
+    theory = _theory(found.machine, question, architectures_of(subject), budget.part())
+    on_part("theory")
     return Extraction(
         name=subject.name,
         method=found.method,
@@ -189,10 +199,10 @@ def extract(
         rounds=found.rounds,
         queries=queries,
         target=_target_name(subject, target) or wanted.name,
-        difference=find_difference(found.machine, wanted, budget.part()),
+        difference=difference,
         proved=found.every_state,
         refuted=_refuted(subject),
-        theory=_theory(found.machine, question, architectures_of(subject), budget.part()),
+        theory=theory,
         cpu_seconds=seconds,
     )
 

@@ -7,7 +7,8 @@ import { SERIES, legend, lineChart, planeChart } from "./svg.js";
 const FOLLOW = 2500;
 const followed = { timer: 0, shown: "", asking: false };
 
-const share = (value) => (value === 1 || value === 0 ? String(value) : value.toFixed(3));
+// 100 % only if it is exactly 1, and 0 % only if it is exactly 0.
+const percent = (value) => `${value === 1 || value === 0 ? 100 * value : Math.min(99.9, Math.max(0.1, 100 * value)).toFixed(1)} %`;
 
 // A median of fewer seeds would be a curve that no run has.
 const LEAST_SEEDS = 3;
@@ -60,7 +61,7 @@ function taskCard(task, runs) {
   const head = element("tr", {}, ["model", "seed", "steps", "ended", "reaches"].map((name, i) => element("th", { scope: "col", class: [1, 2, 4].includes(i) ? "number" : null }, name)));
   return element("section", { class: "card" }, element("h2", {}, task || "task unknown"),
     element("div", { class: "pair-of" },
-      lines.length ? element("div", {}, element("h3", {}, "accuracy against length"), theoryBands(titles, runs), lineChart(lines, { logarithmic: true, range: [0, 1], across: "length of the test words", title: `accuracy on ${task}` }), legend(titles)) : null,
+      lines.length ? element("div", {}, element("h3", {}, "accuracy against length"), theoryBands(titles, runs), lineChart(lines, { logarithmic: true, shares: true, across: "length of the test words", title: `accuracy on ${task}` }), legend(titles)) : null,
       element("div", { class: "scroll" }, element("table", { class: "runs" }, element("thead", {}, head), element("tbody", {}, runs.map(runRow))))));
 }
 
@@ -115,18 +116,19 @@ async function openRun(name) {
 
 function trainingChart(run) {
   const losses = run.history.filter((row) => typeof row.loss === "number");
-  const lines = [{ name: "training loss", series: 1, points: losses.map((row) => [row.step, row.loss]) },
-    { name: `validation, ${run.measure} accuracy`, series: 0, points: run.history.map((row) => [row.step, row.validation?.[run.measure] ?? 0]) }];
-  return [element("h3", {}, "training"), lineChart(lines, { across: "steps", title: "training", range: [0, Math.max(1, ...losses.map((row) => row.loss))] }), legend([lines[1].name, lines[0].name])];
+  const accuracy = { name: `validation, ${run.measure} accuracy`, series: 0, points: run.history.map((row) => [row.step, row.validation?.[run.measure] ?? 0]) };
+  const loss = { name: "training loss", series: 1, points: losses.map((row) => [row.step, row.loss]) };
+  return [element("h3", {}, accuracy.name), lineChart([accuracy], { across: "steps", title: accuracy.name, shares: true, height: 170 }),
+    element("h3", {}, loss.name), lineChart([loss], { across: "steps", title: loss.name, range: [0, Math.max(1, ...losses.map((row) => row.loss))], height: 170 })];
 }
 
 function lengthChart(run) {
   const scores = Object.values(run.lengths).sort((a, b) => a.length - b.length);
   const longest = Math.max(0, ...run.history.map((row) => row.longest ?? 0));
   const line = { name: run.measure, series: 0, points: scores.map((score) => [score.length, score[run.measure]]) };
-  const rows = element("tr", {}, scores.map((score) => element("td", { class: "number" }, share(score[run.measure]))));
+  const rows = element("tr", {}, scores.map((score) => element("td", { class: "number" }, percent(score[run.measure]))));
   return [element("h3", {}, `${run.measure} accuracy by length`),
-    lineChart([line], { logarithmic: true, range: [0, 1], across: "length", title: "accuracy against length", marks: longest ? [{ at: longest, text: `trained to ${longest}` }] : [] }),
+    lineChart([line], { logarithmic: true, shares: true, across: "length", title: "accuracy against length", marks: longest ? [{ at: longest, text: `trained to ${longest}` }] : [] }),
     element("div", { class: "scroll" }, element("table", { class: "small" }, element("tbody", {}, element("tr", {}, scores.map((score) => element("th", { class: "number", scope: "col" }, score.length.toLocaleString("en")))), rows)))];
 }
 

@@ -32,7 +32,7 @@ function niceSteps([low, high], count) {
   return found;
 }
 
-// lines: [{name, points: [[x, y]], series}]; options: height, logarithmic x, range of y, labels, marks.
+// lines: [{name, points: [[x, y]], series}]; options: height, logarithmic x, shares as y, range of y, labels, marks.
 export function lineChart(lines, options = {}) {
   const height = options.height || 240;
   const [left, right, top, bottom] = [46, 14, 12, 36];
@@ -41,7 +41,7 @@ export function lineChart(lines, options = {}) {
   const ys = lines.flatMap((line) => line.points.map(([, y]) => y));
   if (!xs.length) return element("p", { class: "muted" }, "nothing to draw yet");
   const toX = scale(span([...xs, ...(options.marks || []).map((m) => across(m.at))]), [left, WIDTH - right]);
-  const rangeY = options.range || span(ys);
+  const rangeY = options.shares ? [0, 1] : options.range || span(ys);
   const toY = scale(rangeY, [height - bottom, top]);
   const ticks = options.logarithmic ? [...new Set(lines.flatMap((line) => line.points.map(([x]) => x)))].sort((a, b) => a - b) : niceSteps(span(xs), 6);
   const shown = ticks.filter((_, i) => i % Math.ceil(ticks.length / 9) === 0);
@@ -49,7 +49,7 @@ export function lineChart(lines, options = {}) {
     shape("title", {}, options.title || "chart"));
   for (const y of niceSteps(rangeY, 5)) {
     drawing.append(shape("line", { class: "grid", x1: left, x2: WIDTH - right, y1: toY(y), y2: toY(y) }),
-      shape("text", { class: "tick y", x: left - 7, y: toY(y) + 4 }, decimal(y)));
+      shape("text", { class: "tick y", x: left - 7, y: toY(y) + 4 }, options.shares ? `${decimal(100 * y)} %` : decimal(y)));
   }
   for (const x of shown) drawing.append(shape("text", { class: toX(across(x)) > WIDTH - 30 ? "tick end" : "tick", x: Math.min(toX(across(x)) + (toX(across(x)) > WIDTH - 30 ? 12 : 0), WIDTH), y: height - bottom + 17 }, x.toLocaleString("en")));
   for (const mark of options.marks || []) {
