@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from nerode.core import plural
 from nerode.languages.bestiary import BESTIARY
-from nerode.report.notation import author_list, group_name, language_title, percent, plural, sentence, visible
+from nerode.report.notation import author_list, group_name, language_title, percent, sentence, visible
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from nerode.core import FormatError, InputError, read_bytes
+from nerode.core import FormatError, InputError, plural, read_bytes
 from nerode.languages import Language
 from nerode.models import MAX_WEIGHTS_BYTES, Model, fill_weights, read_model, read_tensors
 from nerode.models.compiled import load_model
@@ -121,7 +121,7 @@ def _imported(folder: Path) -> LoadedNetwork:
     record, model = read_import(folder), read_model(folder).eval()
     if model.config.letters != len(record.letters):
         raise FormatError(
-            f"names {len(record.letters)} letters, the model reads {model.config.letters}",
+            f"names {plural(len(record.letters), 'letter')}, the model reads {model.config.letters}",
             path=folder / IMPORT_FILE,
         )
     task = None

@@ -23,7 +23,7 @@ from nerode.cli.options import (
     trained_options,
 )
 from nerode.cli.progress import Progress
-from nerode.core import Budget, InputError, claim_file, enforce, to_mapping, write_atomically
+from nerode.core import Budget, InputError, claim_file, enforce, plural, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
 from nerode.report import (
     AtlasEntry,
@@ -31,7 +31,6 @@ from nerode.report import (
     count_open,
     entry_from_json,
     entry_of,
-    plural,
     read_highlights,
 )
 from nerode.study import (
@@ -178,5 +177,5 @@ def _progress(entries: Iterator[tuple[str, AtlasEntry]], total: int) -> Iterator
     """Passes the entries on, with a bar on a terminal and one line per language elsewhere."""
     with Progress("atlas", total, unit="language", terse=True) as progress:
         for name, entry in entries:
-            progress.end(f"{name}: {len(entry.networks)} networks, {entry.proved} proved")
+            progress.end(f"{name}: {plural(len(entry.networks), 'network')}, {entry.proved} proved")
             yield name, entry

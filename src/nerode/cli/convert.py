@@ -12,7 +12,7 @@ import click
 from nerode.algebra import green, transition_monoid
 from nerode.algebra.cascades import dfa_to_formula
 from nerode.cli.options import Command, budgeted, force_option, language_options, read_language
-from nerode.core import Budget, InputError, claim_file, write_atomically
+from nerode.core import Budget, InputError, claim_file, plural, write_atomically
 from nerode.languages import (
     Dfa,
     complement,
@@ -114,14 +114,14 @@ def convert(
     if form is None:
         assert out is not None
         written = write_automaton(found, out)
-        click.echo(" and ".join(map(str, written)) + f": {found.num_states} states")
+        click.echo(" and ".join(map(str, written)) + f": {plural(found.num_states, 'state')}")
         return
     text = _text_of(form, found, budget)
     if out is None:
         click.echo(text.rstrip("\n"))
         return
     write_atomically(out, text.rstrip("\n") + "\n")
-    click.echo(f"{out}: {found.num_states} states as {form}")
+    click.echo(f"{out}: {plural(found.num_states, 'state')} as {form}")
 
 
 @click.command(cls=Command)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from nerode.cli.options import budgeted, force_option
-from nerode.core import Budget, InputError, claim_folder
+from nerode.core import Budget, InputError, claim_folder, plural
 from nerode.languages import Language, resolve_language
 from nerode.records import IMPORT_FILE, IMPORT_FORMAT, ImportRecord
 
@@ -108,8 +108,10 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
         }
         click.echo(json.dumps(item, ensure_ascii=False))
         return
-    size = f"{len(model.config.layers)} layers ({', '.join(layers)}), {model.num_parameters:,} parameters"
-    click.echo(f"{out}: {size}, {len(letters.tokens):,} letters")
+    size = (
+        f"{plural(len(layers), 'layer')} ({', '.join(layers)}), {plural(model.num_parameters, 'parameter')}"
+    )
+    click.echo(f"{out}: {size}, {plural(len(letters.tokens), 'letter')}")
     click.echo(
         compared
         if difference is None
@@ -123,7 +125,7 @@ def _require_scores(language: Language, scores: int, *, recognises: bool) -> Non
     """Raises InputError unless the scores can be read as those of this language."""
     wanted = 2 if recognises else len(language.alphabet) + 1
     if scores != wanted:
-        reading = "out and in" if recognises else f"{len(language.alphabet)} letters and the end"
+        reading = "out and in" if recognises else f"{plural(len(language.alphabet), 'letter')} and the end"
         raise InputError(
             f"the model gives {scores} scores; for {reading} of {language.name} it has to give {wanted}: "
             "name the letters with --letters and the end with --end, or leave --language out"

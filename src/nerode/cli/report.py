@@ -11,13 +11,21 @@ from pathlib import Path
 import click
 
 from nerode.cli.options import Command, RunPath, budgeted, force_option, sense_option
-from nerode.core import MARK, InputError, NerodeError, Reference, claim_file, claim_folder, write_atomically
+from nerode.core import (
+    MARK,
+    InputError,
+    NerodeError,
+    Reference,
+    claim_file,
+    claim_folder,
+    plural,
+    write_atomically,
+)
 from nerode.records import IMPORT_FILE, Measure
 from nerode.report import (
     Record,
     RunReport,
     make_report,
-    plural,
     report_json,
     report_page,
     save_figure,

@@ -13,7 +13,7 @@ import click
 
 from nerode.cli.models import MODEL
 from nerode.cli.options import Command, budgeted, trust_option
-from nerode.core import InputError, charge, open_stream, read_lines
+from nerode.core import InputError, charge, open_stream, plural, read_lines
 from nerode.languages import END
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.models.compiled import Stream, TextReader, score_text
@@ -297,7 +297,9 @@ def run_text(network: Network, model: BackoffModel, path: Path, *, as_json: bool
         return
     click.echo(f"perplexity {perplexity:.6g} of the network, {expected:.6g} of the model")
     unknown = f", {found.unknown:,} of them unknown, read as {model.unknown_name}" if found.unknown else ""
-    click.echo(f"{found.sentences:,} sentences, {found.words:,} words{unknown}; ends count, float64")
+    click.echo(
+        f"{plural(found.sentences, 'sentence')}, {plural(found.words, 'word')}{unknown}; ends count, float64"
+    )
 
 
 def _sentences(path: Path) -> Iterator[str]:

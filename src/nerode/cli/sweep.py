@@ -15,7 +15,7 @@ import click
 from nerode.cli.options import Command, budgeted, force_option, trust_option
 from nerode.cli.progress import Progress
 from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclusion
-from nerode.core import InputError
+from nerode.core import InputError, plural
 from nerode.records import RunStore, claim_store, read_result, read_run
 from nerode.report import make_console, results_table
 from nerode.study import MEASURES, RESULT_KEYS, run_item
@@ -198,8 +198,8 @@ def _show(
             console.print(f"\n{LEGEND}")
     new = len(report.outcomes) - len(bad)
     console.print(
-        f"\n{len(report.keys)} runs: {len(report.before)} done before, {new} now, {len(bad)} not done. "
-        "Every seed is listed; nothing was chosen by its score."
+        f"\n{plural(len(report.keys), 'run')}: {len(report.before)} done before, {new} now, {len(bad)} not "
+        "done. Every seed is listed; nothing was chosen by its score."
     )
     for path in report.set_aside:
         console.print(f"a folder that could not be read was set aside: {path}")

@@ -5,6 +5,7 @@ Open `errors` first: everything that nerode raises on purpose.
 
 from nerode.core.budget import TABLES, Budget, budgeted_property, charge, enforce, started
 from nerode.core.config import Registry, from_mapping, to_mapping
+from nerode.core.counts import plural
 from nerode.core.doors import (
     Displays,
     MissingExtra,
@@ -115,6 +116,7 @@ __all__ = [
     "missing_extra",
     "open_stream",
     "parse_json",
+    "plural",
     "prime_factors",
     "read_bytes",
     "read_exact",

@@ -48,7 +48,9 @@ class ModelClaim:
         floats = f" in {self.dtype}" if self.dtype else ""
         if self.scope == REFUTED:
             after = f" ({self.word})" if self.word else ""
-            return f"✗ wrong after {_count(self.length)} letters{floats}{after}"
+            return (
+                f"✗ wrong after {_count(self.length)} letter{'' if self.length == 1 else 's'}{floats}{after}"
+            )
         if self.scope == TESTED:
             if self.length == 0:
                 return f"· neither tested nor proved{floats}"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from nerode.report.automaton.svg import automaton_figure
     from nerode.report.drawing import DRAWING_FORMATS, draw
     from nerode.report.figures.paper import Record, save_figure
-    from nerode.report.notation import group_name, plural, sentence, visible
+    from nerode.report.notation import group_name, sentence, visible
     from nerode.report.pages.atlas import atlas_page, count_open
     from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
     from nerode.report.pages.claims import claims_page
@@ -80,7 +80,6 @@ __all__ = [
     "make_report",
     "name_table",
     "plain_columns",
-    "plural",
     "polished_lines",
     "quote",
     "read_highlights",

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nerode.algebra.cascades import Cascade
-from nerode.core import MARK, Budget, InputError, write_atomically
+from nerode.core import MARK, Budget, InputError, plural, write_atomically
 from nerode.languages import Dfa, Language
 from nerode.languages.formats import FORMATS
 from nerode.network import Network, network_parts
 from nerode.report.automaton.diagram import Diagram, text_width
 from nerode.report.automaton.svg import automaton_picture, draw_diagram, is_drawable, too_large_note
-from nerode.report.notation import group_name, plural, visible
+from nerode.report.notation import group_name, visible
 from nerode.report.picture import PICTURE_FORMATS, Circle, Curve, Ink, Picture, Rectangle, Shape, Words
 from nerode.study import Box, LanguagePart, language_part, shorten
 

@@ -69,11 +69,6 @@ def _stand_in(match: re.Match[str]) -> str:
     return "␡" if number == 0x7F else f"⟨U+{number:04X}⟩"
 
 
-def plural(number: int, noun: str) -> str:
-    """Returns "1 state", "2 states", "1,200 states"."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 def percent(value: float) -> str:
     """Returns a share in percent that is 100 only if it is exactly 1, and 0 only if it is exactly 0."""
     if value in (0, 1):

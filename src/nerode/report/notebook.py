@@ -8,14 +8,14 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from nerode.algebra import Profile
-from nerode.core import Budget
+from nerode.core import Budget, plural
 from nerode.languages import Dfa, Language
 from nerode.network import Network
 from nerode.proofs import Certificate
 from nerode.records import RunRecord
 from nerode.report.automaton.svg import automaton_figure, automaton_svg
 from nerode.report.drawing import draw_network, egg_box_diagram
-from nerode.report.notation import group_name, plural
+from nerode.report.notation import group_name
 from nerode.report.pages.language import class_title
 from nerode.report.pages.render import Bibliography, environment
 from nerode.report.picture import to_svg
@@ -68,9 +68,9 @@ def _language(language: Language) -> Markup:
     found = known.profile
     facts = [language.kind]
     if found.num_states is not None:
-        facts.append(f"{found.num_states} states")
+        facts.append(plural(found.num_states, "state"))
     if found.monoid_size is not None:
-        facts.append(f"monoid of {found.monoid_size:,} elements")
+        facts.append(f"monoid of {plural(found.monoid_size, 'element')}")
     if found.regular and found.star_free is not None:
         facts.append("star-free" if found.star_free else "not star-free")
     figure = Markup("") if known.automaton is None else _dfa(known.automaton)
@@ -85,7 +85,7 @@ def _language(language: Language) -> Markup:
 def _profile(found: Profile) -> Markup:
     facts = [] if found.num_states is None else [plural(found.num_states, "state")]
     if found.monoid_size is not None:
-        facts.append(f"monoid of {found.monoid_size:,} elements")
+        facts.append(f"monoid of {plural(found.monoid_size, 'element')}")
     if found.d_classes is not None:
         facts.append(f"{found.d_classes:,} D-classes" if found.d_classes != 1 else "1 D-class")
     if found.groups:

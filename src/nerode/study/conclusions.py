@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nerode.core import plural
 from nerode.records import RunRecord, Settlement, TableResult, extrapolates_to, first_failing_length
 from nerode.study.runs import ModelGroup, TaskGroup
 from nerode.study.trained import TheoryOfRuns
@@ -87,7 +88,7 @@ def _seed_end(task: TaskGroup, record: RunRecord, end: Settlement | None) -> _Se
 
 
 def _failures(seeds: Sequence[_SeedEnd]) -> str:
-    """Where the seeds fail that do; empty if none does."""
+    """The places at which seeds fail; empty if none does."""
     failing = [end.fails for end in seeds if end.fails is not None and not end.proved]
     refuted = [end.refuted for end in seeds if end.refuted is not None and end.fails is None]
     parts = []
@@ -98,7 +99,7 @@ def _failures(seeds: Sequence[_SeedEnd]) -> str:
         parts.append(_counted(len(failing), len(seeds), f"{verb} first at {where}"))
     if refuted:
         more = " or more" if len(refuted) > 1 else ""
-        found = f"refuted by search, on a word of {min(refuted):,} letters{more}"
+        found = f"refuted by search, on a word of {plural(min(refuted), 'letter')}{more}"
         parts.append(_counted(len(refuted), len(seeds), found))
     diverged = sum(end.diverged for end in seeds)
     if diverged:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from nerode.core import FormatError, InputError, Shown, read_json, to_frame, to_mapping
+from nerode.core import FormatError, InputError, Shown, plural, read_json, to_frame, to_mapping
 from nerode.proofs import run_tensor_hash
 from nerode.records import RESULT, Measure, RunRecord, RunStore, Settlement, read_run, read_settlement
 from nerode.study.words import shorten
@@ -94,7 +94,7 @@ class Runs(Shown):
         return (run.record for run in self.files)
 
     def __repr__(self) -> str:
-        return f"<{len(self.files)} runs on {len(group_runs(self.files))} tasks>"
+        return f"<{plural(len(self.files), 'run')} on {plural(len(group_runs(self.files)), 'task')}>"
 
     def columns(self) -> dict[str, list[object]]:
         """Returns every measured number in tidy form: one row per run and length, by column.

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.analysis.proofs.goals import Goal, ScoreReading, goal_of
-from nerode.core import Budget, InputError, stream
+from nerode.core import Budget, InputError, plural, stream
 from nerode.models import (
     ExactGates,
     LayerBlock,
@@ -432,7 +432,7 @@ class _Training:
                 f"{share:.1%} of the words of training are correct throughout; train longer, or make it wider"
             )
         if last.outcome == "refuted":
-            return f"the search names a failing word of {len(last.word)} letters; train longer"
+            return f"the search names a failing word of {plural(len(last.word), 'letter')}; train longer"
         return f"its float states are still open after {last.states:,}; allow more, or fewer channels"
 
 

@@ -39,6 +39,7 @@ from nerode.core import (
     BudgetExceeded,
     FormatError,
     InputError,
+    plural,
     read_json,
     started,
     stream,
@@ -379,7 +380,8 @@ class _Settling:
         alone = first_failure(self.machine, self.question, found.word)
         if alone is None:
             self.reasons.append(
-                f"a test of {len(found.word):,} letters fails in a batch but not alone: roundings decide it"
+                f"a test of {plural(len(found.word), 'letter')} fails in a batch but not alone: "
+                "roundings decide it"
             )
             return None
         return shorten(self.machine, self.question, alone, letters=_LETTERS_FOR_SHORTENING, budget=share)

@@ -23,6 +23,7 @@ from nerode.core import (
     Registry,
     excerpt,
     parse_json,
+    plural,
     read_text,
     write_atomically,
 )
@@ -136,7 +137,7 @@ def _rows(value: object, num_letters: int, path: Path) -> list[list[int]]:
     for q, row in enumerate(rows):
         _list(row, f"transitions[{q}]", path)
         if len(row) != num_letters:
-            what = f"transitions[{q}] has {len(row)} entries for {num_letters} letters"
+            what = f"transitions[{q}] has {len(row)} entries for {plural(num_letters, 'letter')}"
             raise FormatError(what, path=path)
         for i, target in enumerate(row):
             _state(target, len(rows), f"transitions[{q}][{i}]", path)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, started
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, plural, started
 from nerode.languages import Language
 from nerode.models.base import LayerBlock, Surroundings
 from nerode.models.compiled.attention_decoder import network_to_decoder
@@ -363,7 +363,7 @@ def _tried(found: CarriedModel, language: Language) -> CarriedModel | NotCompila
     if error is None:
         return found
     dtype = next(found.model.parameters()).dtype
-    reason = f"its roundings in {dtype} give a wrong answer after {error} letters; use a wider type"
+    reason = f"its roundings in {dtype} give a wrong answer after {plural(error, 'letter')}; use a wider type"
     return NotCompilable(found.model.config.layers[0].name, [reason])
 
 

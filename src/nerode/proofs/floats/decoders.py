@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.core import Budget, InputError, NotCompilable
+from nerode.core import Budget, InputError, NotCompilable, plural
 from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
 from nerode.languages import Language, language_hash
 from nerode.models import Model, read_model, save_model
@@ -204,7 +204,9 @@ def examine_decoder(
     claims: tuple[Claim, ...] = (tested,) if isinstance(tested, Claim) else ()
     wrong = None
     if isinstance(tested, Refutation):
-        wrong = Failure(what=f"in {dtype} the decoder is wrong after {tested.at} letters", refutation=tested)
+        wrong = Failure(
+            what=f"in {dtype} the decoder is wrong after {plural(tested.at, 'letter')}", refutation=tested
+        )
     if isinstance(found, Failure):
         return claims, wrong, {"reason": found.what}, None
     unsound = _unsound(model)

@@ -18,7 +18,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, started, write_atomically
+from nerode.core import (
+    Budget,
+    BudgetExceeded,
+    FormatError,
+    InputError,
+    plural,
+    read_json,
+    started,
+    write_atomically,
+)
 from nerode.kernel import (
     ANY_ORDER,
     TESTED,
@@ -246,7 +255,7 @@ def _loop_claim(verdict: FloatVerdict, loops: LoopReport) -> Claim:
 def _failure(refutation: Refutation, dtype: str) -> Failure:
     return Failure(
         what=(
-            f"in {dtype}, after {refutation.at:,} letters, the module says "
+            f"in {dtype}, after {plural(refutation.at, 'letter')}, the module says "
             f"{{{', '.join(refutation.got)}}}, the language {{{', '.join(refutation.expected)}}}"
         ),
         refutation=refutation,
@@ -275,7 +284,7 @@ def _compare(runner: Runner, task: str, budget: Budget) -> tuple[list[Claim], st
         return [agreement_claim(dtype=runner.dtype, task=task, words=_WORDS, length=_LENGTH)], ""
     return [], (
         f"forward gives {difference.forward} where step gives {difference.step} ({difference.what}, after "
-        f"{difference.position} letters)"
+        f"{plural(difference.position, 'letter')})"
     )
 
 

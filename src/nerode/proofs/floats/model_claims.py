@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from nerode.core import Budget, BudgetExceeded, NerodeError
+from nerode.core import Budget, BudgetExceeded, NerodeError, plural
 from nerode.kernel import LANGUAGE_TASKS, TESTED, Certificate, Claim, Refutation
 from nerode.languages import Language, language_hash, resolve_language
 from nerode.models.compiled import CompiledModel, load_model as load_bare
@@ -104,7 +104,11 @@ def graph_failure(
     if seen.failure is not None:
         return refuted(seen.failure.refutation, dtype, seen.failure.what)
     lengths = [c.length for c in seen.claims if c.scope != TESTED]
-    reach = "at every length" if "all" in lengths else f"up to {max(map(int, lengths), default=0):,} letters"
+    reach = (
+        "at every length"
+        if "all" in lengths
+        else f"up to {plural(max(map(int, lengths), default=0), 'letter')}"
+    )
     module = f" Nerode's module of the network is correct there {reach}." if lengths else ""
     return unexamined(nothing + module, dtype=dtype)
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from markupsafe import Markup
 
+from nerode.core import plural
 from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasAnswer, AtlasEntry, AtlasNetwork
 from nerode.report.pages.highlights import Highlight
 from nerode.report.pages.outcomes import FINDINGS, OutcomeLine, outcome_line
@@ -118,7 +119,7 @@ def atlas_page(
         "atlas.html.j2",
         styles=("atlas.css",),
         script="atlas.js",
-        title=f"Atlas of {len(entries)} languages · nerode",
+        title=f"Atlas of {plural(len(entries), 'language')} · nerode",
         headline=_headline(entries, architectures, statuses, task),
         sections=[
             _Section(

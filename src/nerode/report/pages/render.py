@@ -14,8 +14,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from nerode.core import Reference, Work, work
-from nerode.report.notation import author_list, group_name, percent, plural, sentence, visible
+from nerode.core import Reference, Work, plural, work
+from nerode.report.notation import author_list, group_name, percent, sentence, visible
 
 
 @functools.cache

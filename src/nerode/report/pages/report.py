@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core import InputError
+from nerode.core import InputError, plural
 from nerode.languages import Alphabet, Dfa
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
 from nerode.report.figures import analysis as draw
@@ -74,7 +74,7 @@ def report_page(report: RunReport, *, command: str = "") -> str:
         "report.html.j2",
         styles=("report.css",),
         figures=True,
-        title=f"Report of {len(report.runs)} runs · nerode",
+        title=f"Report of {plural(len(report.runs), 'run')} · nerode",
         report=report,
         sections=[_section(item) for item in report.tasks],
         sense=sense_title(report.sense),

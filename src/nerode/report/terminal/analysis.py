@@ -10,7 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from nerode.report.notation import plural, visible
+from nerode.core import plural
+from nerode.report.notation import visible
 
 Json = Mapping[str, Any]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from nerode.core import plural
 from nerode.languages import Language, is_named_rightly
 from nerode.proofs import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
 from nerode.records import MARKS, Settlement
@@ -18,7 +19,7 @@ from nerode.report.terminal.verdicts import name_table
 def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
     """Yields what an extraction found, one sentence per line; `item` is its JSON object."""
     states = item["states"]
-    yield f"{item['name']}: {states} state{'' if states == 1 else 's'}, by {item['method']}"
+    yield f"{item['name']}: {plural(states, 'state')}, by {item['method']}"
     asked = item["queries"]
     yield (
         f"asked: {asked['words']:,} words of {asked['letters']:,} letters, {asked['states']:,} steps from "
@@ -187,7 +188,7 @@ def settlement_lines(found: Settlement, *, name: str = "") -> list[str]:
     cost = f"{found.cpu_seconds:.1f} CPU s"
     if found.status == "proved":
         noise = "" if found.noise is None else f", under noise below {float(Fraction(found.noise)):.2g}"
-        how = f"{found.method}, {found.states:,} states" if found.states else found.method
+        how = f"{found.method}, {plural(found.states, 'state')}" if found.states else found.method
         if found.noise is not None:
             where = "in exact arithmetic" if found.dtype is None else f"in {found.dtype}, roundings included"
         first = f"{found.mark} {title}proved for {found.about} at every length, {where}{noise}"
@@ -196,14 +197,15 @@ def settlement_lines(found: Settlement, *, name: str = "") -> list[str]:
         assert found.word is not None
         which = "the shortest failing word" if found.shortest else "a failing word"
         shown = _shortened(with_powers(found.word))
-        size = f"{len(found.word):,} letter{'' if len(found.word) == 1 else 's'}"
+        size = plural(len(found.word), "letter")
         return [
             f"{found.mark} {title}refuted for {found.about} by {which}, of {size}: {shown}",
             f"  expected {found.expected}, got {found.got}  [{found.method}, {cost}]",
         ]
     lines = [
         f"{found.mark} {title}unsettled for {found.about}: {found.reason}",
-        f"  correct up to length {found.length:,} on {found.words}; {found.states:,} states seen  [{cost}]",
+        f"  correct up to length {found.length:,} on {found.words}; {plural(found.states, 'state')} seen  "
+        f"[{cost}]",
     ]
     if found.undecided:
         shares = ", ".join(f"{layer} {share:.1%}" for layer, share in found.undecided.items())
