@@ -108,9 +108,8 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
         }
         click.echo(json.dumps(item, ensure_ascii=False))
         return
-    size = (
-        f"{plural(len(layers), 'layer')} ({', '.join(layers)}), {plural(model.num_parameters, 'parameter')}"
-    )
+    depth = plural(len(model.config.layers), "layer")
+    size = f"{depth} ({', '.join(layers)}), {plural(model.num_parameters, 'parameter')}"
     click.echo(f"{out}: {size}, {plural(len(letters.tokens), 'letter')}")
     click.echo(
         compared
