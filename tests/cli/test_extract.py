@@ -164,3 +164,19 @@ def test_queries_to_a_compiled_network_prove_nothing_of_it(compiled: Path) -> No
     assert "this automaton is equal to tomita-4 on every word" in asked
     assert "of the network itself nothing is proved" in asked
     assert "✓ equal to tomita-4 on every word, as all states" in run("extract", str(compiled)).out
+
+
+def test_the_spectra_of_a_run_are_drawn(untrained: Path, compiled: Path, tmp_path: Path) -> None:
+    path = tmp_path / "spectra.svg"
+    outcome = run("draw", str(untrained), "--what", "spectra", "-o", str(path))
+    assert outcome.code == 0, outcome.err
+    assert "Eigenvalues of layer" in outcome.out
+    assert "imaginary part" in path.read_text()
+    for name, out, message in (
+        ("tomita-3", "x.svg", "spectra are of a network: give a run or a folder"),
+        (str(untrained), "x.tikz", "spectra are written as .svg or .pdf"),
+        (str(compiled), "x.svg", "has no spectra"),
+    ):
+        refused = run("draw", name, "--what", "spectra", "-o", str(tmp_path / out))
+        assert refused.code == 2
+        assert message in refused.err

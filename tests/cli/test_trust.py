@@ -76,6 +76,7 @@ def here(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 LOADERS = {
     "analyse": ["analyse", "run", "-o", "out"],
+    "draw": ["draw", "run", "--what", "spectra", "-o", "spectra.svg"],
     "extract": ["extract", "run", "--longest", "4"],
     "repair": ["repair", "run", "--max-seconds", "2"],
     "polish": ["polish", "run", "-o", "polished"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -74,6 +74,7 @@ def analyse(
     *,
     budget: Budget | None = None,
     on_part: Callable[[str], None] | None = None,
+    parts: Sequence[str] = ANALYSIS_PARTS,
 ) -> Analysis:
     """Returns the analysis of a network, as far as each part applies to it.
 
@@ -82,11 +83,12 @@ def analyse(
         options: what to look at.
         budget: limits the time of searches.
         on_part: is called with the name of each part (`ANALYSIS_PARTS`) when it is done.
+        parts: those that are wanted beside the spectra.
 
     Raises:
         InputError: if the word has a letter that the network does not read, or there is none of the length.
     """
-    return _Examination(subject, options or AnalysisOptions(), started(budget), on_part).run()
+    return _Examination(subject, options or AnalysisOptions(), started(budget), on_part).run(parts)
 
 
 class _Examination:
@@ -105,7 +107,7 @@ class _Examination:
         self.budget = budget
         self.left_out: dict[str, str] = {}
 
-    def run(self) -> Analysis:
+    def run(self, wanted: Sequence[str]) -> Analysis:
         probe = draw_probe(self.subject, count=_MANY, length=self.options.length, seed=self.options.seed)
         word = self._word(probe)
         model = self.subject.model
@@ -130,8 +132,9 @@ class _Examination:
         }
         parts = {}
         for name, make in makers.items():
-            parts[name] = make()
-            self._tell(name)
+            if name in wanted:
+                parts[name] = make()
+                self._tell(name)
         about = _about(self.subject, probe)
         return Analysis(name=self.subject.name, about=about, spectra=found, left_out=self.left_out, **parts)
 

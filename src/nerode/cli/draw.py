@@ -1,4 +1,4 @@
-"""`nerode draw`: automata, egg-boxes, cascades and networks as files for papers."""
+"""`nerode draw`: automata, egg-boxes, cascades, networks and spectra as files for papers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import Command, budgeted, force_option, language_options, read_language
+from nerode.cli.options import Command, budgeted, force_option, language_options, read_language, trust_option
 from nerode.core import Budget, InputError, claim_file
-from nerode.report import DRAWING_FORMATS, draw as draw_value
+from nerode.records import find_run
+from nerode.report import DRAWING_FORMATS, draw as draw_value, save_figure, spectrum_plots
 from nerode.study import PARTS
+
+SPECTRA = "spectra"
 
 
 @click.command(cls=Command)
-@click.argument("language", metavar="LANG")
+@click.argument("language", metavar="LANG_OR_RUN")
 @click.option(
     "-o",
     "--out",
@@ -25,16 +28,17 @@ from nerode.study import PARTS
 )
 @click.option(
     "--what",
-    type=click.Choice(PARTS),
+    type=click.Choice([*PARTS, SPECTRA]),
     default="automaton",
     show_default=True,
-    help="Part of the language to draw.",
+    help="Part of the language to draw; spectra are of a run or a network, as .svg or .pdf.",
 )
 @click.option(
     "--to", "target", default="diagonal", show_default=True, help="Target of the network that is drawn."
 )
 @click.option("--dead", is_flag=True, help="Draw dead states, too.")
 @language_options
+@trust_option
 @force_option
 @budgeted()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -49,7 +53,7 @@ def draw(
     budget: Budget,
     **options: Any,
 ) -> None:
-    """Draw the automaton, the egg-boxes, a cascade or a compiled network of LANG.
+    """Draw the automaton, the egg-boxes, a cascade or a compiled network of a language; spectra of a run.
 
     Drawings carry their own colours. A .tikz file needs the package tikz and nothing else.
 
@@ -57,11 +61,16 @@ def draw(
     nerode draw tomita-3 -o tomita-3.svg
     nerode draw "(ab)*" --what egg-box -o eggs.tikz
     nerode draw flip-flop --what network --to mamba -o network.pdf
+    nerode draw last --what spectra -o spectra.svg
     """
     if out.suffix.lower() not in DRAWING_FORMATS:
         raise InputError(
             f"drawings are written as {', '.join(DRAWING_FORMATS)}; {str(out)!r} ends in none of these"
         )
+    if what == SPECTRA:
+        trusted = options["trust_code"]
+        _draw_spectra(language, out, force=force, as_json=as_json, trust_code=trusted, budget=budget)
+        return
     claim_file(out, force=force)
     found = read_language(
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
@@ -69,3 +78,28 @@ def draw(
     content = draw_value(found, out, what=what, to=target, show_dead=dead, budget=budget)
     item = {"language": found.name, "what": what, "out": str(out), "bytes": len(content)}
     click.echo(json.dumps(item, ensure_ascii=False) if as_json else f"{out}: {what} of {found.name}")
+
+
+def _draw_spectra(
+    name: str, out: Path, *, force: bool, as_json: bool, trust_code: bool, budget: Budget
+) -> None:
+    """One file for each layer that has a spectrum; of several, each name ends with the layer's number."""
+    if out.suffix.lower() not in (".svg", ".pdf"):
+        raise InputError(f"spectra are written as .svg or .pdf; {str(out)!r} ends in neither")
+    folder = find_run(Path(name))
+    if not folder.is_dir():
+        raise InputError(f"spectra are of a network: give a run or a folder; {name!r} is none")
+    from nerode.analysis import analyse, load_subject
+
+    found = analyse(load_subject(folder, trust_code=trust_code), budget=budget, parts=("spectra",)).to_json()
+    plots = spectrum_plots(found)
+    if not plots:
+        raise InputError(f"{name} has no spectra: {found['left_out']['spectra']}")
+    one = len(plots) == 1
+    files = [out if one else out.with_stem(f"{out.stem}-{i}") for i in range(1, len(plots) + 1)]
+    for path in files:
+        claim_file(path, force=force)
+    for path, plot in zip(files, plots, strict=True):
+        save_figure(plot, path)
+        item = {"network": found["name"], "what": SPECTRA, "out": str(path), "bytes": path.stat().st_size}
+        click.echo(json.dumps(item, ensure_ascii=False) if as_json else f"{path}: {plot.title}")

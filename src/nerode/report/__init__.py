@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from nerode.report.automaton.diagram import Diagram
     from nerode.report.automaton.svg import automaton_figure
     from nerode.report.drawing import DRAWING_FORMATS, draw
+    from nerode.report.figures.analysis import spectrum_plots
     from nerode.report.figures.paper import Record, save_figure
     from nerode.report.notation import group_name, sentence, visible
     from nerode.report.pages.atlas import atlas_page, count_open
@@ -91,6 +92,7 @@ __all__ = [
     "sense_title",
     "sentence",
     "settlement_lines",
+    "spectrum_plots",
     "standing_table",
     "table_markdown",
     "to_csv",

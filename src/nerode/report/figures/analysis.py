@@ -22,9 +22,9 @@ _MOST_COLUMNS = 64
 _MOST_HEADS = 8
 
 
-def spectrum_figures(found: Json) -> list[Figure]:
-    """Returns the eigenvalues of each layer around the unit circle."""
-    figures = []
+def spectrum_plots(found: Json) -> list[SpectrumPlot]:
+    """Returns the eigenvalues of each layer."""
+    plots = []
     for layer in found["spectra"]:
         kind = "" if layer["linear"] else ", of the derivative"
         groups = tuple(
@@ -38,19 +38,19 @@ def spectrum_figures(found: Json) -> list[Figure]:
         outside = sum(s["outside"] for s in layer["spectra"])
         counted = sum(s["counted"] for s in layer["spectra"])
         said = f"{outside:,} of {counted:,} eigenvalues lie outside the unit circle."
-        if all(abs(b) < _REAL for item in groups for _, b in item.points):
-            figures.append(_strips(f"Eigenvalues of layer {layer['layer']}{kind}", groups, said))
-            continue
-        figures.append(
-            spectrum_figure(
-                SpectrumPlot(
-                    title=f"Eigenvalues of layer {layer['layer']}{kind}",
-                    groups=groups,
-                    caption=said,
-                )
-            )
-        )
-    return figures
+        title = f"Eigenvalues of layer {layer['layer']}{kind}"
+        plots.append(SpectrumPlot(title=title, groups=groups, caption=said))
+    return plots
+
+
+def spectrum_figures(found: Json) -> list[Figure]:
+    """Returns the eigenvalues of each layer around the unit circle, or as strips if all are real."""
+    return [
+        _strips(plot.title, plot.groups, plot.caption)
+        if all(abs(b) < _REAL for item in plot.groups for _, b in item.points)
+        else spectrum_figure(plot)
+        for plot in spectrum_plots(found)
+    ]
 
 
 _REAL = 1e-9
