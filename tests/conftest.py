@@ -19,6 +19,9 @@ from hypothesis import settings
 # Two workers with two threads each would wait for each other; this counts before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Outputs are as wide as a pipe without a wish, in the workers of xdist, too.
+os.environ.pop("COLUMNS", None)
+
 # The machine is shared: how long one example takes says nothing about the code. Examples are the same in
 # every run, so that a failure is never luck; `make test-fresh` draws fresh ones.
 settings.register_profile("nerode", deadline=None, derandomize=True, max_examples=50)

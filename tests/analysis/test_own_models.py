@@ -172,7 +172,7 @@ def test_views_of_own_models() -> None:
     assert as_layered(Gated()).trace(letters).states["0.h"].shape == (2, 5, 3)
     assert not is_stateful(nn.LSTM(2, 2))
     assert measure_transitions(nn.LSTM(2, 2), letters) == {}
-    with pytest.raises(InputError, match="give it `step"):
+    with pytest.raises(InputError, match="needs `step"):
         as_layered(nn.LSTM(2, 2))
     wrong = Gated()
     wrong.transition = lambda x, state=None: 3  # type: ignore[method-assign]

@@ -43,7 +43,7 @@ def test_a_hybrid_is_written_proved_and_streams_in_constant_memory(tmp_path, lan
     found = run("compile", language, "--to", "mamba-attention", "-o", folder)
     assert found.code == 0
     assert "model/: mamba-attention" in found.out
-    assert ("✓ all lengths" if language == "set-reset" else "✓ right up to length 16,777,215") in found.out
+    assert ("✓ all lengths" if language == "set-reset" else "✓ correct up to length 16,777,215") in found.out
     kept = []
     for part in (word[:40], word):
         text.write_text(part)

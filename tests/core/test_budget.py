@@ -257,6 +257,7 @@ def wait(monkeypatch: pytest.MonkeyPatch):
     passed = [0.0]
     real = budgets.cpu_seconds
     monkeypatch.setattr(budgets, "cpu_seconds", lambda: real() + passed[0])
+    monkeypatch.setattr(budgets, "_BETWEEN_LOOKS", 0.0)
 
     def let_pass(seconds: float) -> None:
         passed[0] += seconds

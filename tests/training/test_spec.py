@@ -51,7 +51,7 @@ def test_a_spec_is_read_from_toml_and_written_back(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "nearest"),
-    [("optimizer.rate=1", "optimiser"), ("run.step=1", "steps"), ("model.widht=1", "width")],
+    [("optimise.rate=1", "optimiser"), ("run.step=1", "steps"), ("model.widht=1", "width")],
 )
 def test_unknown_settings_are_refused_with_the_nearest(text, nearest):
     with pytest.raises(UnknownName) as error:

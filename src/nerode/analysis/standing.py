@@ -34,6 +34,7 @@ from nerode.proofs import (
     EXACT,
     LANGUAGE_FILE,
     TRACK,
+    UP_TO_LENGTH,
     Claim,
     check_polished,
     is_polished,
@@ -435,6 +436,8 @@ def _certified(
 
 def _said(claim: Claim) -> str:
     """The scope of a claim with its dtype and length."""
+    if claim.scope == UP_TO_LENGTH:
+        return f"correct up to length {claim.length:,} in {claim.dtype}"
     length = "N" if claim.length == "all" else f"{claim.length:,}"
     said = claim.scope.replace("a dtype", claim.dtype or "a dtype").replace("length N", f"length {length}")
     # The claim about every length is not about the weights, which are rounded.

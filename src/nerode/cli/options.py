@@ -8,15 +8,17 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from nerode.core import DTYPES, TABLES, Budget, InputError, enforce
 from nerode.languages import Language, resolve_language
 from nerode.records import find_run
-from nerode.study import TrainingOutcome, read_experiments, read_runs
 from nerode.verdict import Sense, VerdictTask
+
+if TYPE_CHECKING:
+    from nerode.study import TrainingOutcome
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -218,6 +220,9 @@ def read_trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutc
     Raises:
         InputError: if a folder of runs is missing.
     """
+    # Most commands read no runs, and answer sooner without what reads them.
+    from nerode.study import read_experiments, read_runs
+
     found = read_experiments(experiments)
     for folder in runs:
         if not folder.is_dir():

@@ -70,8 +70,8 @@ async function startPage() {
     beginWord(answer);
     fillTargets(answer);
     openTab(state.tab);
-    loadTrace();
     loadNetwork(answer.alphabet);
+    loadTrace();
   });
   onNetwork(loadTrace);
   byId("target").addEventListener("change", () => {

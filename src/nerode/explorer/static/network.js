@@ -192,6 +192,8 @@ function refuse(title, reasons) {
 }
 
 export async function loadNetwork(symbols) {
+  // Until the new one is here no trace belongs to the network on the page.
+  network.answer = null;
   byId("target").value = state.target;
   const problem = byId("network-problem");
   try {
@@ -226,7 +228,6 @@ function paint(node, value) {
 
 // Shows what a network holds after a prefix: `at` letters of a trace.
 export function showNetwork(trace, at, symbols) {
-  if (!network.answer || !trace.network) return;
   const letter = at > 0 ? symbols[trace.letters[at - 1]] : null;
   network.live.forEach((part, i) => {
     const layer = trace.network.layers[i];

@@ -37,8 +37,11 @@ function addLetter(name) {
   setWord([...kept, name].join(language.answer.spaced ? " " : ""), kept.length + 1);
 }
 
+// What the network on the page does along a trace; nothing if the trace was asked for before it was opened.
+const networkOf = (trace) => (network.answer && trace.asked === network.answer ? trace.network : undefined);
+
 function tellNetwork(trace, at) {
-  const answer = trace.network;
+  const answer = networkOf(trace);
   show(byId("now-network"), Boolean(answer));
   if (!answer) return;
   const expected = valueAt(trace.legal, at);
@@ -78,14 +81,14 @@ export function goTo(at) {
   markPlace(now, before, place);
   tellTape(here);
   tellNetwork(trace, here);
-  showNetwork(trace, here, language.answer.alphabet);
+  if (networkOf(trace)) showNetwork(trace, here, language.answer.alphabet);
   stepper.chart?.move(here);
   remember({ at: String(here) });
 }
 
 function drawTape(trace) {
   const symbols = language.answer.alphabet;
-  const wrong = new Set(trace.network ? trace.network.wrong : []);
+  const wrong = new Set(networkOf(trace)?.wrong ?? []);
   const [first] = wrong;
   stepper.letters = trace.letters.map((letter, i) => element("button", {
     type: "button", role: "option", class: `letter${wrong.has(i + 1) ? " wrong" : ""}${first === i + 1 ? " first-wrong" : ""}`,
@@ -99,12 +102,12 @@ function tellVerdict(trace) {
   const place = byId("network-verdict");
   stepper.chart = null;
   byId("history").replaceChildren();
-  if (!trace.network || !network.answer) {
+  const found = networkOf(trace);
+  if (!found) {
     place.replaceChildren();
     return;
   }
-  const { wrong } = trace.network;
-  const { compared } = trace.network;
+  const { wrong, compared } = found;
   const others = trace.letters.length + 1 - compared;
   const rest = others ? `; the other ${others} begin no word of the language and are not compared` : "";
   const setting = `${state.arithmetic}${Number(state.noise) ? `, noise ±${state.noise}` : ""}`;
@@ -142,13 +145,14 @@ function drawTrace(trace) {
 export async function loadTrace() {
   if (!language.answer) return;
   const [job, order] = traceQuestion();
+  const asked = network.answer;
   try {
     // Floats may take seconds when they are asked for first; the automaton does not wait for them.
     if (!stepper.trace && order.target && order.arithmetic !== "exact" && !isFrozen) {
       drawTrace(await ask(job, { language: order.language, word: order.word }));
     }
     if (order.target) tellComputing(order.arithmetic);
-    drawTrace(await ask(job, order));
+    drawTrace({ ...(await ask(job, order)), asked });
   } catch (error) {
     if (isOutdated(error)) return;
     if (!error.problem) throw error;
