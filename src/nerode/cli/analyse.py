@@ -13,7 +13,7 @@ from nerode.cli.progress import Progress
 from nerode.core import Budget, BudgetExceeded, InputError, claim_folder, to_mapping, write_atomically
 from nerode.records import ANALYSIS_FORMAT
 from nerode.report import analysis_page, analysis_view, make_console
-from nerode.study import study_memorisation
+from nerode.study import settled_run, study_memorisation
 
 if TYPE_CHECKING:
     from nerode.analysis import LoadedNetwork
@@ -103,6 +103,8 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
             found["metric"] = to_mapping(metric(subject))
         except InputError as error:
             found["left_out"]["metric"] = str(error)
+    if (end := settled_run(folder)) is not None:
+        found["settled"] = {"status": end.status, "letters": end.first_wrong_length}
     if options["automaton"]:
         _add_automaton(found, subject, budget, seed=options["seed"])
     if options["memorise"] is not None:

@@ -4,7 +4,7 @@ import pytest
 
 from nerode.core import InputError
 from nerode.report.pages.report import analysis_page
-from nerode.report.terminal.analysis import analysis_view, count, number, summary
+from nerode.report.terminal.analysis import analysis_view, conclude_analysis, count, number, summary
 from nerode.report.terminal.verdicts import make_console
 from tests.browser import wait_until
 from tests.report.analysis_json import HOSTILE, analysis_json, bare_json
@@ -25,6 +25,15 @@ def test_an_analysis_of_nothing_is_a_page():
 def test_other_json_is_refused():
     with pytest.raises(InputError, match="nerode-analysis-1"):
         analysis_page({"format": "something"})
+
+
+def test_the_conclusion_says_how_the_run_is_settled():
+    plain = bare_json()
+    assert "word" not in conclude_analysis(plain)
+    refuted = {**plain, "settled": {"status": "refuted", "letters": 98}}
+    assert "A search found a word of 98 letters that it gets wrong." in conclude_analysis(refuted)
+    proved = {**plain, "settled": {"status": "proved", "letters": None}}
+    assert "A proof at every length is kept" in conclude_analysis(proved)
 
 
 def test_tables_say_what_was_found():

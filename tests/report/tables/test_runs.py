@@ -27,7 +27,7 @@ def test_model_by_length_with_median_range_and_seeds(tmp_path: Path) -> None:
         "40",
         "80",
         "400",
-        "correct up to 400",
+        "passes tests to 400",
         "theory",
     )
     rows = {row[0]: row[1:] for row in table.rows}

@@ -62,7 +62,7 @@ def success_table(task: TaskGroup, theories: Sequence[VerdictSummary | None]) ->
     """
     lengths = task.lengths
     known = any(theories)
-    longest = (f"correct up to {lengths[-1]:,}",) if lengths else ()
+    longest = (f"passes tests to {lengths[-1]:,}",) if lengths else ()
     headings = ("model", "parameters", "seeds", *(f"{n:,}" for n in lengths), *longest)
     rows = [_row(task, model, lengths) for model in task.models]
     if known:

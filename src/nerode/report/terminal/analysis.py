@@ -35,7 +35,7 @@ def analysis_view(found: Json) -> RenderableType:
 
 def conclude_analysis(found: Json) -> str:
     """Returns the finding of an analysis in a few sentences: where it fails, and what the state forgets."""
-    return " ".join(filter(None, (_correct_up_to(found), *_memory(found), _learned(found))))
+    return " ".join(filter(None, (_correct_up_to(found), _settled(found), *_memory(found), _learned(found))))
 
 
 def _correct_up_to(found: Json) -> str:
@@ -48,6 +48,17 @@ def _correct_up_to(found: Json) -> str:
     bad = rows[len(good)]
     start = f"Correct up to length {good[-1]['length']:,}; first" if good else "First"
     return f"{start} wrong answers at {bad['length']:,} ({100 * bad['wrong']:.3g} % of the answers)."
+
+
+def _settled(found: Json) -> str:
+    """The end of the run, which a test on some words does not know."""
+    end = found.get("settled") or {}
+    match end.get("status"):
+        case "proved":
+            return "A proof at every length is kept; `nerode verify` replays it."
+        case "refuted" if end["letters"] is not None:
+            return f"A search found a word of {plural(end['letters'], 'letter')} that it gets wrong."
+    return ""
 
 
 def _memory(found: Json) -> Iterator[str]:
