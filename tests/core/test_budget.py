@@ -199,7 +199,7 @@ def test_a_loop_that_does_not_look_is_stopped() -> None:
     budget.check_time(states="17 so far")
     with pytest.raises(BudgetExceeded) as stopped, enforce(budget):
         loop_for_ever()
-    assert 0.25 <= cpu_seconds() - begun < 0.6
+    assert 0.2 <= cpu_seconds() - begun < 0.6
     assert stopped.value.resource == "seconds"
     assert stopped.value.known_so_far == {"states": "17 so far"}
     assert signal.getsignal(signal.SIGPROF) is before

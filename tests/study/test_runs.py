@@ -83,7 +83,7 @@ def test_runs_have_tidy_columns(tmp_path: Path) -> None:
     assert set(columns["model"]) == {"lstm", "mamba"}
     rows = list(zip(columns["model"], columns["seed"], columns["length"], columns["sequence"], strict=True))
     assert ("mamba", 1, 80, 0.5) in rows
-    assert repr(found) == "<6 runs on 1 tasks>"
+    assert repr(found) == "<6 runs on 1 task>"
     with pytest.raises(MissingExtra, match=r"nerode\[frames\].*columns\(\) gives the same"):
         to_frame_without_pandas(found)
 
