@@ -5,7 +5,6 @@ Open `errors` first: everything that nerode raises on purpose.
 
 from nerode.core.budget import TABLES, Budget, budgeted_property, charge, enforce, started
 from nerode.core.config import Registry, from_mapping, to_mapping
-from nerode.core.counts import plural
 from nerode.core.doors import (
     Displays,
     MissingExtra,
@@ -24,6 +23,7 @@ from nerode.core.errors import (
     NotCompilable,
     PatternError,
     UnknownName,
+    plural,
 )
 from nerode.core.exact import (
     DTYPES,

@@ -125,6 +125,11 @@ class BudgetExceeded(NerodeError):
         super().__init__(f"the budget of {_shown(limit)} {resource} is used up{known}; {self.remedy}")
 
 
+def plural(number: int, noun: str) -> str:
+    """Returns "1 state", "2 states", "1,200 states"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def _shown(limit: float) -> str:
     """A limit as a user would write it."""
     return f"{limit:,}" if isinstance(limit, int) else f"{round(limit, 3):,}"

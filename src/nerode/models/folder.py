@@ -35,6 +35,11 @@ TORCH_DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in D
 """The types of torch by their names, the widest first."""
 
 
+def dtype_of(module: nn.Module) -> str:
+    """Returns the name of the type of a module's weights."""
+    return str(next(module.parameters()).dtype).removeprefix("torch.")
+
+
 def weights_of(module: nn.Module) -> dict[str, Tensor]:
     """Returns the weights of a module, ready to be written.
 
@@ -133,7 +138,7 @@ def save_model(folder: Path | str, model: Model) -> None:
     config = {
         "format": MODEL_FORMAT,
         "version": VERSION,
-        "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
+        "dtype": dtype_of(model),
         "weights": hashlib.sha256(weights).hexdigest(),
         "model": settings,
     }

@@ -26,7 +26,7 @@ from nerode.analysis.polish.learned import (
 )
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, to_complex, to_mapping, write_atomically, write_exact
-from nerode.models import TORCH_DTYPES, WEIGHTS_FILE, LayerConfig, Model, ModelConfig, save_model
+from nerode.models import TORCH_DTYPES, WEIGHTS_FILE, LayerConfig, Model, ModelConfig, dtype_of, save_model
 from nerode.models.architectures import Orthogonal
 from nerode.proofs import POLISH_CLAIM, POLISH_FILE, POLISH_FORMAT, POLISH_VERSION, check_polished
 from nerode.records import LengthScore
@@ -190,7 +190,7 @@ def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict
         "letters": [network.lettered.group.element_names[a] for a in network.lettered.letters],
         "weights": hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest(),
         "margin": MARGIN_CLAIMED * float(network.margins().min()),
-        "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
+        "dtype": dtype_of(model),
         "length": int(LENGTH_CLAIMED * estimate_length(network, model)),
         "blocks": [_block(parts) for parts in network.parts],
     }

@@ -14,7 +14,7 @@ from nerode.analysis.proofs.exact_training import ExactProof, ExactTraining, tra
 from nerode.analysis.settle.settling import CLOSURE, WORDS, Ended, keep_end
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError
-from nerode.models import WEIGHTS_FILE, save_model
+from nerode.models import WEIGHTS_FILE, dtype_of, save_model
 from nerode.proofs import tensor_hash
 from nerode.records import SETTLED, Settlement
 
@@ -49,7 +49,7 @@ def harden(
         status="unsettled" if verdict is None else "proved",
         about=about,
         words="the words that the task asks about" if verdict is None else WORDS[verdict.task],
-        dtype=str(next(found.model.parameters()).dtype).removeprefix("torch."),
+        dtype=dtype_of(found.model),
         method=CLOSURE,
         length=0 if verdict is None else "all",
         states=found.looks[-1].states if found.looks else 0,

@@ -46,7 +46,15 @@ from nerode.core import (
     write_atomically,
 )
 from nerode.languages import Language, title_of
-from nerode.models import DiagonalTransition, Model, OwnLayer, SequenceLayer, as_layered, is_stateful
+from nerode.models import (
+    DiagonalTransition,
+    Model,
+    OwnLayer,
+    SequenceLayer,
+    as_layered,
+    dtype_of,
+    is_stateful,
+)
 from nerode.network import Network
 from nerode.proofs import (
     PREDICT,
@@ -225,7 +233,7 @@ def confirmed_settlement(
             return None
         if known.status == "proved":
             return known if replay_settlement(folder, budget=budget, trust_code=trust_code).ok else None
-        if known.dtype != _dtype(subject.model):
+        if known.dtype != dtype_of(subject.model):
             return None
         if known.status == "refuted" and not _fails_again(subject, known):
             return None
@@ -272,10 +280,6 @@ def _about(subject: LoadedNetwork) -> str:
     """The name of what a network should do."""
     assert subject.task is not None
     return subject.task.name if subject.language is None else subject.language.name
-
-
-def _dtype(model: nn.Module) -> str:
-    return str(next(model.parameters()).dtype).removeprefix("torch.")
 
 
 def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
@@ -339,7 +343,7 @@ class _Settling:
         self.subject, self.task, self.settings, self.budget = subject, task, settings, budget
         self.weights = weights
         self.begun = time.process_time()
-        self.about, self.dtype = _about(subject), _dtype(subject.model)
+        self.about, self.dtype = _about(subject), dtype_of(subject.model)
         self.machine: Machine | None = None
         self.question: NetworkQuestion | None = None
         self.reasons: list[str] = []

@@ -16,9 +16,7 @@ differs.
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,6 +29,7 @@ from torch.func import functional_call
 from nerode.core import InputError, Registry, charge
 from nerode.models.audit.peer import Match, Peer, give_weights, match_weights
 from nerode.models.audit.peers import gpu, mambapy, torch_cells, transformers, xlstm
+from nerode.models.libraries.library_model import silence_libraries
 
 ROUNDING = 4.0
 """A peer may be off by this many times as much as our own layer in the same type is."""
@@ -408,23 +407,10 @@ def _compare_at(
 ) -> Comparison:
     charge()
     generator = torch.Generator().manual_seed(seed + 1)
-    with _quiet():
+    with silence_libraries():
         pair = peer.pair(dtype=dtype, length=length, seed=seed)
         x = torch.randn(BATCH, length, pair.inputs, generator=generator, dtype=torch.float64)
         return compare(pair.ours, pair.theirs, pair.matches, x.to(pair.device, dtype), tolerance)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silences warnings of libraries (slow paths, odd settings), which concern those who train."""
-    before = logging.root.manager.disable
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        logging.disable(logging.WARNING)
-        try:
-            yield
-        finally:
-            logging.disable(before)
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from nerode.models.compiled.decoder import Head, make_head
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.plan import Plan, embedding_table, plan_stream
+from nerode.models.folder import dtype_of
 from nerode.models.model import Model, ModelConfig, build_model
 from nerode.models.weight_writer import ONE, BlockPlan, WeightWriter, set_rows
 from nerode.models.whole import has_whole_model, whole_model
@@ -362,7 +363,7 @@ def _tried(found: CarriedModel, language: Language) -> CarriedModel | NotCompila
     error = first_error(found.model, language)
     if error is None:
         return found
-    dtype = next(found.model.parameters()).dtype
+    dtype = dtype_of(found.model)
     reason = f"its roundings in {dtype} give a wrong answer after {plural(error, 'letter')}; use a wider type"
     return NotCompilable(found.model.config.layers[0].name, [reason])
 

@@ -36,6 +36,7 @@ from nerode.models.exports.weights import (
     transformers_mamba_2,
     transformers_recurrent_gemma,
 )
+from nerode.models.folder import dtype_of
 from nerode.models.model import Model
 from nerode.records import ModelClaim, claims_to_json
 
@@ -98,7 +99,6 @@ def write_export(
         raise InputError(f"{to} loads no model of {architecture} that nerode can write; it can for {known}")
     weights, config = EXPORT_FORMS[to][architecture](model)
     tensors = {name: value.detach().contiguous().clone() for name, value in weights.items()}
-    dtype = str(next(model.parameters()).dtype).removeprefix("torch.")
     note = {
         "format": NOTE_FORMAT,
         "version": 1,
@@ -110,7 +110,7 @@ def write_export(
         "are the same, but for taps of 0 in the convolutions, rows for the beginning and the end, and in "
         "RecurrentGemma a last block of attention whose weights are 0.",
     }
-    files = {"config.json": {**config, "dtype": dtype}, NOTE_FILE: note}
+    files = {"config.json": {**config, "dtype": dtype_of(model)}, NOTE_FILE: note}
     if to != "mamba-ssm":
         files |= {"generation_config.json": {"do_sample": True, **SPECIAL}, **tokenizer(language.alphabet)}
     with whole_folder(out) as place:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import json
-import logging
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -28,7 +25,13 @@ from nerode.core import (
 )
 from nerode.models.folder import read_model, save_model
 from nerode.models.libraries import packages, transformers
-from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings
+from nerode.models.libraries.library_model import (
+    LibraryFormat,
+    LibraryModel,
+    Scorer,
+    Settings,
+    silence_libraries,
+)
 from nerode.models.libraries.places import fill_ours, give_theirs
 from nerode.models.libraries.source import CONFIG, WEIGHTS, LibraryFiles, TokenLetters, read_library_files
 from nerode.models.libraries.torch_cells import Activation, holds_cells, load_cells, read_cells
@@ -140,7 +143,7 @@ def compare_foreign(foreign: ForeignModel, *, seed: int = 0) -> tuple[float | No
     length = min(_LENGTH, int(foreign.files.config.get("context_length") or _LENGTH))
     generator = torch.Generator().manual_seed(seed)
     letters = torch.randint(0, foreign.vocabulary, (_BATCH, length), generator=generator)
-    with torch.no_grad(), _quiet():
+    with torch.no_grad(), silence_libraries():
         with _InDouble():  # type: ignore[no-untyped-call]
             theirs = _load(foreign)(letters)
         ours = _ours(foreign, letters)
@@ -195,18 +198,6 @@ def _load(foreign: ForeignModel) -> Scorer:
     except (ValueError, RuntimeError, TypeError, KeyError, OSError) as error:
         what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise FormatError(f"{foreign.library} cannot load it: {what}", path=files.path) from None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    before = logging.root.manager.disable
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        logging.disable(logging.WARNING)
-        try:
-            yield
-        finally:
-            logging.disable(before)
 
 
 def with_letters(foreign: ForeignModel, letters: TokenLetters) -> Model:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,3 +119,16 @@ class Settings:
         if default is None:
             raise InputError(f"{names[0]} is missing from the config")
         return default
+
+
+@contextlib.contextmanager
+def silence_libraries() -> Iterator[None]:
+    """Silences warnings of libraries (slow paths, odd settings), which concern those who train."""
+    before = logging.root.manager.disable
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+        try:
+            yield
+        finally:
+            logging.disable(before)

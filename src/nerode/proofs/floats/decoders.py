@@ -15,7 +15,7 @@ import torch
 from nerode.core import Budget, InputError, NotCompilable, plural
 from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
 from nerode.languages import Language, language_hash
-from nerode.models import Model, read_model, save_model
+from nerode.models import Model, dtype_of, read_model, save_model
 from nerode.models.compiled import network_to_decoder
 from nerode.network import Network, network_hash
 from nerode.proofs.floats.attention import METHOD, NotProved, audit, check_decoder
@@ -151,7 +151,7 @@ def run_decoder(
             "letter by letter with its cache and for whole words by the fused kernel. This is a test, not a "
             "proof."
         ),
-        dtype=str(next(model.parameters()).dtype).removeprefix("torch."),
+        dtype=dtype_of(model),
         length=length,
     )
 

@@ -41,7 +41,7 @@ from nerode.kernel import (
     certificate_to_json,
 )
 from nerode.languages import Language, Legal
-from nerode.models import DecoderStream, LayerBlock, Model, State, read_model, save_model
+from nerode.models import DecoderStream, LayerBlock, Model, State, dtype_of, read_model, save_model
 from nerode.models.compiled import Around, CarriedModel, candidate_models, main_refusal
 from nerode.network import LogitDecoder
 from nerode.proofs.floats.certify import certify_module
@@ -284,11 +284,6 @@ def _converted(model: Model, dtype: str) -> Model | None:
         return None
     copy.load_state_dict(weights)
     return copy.requires_grad_(False)
-
-
-def dtype_of(model: Model) -> str:
-    """Returns the name of the type of a model's weights."""
-    return str(next(model.parameters()).dtype).removeprefix("torch.")
 
 
 @torch.no_grad()

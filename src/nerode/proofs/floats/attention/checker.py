@@ -20,7 +20,7 @@ import torch
 from nerode.core import Budget, started
 from nerode.kernel import DTYPES
 from nerode.languages import Dfa, Language
-from nerode.models import Model
+from nerode.models import Model, dtype_of
 from nerode.proofs.floats.attention.closure import Cases, Closure
 from nerode.proofs.floats.attention.errors import Rounding, Values, padded
 from nerode.proofs.floats.attention.heads import HeadLemmas
@@ -239,7 +239,7 @@ def _check(model: Model, language: Language | Dfa, budget: Budget) -> AttentionP
     if not np.isfinite(streams.values).all():
         raise NotProved("a number before the first attention block is not finite")
     weights = DecoderWeights(model, streams)
-    dtype = str(next(model.parameters()).dtype).removeprefix("torch.")
+    dtype = dtype_of(model)
     scores = "float64" if dtype == "float64" else "float32"
     lemmas = HeadLemmas(_rounding(dtype), scores, _rounding(scores))
     closure = Closure(weights, lemmas, side, budget)
