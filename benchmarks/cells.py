@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from benchmarks.kernels import Work, show, training
+from benchmarks._rows import Work, show
+from benchmarks.kernels import training
 from nerode.models import LayerConfig, ModelConfig, native
 from nerode.models.architectures import Slstm
 from nerode.models.architectures.slstm import SlstmSettings

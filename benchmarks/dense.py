@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from benchmarks.kernels import Work, show, training
+from benchmarks._rows import Work, show
+from benchmarks.kernels import training
 from nerode.models.architectures import Attention
 from nerode.models.architectures.attention import AttentionSettings
 from nerode.models.kernels.scan import dense_scan, dense_scan_reference

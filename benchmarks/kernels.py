@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 
 import mambapy.pscan
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import _peers
+from benchmarks._rows import Work, show, times
 from nerode.languages import Dfa
 from nerode.models import native
 from nerode.models.kernels.matrix_scan import (
@@ -29,31 +29,6 @@ from nerode.models.kernels.scan import (
     selective_scan_reference,
 )
 from nerode.models.kernels.table_walk import TableWalk
-
-REPEATS = 5
-Work = Callable[[], object]
-
-
-def medians(works: dict[str, Work], repeats: int = REPEATS) -> dict[str, float]:
-    """Median processor seconds of each work; the works take turns, so that a busy spell hits them all.
-
-    Processor time, because the machine may be shared; with one thread an idle machine's clock shows the same.
-    """
-    seconds: dict[str, list[float]] = {name: [] for name in works}
-    for turn in range(repeats + 1):
-        for name, work in works.items():
-            started = time.process_time()
-            work()
-            if turn:
-                seconds[name].append(time.process_time() - started)
-    return {name: statistics.median(spent) for name, spent in seconds.items()}
-
-
-def show(title: str, works: dict[str, Work], repeats: int = REPEATS) -> None:
-    """Prints the time of the first work and that of the others as its multiples."""
-    (own, base), *others = medians(works, repeats).items()
-    ratios = " · ".join(f"{name} {seconds / base:.2f}" for name, seconds in others)
-    print(f"{title:<44} {own} {base * 1e3:9.2f} ms · {ratios}", flush=True)
 
 
 def training(function: Callable[..., object], *tensors: Tensor) -> Work:
@@ -166,8 +141,8 @@ def walking(length: int) -> None:
             state = table[state][letter]
         return state
 
-    seconds = medians({"run": lambda: walk.run(word), "trace": lambda: walk.trace(word), "plain": plain})
-    rate = {name: length / spent / 1e6 for name, spent in seconds.items()}
+    seconds = times({"run": lambda: walk.run(word), "trace": lambda: walk.trace(word), "plain": plain})
+    rate = {name: length / statistics.median(spent) / 1e6 for name, spent in seconds.items()}
     print(
         f"table walk of {length:,} letters: {rate['run']:.0f} million a second · every state kept "
         f"{rate['trace']:.0f} · plain Python {rate['plain'] / 20:.0f}"

@@ -10,7 +10,7 @@ import transformers
 from torch import Tensor, nn
 from transformers.models.mamba.modeling_mamba import MambaMixer
 
-from benchmarks.kernels import Work, medians
+from benchmarks._rows import Work, show
 from nerode.models.architectures.mamba import Mamba, MambaSettings
 
 WIDTH, STATES = 64, 16
@@ -64,12 +64,7 @@ def compare(batch: int, length: int, repeats: int) -> None:
     works = {"nerode": training_step(ours, x), "nerode, signed gates": training_step(signed, x)}
     for name, make in PEERS.items():
         works[name] = training_step(with_weights(make(), ours), x)
-    (_, own), *others = medians(works, repeats).items()
-    ratios = " · ".join(f"{name} {seconds / own:.2f}" for name, seconds in others)
-    rate = batch * length / own / 1e3
-    print(
-        f"d {WIDTH} N {STATES} B {batch} T {length:<4} {own * 1e3:8.1f} ms, {rate:.0f}k tokens/s · {ratios}"
-    )
+    show(f"mamba step d {WIDTH} N {STATES} B {batch} T {length}", works, repeats)
 
 
 def main() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from benchmarks.kernels import Work, show, training
+from benchmarks._rows import Work, show
+from benchmarks.kernels import training
 from nerode.models.architectures.s4 import S4, S4Settings
 from nerode.models.architectures.s4d import S4d, S4dSettings
 from nerode.models.kernels.scan import diagonal_scan

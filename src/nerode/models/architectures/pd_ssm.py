@@ -20,10 +20,10 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import one_hot
 
 from nerode.core import NotCompilable, Reference, to_complex
-from nerode.models.base import LayerKind, Surroundings
+from nerode.models.base import LayerKind, State, Surroundings, require_features
+from nerode.models.kernels.choice_scan import choice_scan, choose_rows
 from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.time_invariant import DenseLayer
@@ -98,20 +98,37 @@ class PdSsm(DenseLayer):
 
     def matrices(self, x: Float[Tensor, "... inputs"]) -> Tensor:
         """Returns P D (…, 1, states, states), complex."""
-        phases = 2 * math.pi * widened(self.phase(x)).sigmoid()
-        diagonal = torch.polar(widened(self.size(x)).sigmoid(), phases)
-        return (self.moves(x) * diagonal[..., None, :])[..., None, :, :]
+        return (self.moves(x) * self._diagonal(x)[..., None, :])[..., None, :, :]
 
     def moves(self, x: Float[Tensor, "... inputs"]) -> Float[Tensor, "... states states"]:
         """Returns P, with the gradient of the soft choice where that is wanted."""
-        chosen = widened(self.S(x)).softmax(dim=-1)
-        mixed = torch.einsum("...k,kij->...ij", chosen, widened(self.dictionary))
-        hard = one_hot(mixed.argmax(dim=-2), self.states).transpose(-1, -2).to(mixed.dtype)
-        if not self.settings.straight_through:
-            return hard
-        soft = mixed.softmax(dim=-2)
-        # The difference is zero bit for bit, so that P stays exact.
-        return hard + (soft - soft.detach())
+        through = self.settings.straight_through
+        return choose_rows(self._shares(x), widened(self.dictionary), straight_through=through)
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence and h after it, without making the matrices."""
+        require_features(self, x)
+        h = (self.initial_state(len(x)) if state is None else state)["h"]
+        written = self.writes(x)
+        states = choice_scan(
+            self._shares(x),
+            widened(self.dictionary),
+            self._diagonal(x),
+            None if written is None else written[:, :, 0, :, 0],
+            h[:, 0, :, 0],
+            straight_through=self.settings.straight_through,
+        )[:, :, None, :, None]
+        return self.output(states, x), {"h": states[:, -1]}
+
+    def _shares(self, x: Tensor) -> Tensor:
+        """The shares of the matrices of the dictionary."""
+        return widened(self.S(x)).softmax(dim=-1)
+
+    def _diagonal(self, x: Tensor) -> Tensor:
+        phases = 2 * math.pi * widened(self.phase(x)).sigmoid()
+        return torch.polar(widened(self.size(x)).sigmoid(), phases)
 
     def writes(self, x: Float[Tensor, "... inputs"]) -> Tensor | None:
         """Returns B x (…, 1, states, 1), complex."""

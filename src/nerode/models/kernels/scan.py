@@ -1,7 +1,7 @@
 """Scans over vector states, fast on the CPU, each with its plain loop as the reference.
 
 diagonal_scan: h_t = a_t ∘ h_{t-1} + b_t.
-dense_scan: h_t = A_t h_{t-1} + b_t on a small state, for IDS4, orthogonal blocks and PD-SSM.
+dense_scan: h_t = A_t h_{t-1} + b_t on a small state, for IDS4 and orthogonal blocks.
 selective_scan: that of Mamba, fused, so that no array of size time × channels × states is ever made.
 """
 

@@ -2,6 +2,7 @@
 //
 // The file is compiled once for each instruction set; `nerode_cpu_level` of the plainest build says which of
 // them this processor can run.
+#include "column_choices.hpp"
 #include "decay_chunks.hpp"
 #include "decay_states.hpp"
 #include "delta_states.hpp"
@@ -134,6 +135,20 @@ SELECTIVE(signed_selective, float64, double, true)
     return nerode::erase_backward<T>(q, k, v, decay, lookup, erase, borders, dout, dq, dk, dv, ddecay,       \
                                      dlookup, derase, dinitial, batch, time, heads, keys, values, chunk,     \
                                      threads);                                                               \
+  }                                                                                                          \
+  EXPORT int choice_forward_##NAME(const T* shares, const T* matrices, const T* diagonal, const T* writes,   \
+                                   const T* initial, int32_t* targets, T* out, I batch, I time, I choices,   \
+                                   I n, I threads) {                                                         \
+    return nerode::choice_forward<T>(shares, matrices, diagonal, writes, initial, targets, out, batch, time, \
+                                     choices, n, threads);                                                   \
+  }                                                                                                          \
+  EXPORT int choice_backward_##NAME(const T* shares, const T* matrices, const T* diagonal, const T* initial, \
+                                    const int32_t* targets, const T* out, const T* dout, T* dshares,         \
+                                    T* dmatrices, T* ddiagonal, T* dwrites, T* dinitial, I batch, I time,    \
+                                    I choices, I n, I threads) {                                             \
+    return nerode::choice_backward<T>(shares, matrices, diagonal, initial, targets, out, dout, dshares,      \
+                                      dmatrices, ddiagonal, dwrites, dinitial, batch, time, choices, n,      \
+                                      threads);                                                              \
   }
 
 REAL(float32, float)

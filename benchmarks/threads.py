@@ -1,0 +1,70 @@
+"""Whole training steps of every architecture: one thread against two.
+
+A step is what `nerode train` does: a new batch, forward, loss, backward, clipping, update. What counts is the
+clock on the wall, so the machine must be idle. Weights that differ in a bit are reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+import torch
+
+from benchmarks._rows import BenchRow, record
+from nerode.models.zoo import all_members
+from nerode.training.loop import Trainer
+from nerode.training.specs import make_spec
+
+WIDTH, BATCH, LENGTH = 64, 64, 128
+REPEATS = 5
+
+
+def trainer(architecture: str) -> Trainer:
+    """Returns a run of one layer of an architecture, its own settings, on parity at the size of the table."""
+    tables = {
+        "task": {"name": "parity", "settings": {"shortest": LENGTH, "longest": LENGTH}},
+        "model": {"layers": architecture, "width": WIDTH},
+        "run": {"batch": BATCH, "test_lengths": [LENGTH], "steps": 10_000, "evaluate_every": 10_000},
+    }
+    return Trainer(make_spec(tables))
+
+
+def run_steps(architecture: str, threads: int, steps: int) -> tuple[list[float], dict[str, torch.Tensor]]:
+    """Returns the seconds of the steps after the first, and the weights at the end."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        run = trainer(architecture)
+        spent = []
+        for _ in range(steps + 1):
+            started = time.perf_counter()
+            run.step()
+            spent.append(time.perf_counter() - started)
+        return spent[1:], run.model.state_dict()
+    finally:
+        torch.set_num_threads(before)
+
+
+def compare(architecture: str, steps: int = REPEATS) -> tuple[BenchRow, bool]:
+    """Returns the row of an architecture, and whether one and two threads give the same weights."""
+    (one, alone), (two, both) = (run_steps(architecture, threads, steps) for threads in (1, 2))
+    row = record(f"training step of {architecture}", "one thread", two, one, threads=2)
+    return row, all(torch.equal(alone[name], both[name]) for name in alone)
+
+
+def main(options: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks threads", description=__doc__)
+    parser.add_argument("--only", help="architectures, separated by commas; all by default")
+    parser.add_argument("--steps", type=int, default=REPEATS, help="steps per number of threads")
+    given = parser.parse_args(list(options))
+    names = given.only.split(",") if given.only else sorted(all_members())
+    print(f"one layer, width {WIDTH}, batch {BATCH}, length {LENGTH}; two threads against one")
+    for name in names:
+        row, same = compare(name, given.steps)
+        print(
+            f"{name:<24} {row.seconds * 1e3:8.1f} ms with two threads, one takes {row.ratio:.2f} times "
+            f"as long ({row.low:.2f} to {row.high:.2f}){'' if same else '; OTHER BITS'}",
+            flush=True,
+        )
