@@ -85,7 +85,8 @@ class _ChoiceScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Tensor:
         *given, ctx.soft = arguments
-        shares, matrices, diagonal, writes, initial = (None if t is None else dense(t) for t in given)
+        shares, matrices, diagonal, initial = (dense(given[i]) for i in (0, 1, 2, 4))
+        writes = None if given[3] is None else dense(given[3])
         ctx.sizes = (*shares.shape, initial.shape[1])
         states = torch.empty_like(diagonal)
         targets = torch.empty(diagonal.shape, dtype=torch.int32)
