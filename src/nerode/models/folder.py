@@ -25,6 +25,7 @@ from nerode.core import (
     whole_folder,
     write_atomically,
 )
+from nerode.models.kernels.arguments import dtype_name
 from nerode.models.model import Model, ModelConfig
 from nerode.records import ModelClaim, claims_from_json, claims_to_json, unexamined
 
@@ -37,7 +38,7 @@ TORCH_DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in D
 
 def dtype_of(module: nn.Module) -> str:
     """Returns the name of the type of a module's weights."""
-    return str(next(module.parameters()).dtype).removeprefix("torch.")
+    return dtype_name(next(module.parameters()).dtype)
 
 
 def weights_of(module: nn.Module) -> dict[str, Tensor]:

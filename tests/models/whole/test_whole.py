@@ -24,7 +24,7 @@ def closed(model: Model, language: Language) -> int | str:
 def test_every_length_in_every_format(name: str, architecture: str, dtype: str) -> None:
     language = resolve_language(name)
     if (architecture, dtype) == ("mamba-2", "float16"):
-        with pytest.raises(NotCompilable, match=r"beyond torch\.float16"):
+        with pytest.raises(NotCompilable, match=r"beyond float16"):
             whole_model(language, architecture, dtype=torch.float16)
         return
     assert closed(whole_model(language, architecture, dtype=getattr(torch, dtype)), language) == "all"
@@ -90,9 +90,32 @@ def test_a_leak_is_not_proved() -> None:
     assert found.length != "all"
 
 
-def test_another_language_is_refuted() -> None:
-    model = whole_model(resolve_language("tomita-4"), "mamba")
+@pytest.mark.parametrize("architecture", ["mamba", "griffin", "mamba-2"])
+def test_another_language_is_refuted(architecture: str) -> None:
+    model = whole_model(resolve_language("tomita-4"), architecture)
     assert closed(model, resolve_language("tomita-7")) != "all"
+
+
+@pytest.mark.parametrize("dtype", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"])
+@pytest.mark.parametrize("architecture", ["mamba", "griffin", "mamba-2"])
+def test_a_changed_weight_is_refused_or_harmless(architecture: str, dtype: str) -> None:
+    """Of every third tensor the largest number changes its sign; some of them must be refused."""
+    language = resolve_language("tomita-1")
+    words = random_words(2, batch=8, length=200)
+    model = whole_model(language, architecture, dtype=getattr(torch, dtype))
+    tensors = list(model.parameters())[::3]
+    proved = 0
+    for tensor in tensors:
+        place = tensor.abs().argmax()
+        tensor.view(-1)[place] *= -1.0
+        found = certify_module(
+            model, language, task="predict", decode=lambda s: s > 0.5, budget=Budget(seconds=1)
+        )
+        if found.length == "all":
+            proved += 1
+            assert torch.equal(model(words)[0] > 0.5, legal_table(language, words))
+        tensor.view(-1)[place] *= -1.0
+    assert proved < len(tensors)
 
 
 def test_refusals() -> None:

@@ -27,6 +27,7 @@ from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.plan import Plan, embedding_table, plan_stream
 from nerode.models.folder import dtype_of
+from nerode.models.kernels.arguments import dtype_name
 from nerode.models.model import Model, ModelConfig, build_model
 from nerode.models.weight_writer import ONE, BlockPlan, WeightWriter, set_rows
 from nerode.models.whole import has_whole_model, whole_model
@@ -97,9 +98,9 @@ def network_to_architecture(
 def _assemble_stream(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Model:
     """The model of a plan on a residual stream."""
     Converter(dtype)
-    if str(dtype).removeprefix("torch.") not in writer.dtypes:
+    if dtype_name(dtype) not in writer.dtypes:
         raise InputError(
-            f"{writer.architecture} keeps registers beyond the range of {dtype}; use a wider type"
+            f"{writer.architecture} keeps registers beyond the range of {dtype_name(dtype)}; use a wider type"
         )
     head = make_head(plan, {place: place for place in range(plan.width)}, writer.architecture)
     config = ModelConfig(

@@ -15,6 +15,7 @@ from nerode.models.compiled.decoder import legal_table, make_decoder
 from nerode.models.compiled.layer import CompiledLayer
 from nerode.models.compiled.numbers import Converter, RoundedWeight
 from nerode.models.compiled.torch_numbers import TorchNumbers
+from nerode.models.kernels.arguments import dtype_name
 from nerode.network import Network, NetworkStep
 from nerode.records import ModelClaim, unexamined
 
@@ -49,7 +50,7 @@ class CompiledModel(nn.Module):
         """The claims about the model as it was made, found out when they are first asked for."""
         if self.find_claims is not None:
             return self.find_claims()
-        dtype = str(self.dtype).removeprefix("torch.")
+        dtype = dtype_name(self.dtype)
         reason = "The network's weights were rounded to this type; nothing was tested or proved."
         return (unexamined(reason, dtype=dtype),)
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import DTYPES, Exact, InputError, imaginary_part, real_part, to_float, write_exact
+from nerode.models.kernels.arguments import dtype_name
 from nerode.network import LogSum
 
 
@@ -38,9 +39,11 @@ class Converter:
     """
 
     def __init__(self, dtype: torch.dtype) -> None:
-        if str(dtype).removeprefix("torch.") not in DTYPES:
+        if dtype_name(dtype) not in DTYPES:
             allowed = ", ".join(DTYPES)
-            raise InputError(f"a compiled model cannot have the type {dtype}; allowed are {allowed}")
+            raise InputError(
+                f"a compiled model cannot have the type {dtype_name(dtype)}; allowed are {allowed}"
+            )
         self.dtype = dtype
         self.rounded: list[RoundedWeight] = []
         self._known: dict[Exact, tuple[float, bool]] = {}
@@ -107,7 +110,7 @@ class Converter:
 
     def _too_large(self, text: str, place: str) -> InputError:
         shown = text if len(text) <= 40 else f"{text[:37]}…"
-        name = str(self.dtype).removeprefix("torch.")
+        name = dtype_name(self.dtype)
         return InputError(
             f"{place}: the weight {shown} is beyond the largest {name}, {torch.finfo(self.dtype).max:.4g}; "
             "use a wider type"

@@ -104,7 +104,7 @@ def require_sequence(name: str, tensor: Tensor, axes: str, *, complex_too: bool 
         raise InputError(f"`{name}` has the shape {tuple(tensor.shape)}; every axis needs one entry or more")
     if not (tensor.is_floating_point() or (complex_too and tensor.is_complex())):
         allowed = "a floating or complex type" if complex_too else "a floating type"
-        raise InputError(f"`{name}` has the type {_type(tensor.dtype)}; give {allowed}")
+        raise InputError(f"`{name}` has the type {dtype_name(tensor.dtype)}; give {allowed}")
 
 
 def require_like(name: str, tensor: Tensor | None, shape: Sequence[int], model: Tensor) -> None:
@@ -117,7 +117,7 @@ def require_like(name: str, tensor: Tensor | None, shape: Sequence[int], model: 
         )
     if tensor.dtype != model.dtype:
         raise InputError(
-            f"`{name}` has the type {_type(tensor.dtype)}, another tensor {_type(model.dtype)}; "
+            f"`{name}` has the type {dtype_name(tensor.dtype)}, another tensor {dtype_name(model.dtype)}; "
             "convert one of them"
         )
     if tensor.device != model.device:
@@ -126,5 +126,6 @@ def require_like(name: str, tensor: Tensor | None, shape: Sequence[int], model: 
         )
 
 
-def _type(dtype: torch.dtype) -> str:
+def dtype_name(dtype: torch.dtype) -> str:
+    """Returns the name of a type without the word torch."""
     return str(dtype).removeprefix("torch.")

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from nerode.core import FormatError, InputError, read_bytes
+from nerode.models.kernels.arguments import dtype_name
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -100,8 +101,8 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         raise FormatError(f"is not a safetensors file: {error}", path=path) from None
     for name, tensor in tensors.items():
         if tensor.dtype not in _FLOATS:
-            kind = str(tensor.dtype).removeprefix("torch.")
-            allowed = ", ".join(str(d).removeprefix("torch.") for d in _FLOATS)
+            kind = dtype_name(tensor.dtype)
+            allowed = ", ".join(dtype_name(d) for d in _FLOATS)
             raise FormatError(
                 f"the weight {name} is {kind}; weights of {allowed} are read: save the model unquantised",
                 path=path,

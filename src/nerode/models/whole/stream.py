@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from nerode.algebra.cascades import Cascade, Level, Lookup, NotCounterFree, Reset, Source, decompose
 from nerode.core import DTYPES, Budget, NotCompilable
 from nerode.languages import Dfa, Language, minimise
+from nerode.models.kernels.arguments import dtype_name
 from nerode.models.model import Model, ModelConfig, build_model
 
 LOGIT = 1024.0
@@ -300,9 +301,10 @@ class WholeModel(ABC):
         Raises:
             NotCompilable: if it would be too large, or the type too narrow.
         """
-        if str(dtype).removeprefix("torch.") not in self.dtypes:
+        if dtype_name(dtype) not in self.dtypes:
             raise NotCompilable(
-                self.architecture, [f"the whole model keeps numbers beyond {dtype}; use a wider type"]
+                self.architecture,
+                [f"the whole model keeps numbers beyond {dtype_name(dtype)}; use a wider type"],
             )
         config = self.config()
         assert config.width is not None
