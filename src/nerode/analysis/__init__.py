@@ -1,4 +1,7 @@
-"""Analyses of networks: spectrum, memory, states, the automaton that was learned, proofs, repair."""
+"""Analyses of networks: spectrum, memory, states, the automaton that was learned, proofs, repair.
+
+Open `examination` first: what `nerode analyse` computes. `subject` loads the network that is looked at.
+"""
 
 from nerode.analysis.answers import answer_words
 from nerode.analysis.aspects.metric_automata import metric

@@ -1,1 +1,1 @@
-"""The command line: thin, one file per command."""
+"""The command line: thin, one file per command. Open `main` first: its table says where each command is."""

@@ -1,4 +1,7 @@
-"""The `nerode` command. Exit codes: 0 success, 1 negative answer, 2 usage error, 130 interrupted."""
+"""The `nerode` command, and the table of its subcommands.
+
+Exit codes: 0 success, 1 negative answer, 2 usage error, 3 unsettled, 130 interrupted, 141 broken pipe.
+"""
 
 from __future__ import annotations
 

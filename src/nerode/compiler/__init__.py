@@ -1,4 +1,4 @@
-"""From a language to a network with exact weights."""
+"""The compiler: from a language to a network with exact weights. Open `pipeline` first, then `table`."""
 
 from nerode.compiler.construction import Construction, NgramOptions, Options
 from nerode.compiler.pipeline import compile_language

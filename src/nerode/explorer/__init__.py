@@ -1,4 +1,4 @@
-"""A local page: type a language, see it move."""
+"""The local page of `nerode explore`: a server, worker processes with limits, and the page in `static/`."""
 
 from nerode.explorer.app import serve
 

@@ -1,4 +1,7 @@
-"""The neutral record between compiler, models, proofs and pages: exact networks and their step."""
+"""The neutral record between compiler, models, proofs and pages: exact networks and their step.
+
+Open `record` first (the parts of a network), then `step` (what it computes per letter, over any numbers).
+"""
 
 from nerode.network.affine import Affine, AffineBuilder, Factor, Row, multiplied, zero_map
 from nerode.network.attention import HEAD_KINDS, AttentionHeads

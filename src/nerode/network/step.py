@@ -2,8 +2,8 @@
 
 The interpreter steps in exact or decimal numbers, the modules of `models` in torch, ONNX graphs in nodes, the
 finders of proofs in boxes. `record.py` says in formulas what is computed here. To the network a layer is
-something that reads the stream, keeps a state of its own, and gives outputs; other kinds of layers, such as
-heads of attention whose state is the past, fit beside `LayerStep`.
+something that reads the stream, keeps a state of its own, and gives outputs. Heads of attention are such
+layers, too (`attention.py`): their state is what they have seen of the past.
 """
 
 from __future__ import annotations

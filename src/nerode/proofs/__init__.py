@@ -1,4 +1,8 @@
-"""Finders of proofs about networks; what they find is checked by `nerode.kernel` before anyone sees it."""
+"""Finders of proofs about networks; what they find is checked by `nerode.kernel` before anyone sees it.
+
+Open `certification` first: it chooses the method. `floats/` has the proofs about torch modules, which the
+kernel cannot run: its `recheck` replays them, and its `attention/checker` applies lemmas to softmax decoders.
+"""
 
 from nerode.kernel import (
     ANY_ORDER,

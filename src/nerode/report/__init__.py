@@ -1,4 +1,8 @@
-"""Pages for people: drawings, egg-boxes and HTML files that work without a network."""
+"""Pages, drawings, tables and terminal texts, made from records; nothing is computed here.
+
+`pages/` writes HTML files that load nothing (templates in `templates/`), `terminal/` what commands print,
+`drawing` what `nerode draw` writes, `figures/` charts for pages and papers.
+"""
 
 from typing import TYPE_CHECKING
 

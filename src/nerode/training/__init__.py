@@ -1,4 +1,7 @@
-"""Training of models on tasks: specs, one loop, evaluation by length, and runs in a store."""
+"""Training of models on tasks: specs, one loop, evaluation by length, and runs in a store.
+
+Open `loop` first.
+"""
 
 from nerode.training.environment import describe_environment
 from nerode.training.evaluation import draw_tests, evaluate, require_tests, run
