@@ -1,4 +1,4 @@
-"""The n-gram experiment of seed 000, section 5: its variants and seeds, to experiments/ngram/README.md.
+"""The experiment of the n-gram paper (section 5): its variants and seeds, to experiments/ngram/README.md.
 
     python -m benchmarks ngram_experiment
 
@@ -105,7 +105,7 @@ def spread(rows: list[dict[str, Any]], variant: str, key: str, digits: str = ".2
 
 
 TEXT = """\
-# The n-gram experiment of seed 000, section 5
+# The experiment of the n-gram paper (section 5)
 
 40 sentences, half of each template, 25 epochs; 200 unseen sentences cut after six words and completed. Every
 seed is listed. Written by `python -m benchmarks ngram_experiment` from `experiments/presets/ngram-*.toml`;

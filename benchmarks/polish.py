@@ -1,4 +1,4 @@
-"""Groups tracked by rotations: trained on length 8, polished, proved; beside Table 2 of seed 003.
+"""Groups tracked by rotations: trained on length 8, polished, proved; beside Table 2 of the memory paper.
 
 Writes experiments/polish/results.jsonl and README.md. Finished runs are kept
 in out/polish, and what results.jsonl has is not measured again.
@@ -139,7 +139,7 @@ def marks(rows: list[dict[str, Any]], group: str, key: str) -> str:
 def table_two(rows: list[dict[str, Any]]) -> list[str]:
     """Our networks beside the published ones: a mark for each length."""
     lines = [f"| model | {' | '.join(COLUMNS)} |", "|---|---|---|---|"]
-    lines += [f"| {name} (seed 003) | {' | '.join(printed)} |" for name, printed in MARKS.items()]
+    lines += [f"| {name} (published) | {' | '.join(printed)} |" for name, printed in MARKS.items()]
     for title, key in (
         ("rotations, trained (3 seeds)", "before"),
         ("rotations, polished (3 seeds)", "after"),
@@ -154,13 +154,13 @@ def page(rows: list[dict[str, Any]]) -> str:
         [
             "# Groups polished",
             "",
-            "Written by `python -m benchmarks polish`. One layer of rotations, one matrix a letter, "
+            "Written by `python -m benchmarks polish`. One layer of rotations, one matrix per letter, "
             "trained on words of length 8 and all of length 2 "
             "(`experiments/presets/group-*-rotations.toml`; A5 and Z60 also with 8 blocks instead of 4), "
             "then averaged over the group (`nerode polish`). Scores are shares of 64 words (8 of length "
-            "65,536) that are right at every position; every seed is listed. Defect: mean of ‖M(gh) - "
+            "65,536) that are correct at every position; every seed is listed. Defect: mean of ‖M(gh) - "
             "M(h) M(g)‖ over all pairs, of the worst block kept; polished: the largest of these "
-            "afterwards. A proof says: right at every length in exact arithmetic, and in floats up to the "
+            "afterwards. A proof says: correct at every length in exact arithmetic, and in floats up to the "
             "length given, checked from the files by `nerode polish DIR --check`.",
             "",
             HEAD,
@@ -174,11 +174,11 @@ def page(rows: list[dict[str, Any]]) -> str:
                 if not row["float32"]["proved"]
             ),
             "",
-            "## Beside Table 2 of seed 003",
+            "## Beside Table 2 of the memory paper",
             "",
             "A mark for each of the lengths 8, 16, 24, 32, 40, 64, 128, 256 and 512: mean accuracy above "
             "0.9, theirs over 5 seeds, ours over 3, where a word counts only if all of its positions are "
-            "right. The published marks are those of `nerode reproduce memory:table-2`: in the copy of the "
+            "correct. The published marks are those of `nerode reproduce memory:table-2`: in the copy of the "
             "paper at hand those of A5 are shifted by one column, and a – stands where it does not say. None "
             "of theirs reaches 512 on all three groups. This compares no training: only the rotations are "
             "polished, which uses the multiplication table of the group.",

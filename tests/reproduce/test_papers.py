@@ -63,7 +63,7 @@ COPY = {
     "NRU": "✓✓✓✓✓✓✗✗✗ ✓✓✓✓✓✓✓✓✗ ✗✓✓✓✓✗✗✗✗",
 }
 COPY |= {"Transformer": COPY["Mamba"], "S4": COPY["Mamba"], "IDS4": COPY["Mamba"], "GRU": COPY["LSTM"]}
-"""Table 2 of seed 003 as it is stored: 27 marks a row."""
+"""Table 2 of the memory paper as it is stored: 27 marks a row."""
 
 
 def readings(marks, *, shorter):

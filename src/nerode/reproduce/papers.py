@@ -27,7 +27,7 @@ MEMORY = Paper(
     "training",
     tables=(TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, FIGURE_1, FIGURE_2, FIGURE_3),
 )
-"""On memory and generalization in the era of linear recurrence (seed 003)."""
+"""On memory and generalization in the era of linear recurrence."""
 
 PAPERS: Registry[Paper] = Registry("paper", hint="`nerode papers` lists them.")
 for _paper in (NGRAM_SSM, SARROF, METRIC_AUTOMATA, MEMORY, GRAZZI, MERRILL, DELETANG):

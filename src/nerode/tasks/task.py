@@ -37,7 +37,7 @@ _TRIES = 200
 
 
 class Memory(StrEnum):
-    """The kind of memory that a task asks for (section 3 of seed 003)."""
+    """The kind of memory that a task asks for (section 3 of the memory paper)."""
 
     STATEFUL = "stateful: every input may change what is kept"
     STABLE = "stable: what was seen must be kept unchanged"

@@ -1,4 +1,4 @@
-"""The text of seed 000: sentences by their templates, and completion by models that are known."""
+"""The text of the n-gram paper: sentences by their templates, and completion by models that are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying and denoising in seed 003: table 3 (what is learned) and figure 1 (beyond training)."""
+"""Copying and denoising in the memory paper: table 3 (what is learned) and figure 1 (beyond training)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting in seed 003: tables 4 and 5, figures 2 and 3."""
+"""Counting in the memory paper: tables 4 and 5, figures 2 and 3."""
 
 from __future__ import annotations
 

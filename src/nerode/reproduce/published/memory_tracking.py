@@ -1,4 +1,4 @@
-"""State tracking in seed 003: table 1 (long sequences) and table 2 (beyond the length of training)."""
+"""State tracking in the memory paper: table 1 (long sequences) and table 2 (beyond the training length)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metric Automata Theory (seed 002): a flip-flop that works until it does not, and robust constructions."""
+"""Metric Automata Theory: a flip-flop that works until it does not, and robust constructions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State space models learn n-gram rules (seed 000, section 5): completion of sentences of two templates."""
+"""State space models learn n-gram rules (section 5): completion of sentences of two templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expressive capacity of state space models: 27 languages, flip-flops, bounded Dyck (seed 001)."""
+"""The expressive capacity of state space models: 27 languages, flip-flops, bounded Dyck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The n-gram text of seed 000: two sentence templates, and completion from the first six words."""
+"""The text of the n-gram paper: two sentence templates, and completion from the first six words."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from nerode.tasks.task import Batch, Integers, Memory, Task, TaskKind, require_r
 Letters = Literal["elements", "generators", "swaps", "swaps-and-3-cycles"]
 
 _FAR = (64, 128, 256, 512)
-"""Lengths of seed 003 beyond five times that of training."""
+"""Lengths of the memory paper beyond five times that of training."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
