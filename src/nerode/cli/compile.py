@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from nerode.cli.models import WrittenModel, write_model
-from nerode.cli.options import budgeted, force_option, language_options, read_language
+from nerode.cli.options import Command, budgeted, force_option, language_options, read_language
 from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import DTYPES, Budget, InputError, NotCompilable, read_fraction
 from nerode.languages import Language
@@ -23,10 +23,21 @@ from nerode.study import prove_network
 from nerode.verdict import find_architecture
 
 
-@click.command(name="compile")
+@click.command(
+    name="compile",
+    cls=Command,
+    sections={
+        "Named architectures": ("dtype", "surroundings", "length"),
+        "N-gram models": ("eps", "width", "normaliser", "variant", "unknown", "normalise", "support"),
+    },
+)
 @click.argument("language", metavar="LANG")
 @click.option(
-    "--to", "target", metavar="TARGET", required=True, help="Class or named architecture to compile for."
+    "--to",
+    "target",
+    metavar="TARGET",
+    required=True,
+    help="Class or architecture to compile for; `nerode architectures` lists both.",
 )
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder to write.")
 @click.option(
@@ -50,41 +61,35 @@ from nerode.verdict import find_architecture
     "--eps",
     default="1/1000",
     show_default=True,
-    help="N-gram models: largest L1 distance of the distributions.",
+    help="Largest L1 distance of the distributions.",
 )
-@click.option("--width", type=int, help="N-gram models: width of the embedding.")
-@click.option(
-    "--normaliser", default="softmax", show_default=True, help="N-gram models: softmax, sparsemax or hardmax."
-)
-@click.option(
-    "--variant", default="structural", show_default=True, help="N-gram models: structural or conditioned."
-)
-@click.option(
-    "--unknown", is_flag=True, help="N-gram models: predict the end after unknown contexts (one more neuron)."
-)
+@click.option("--width", type=int, help="Width of the embedding.")
+@click.option("--normaliser", default="softmax", show_default=True, help="softmax, sparsemax or hardmax.")
+@click.option("--variant", default="structural", show_default=True, help="structural or conditioned.")
+@click.option("--unknown", is_flag=True, help="Predict the end after unknown contexts (one more neuron).")
 @click.option(
     "--dtype",
     default="float32",
     show_default=True,
     type=click.Choice(tuple(DTYPES)),
-    help="Named architecture: type of the weights that are written into the folder as model/.",
+    help="Float format of the weights that are written into the folder as model/.",
 )
 @click.option(
     "--surroundings",
     type=click.Choice(("published", "zoo")),
-    help="Named architecture: the whole model as published (norms, zero initial state, a beginning token, a "
-    "linear head), or its layers between ReLU maps with a start of their own. Default: published where a "
-    "construction exists and its claims are no weaker.",
+    help="The whole model as published (norms, zero initial state, a beginning token, a linear head), or its "
+    "layers between ReLU maps with a start of their own. Default: published where a construction exists "
+    "and its claims are no weaker.",
 )
 @click.option(
     "--normalise",
     is_flag=True,
-    help="ARPA models: divide probabilities by their sum, where a file's sums are not 1.",
+    help="Divide the probabilities of an ARPA file by their sum where it is not 1.",
 )
 @click.option(
     "--support",
     is_flag=True,
-    help="N-gram models: the sentences of positive probability only, without probabilities.",
+    help="Compile the sentences of positive probability only, without probabilities.",
 )
 @click.option(
     "--length",

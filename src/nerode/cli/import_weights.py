@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import budgeted, force_option
+from nerode.cli.options import Command, budgeted, force_option
 from nerode.core import Budget, InputError, claim_folder, plural
 from nerode.languages import Language, resolve_language
 from nerode.records import IMPORT_FILE, IMPORT_FORMAT, ImportRecord
 
 
-@click.command(name="import")
+@click.command(name="import", cls=Command)
 @click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Folder to write.")
 @click.option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -26,16 +26,28 @@ _DEFAULTS = Budget()
 
 
 class Command(click.Command):
-    """A command whose help has the limits of its budget under a heading of their own."""
+    """A command whose help has the limits of its budget under a heading of their own.
+
+    Args:
+        sections: names of options by the heading that they stand under, if it is not "Options".
+    """
+
+    def __init__(
+        self, *given: Any, sections: Mapping[str, Sequence[str]] | None = None, **named: Any
+    ) -> None:
+        super().__init__(*given, **named)
+        self._headings = {name: title for title, names in (sections or {}).items() for name in names}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, then the limits."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Limits": []}
+        """Writes the options, those of special sections, then the limits."""
+        titles = ("Options", *dict.fromkeys(self._headings.values()), "Limits")
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in titles}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                limit = (parameter.name or "").startswith("max_")
-                sections["Limits" if limit else "Options"].append(record)
+                name = parameter.name or ""
+                title = "Limits" if name.startswith("max_") else self._headings.get(name, "Options")
+                sections[title].append(record)
         for title, records in sections.items():
             if records:
                 with formatter.section(title):

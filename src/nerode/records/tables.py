@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,14 @@ class CellResult:
     def median(self) -> float | None:
         """The median over the seeds; None without values."""
         return median(self.values) if self.values else None
+
+    @property
+    def printed_in_percent(self) -> bool:
+        """Whether the paper prints the share as a percentage."""
+        number = self.printed.partition("±")[0]
+        if not self.published or not number.replace(".", "", 1).isdecimal():
+            return False
+        return math.isclose(float(number), 100 * self.published, abs_tol=1e-6)
 
     @property
     def low(self) -> float | None:
@@ -188,6 +197,11 @@ class TableResult:
     def cpu_seconds(self) -> float:
         """Of all runs."""
         return sum(line.cpu_seconds for line in self.lines)
+
+    @property
+    def in_percent(self) -> bool:
+        """Whether the paper prints percentages, as 62.6 for a share of 0.626."""
+        return any(cell.printed_in_percent for line in self.lines for cell in line.cells)
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain values."""

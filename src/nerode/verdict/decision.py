@@ -139,7 +139,7 @@ def open_question(facts: Facts, properties: ArchitectureClass, sense: Sense) -> 
     for condition, asked, question in _QUESTIONS:
         if condition(properties) and asked in (sense, None):
             return question + "?"
-    return "no theorem of the table speaks of this architecture in this sense"
+    return "no known theorem decides this architecture in this arithmetic"
 
 
 _TRUST = {p: i for i, p in enumerate(Provenance)}

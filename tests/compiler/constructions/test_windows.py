@@ -175,5 +175,5 @@ def test_random_automata(dfa):
 
 @pytest.mark.parametrize("name", ["set-reset", "flip-flop", "d-3"])
 def test_what_no_window_settles_is_refused(name):
-    with pytest.raises(NotCompilable, match="no window settles"):
+    with pytest.raises(NotCompilable, match="no window decides"):
         WINDOW_PARTS.compile(request_named(name, "s4d"))

@@ -11,6 +11,7 @@ from nerode.report.pages.claims import claims_page
 from nerode.report.tables.reproductions import (
     cell_rows,
     claim_text,
+    percentage,
     proof_text,
     reproduction_table,
     share,
@@ -41,7 +42,7 @@ def test_a_row_has_published_ours_theory_and_agreement():
         "Mamba, 1 layer",
         "51–100",
         "54",
-        "0.6 (0.5–0.7; 3)",
+        "60 (50–70; 3)",
         "yes (robust: no)",
         "agrees",
     )
@@ -64,10 +65,10 @@ def test_compiled_refused_and_diverged():
         )
     )
     assert [row[4] for row in rows] == [
-        "1 (compiled)",
+        "100 (compiled)",
         "refused",
-        "0.6 (0.5–0.7; 3), 1 diverged",
-        "0.6 (0.5–0.7; 3)",
+        "60 (50–70; 3), 1 diverged",
+        "60 (50–70; 3)",
     ]
     assert rows[3][5] == "–"
 
@@ -75,6 +76,30 @@ def test_compiled_refused_and_diverged():
 @pytest.mark.parametrize(("value", "text"), [(1.0, "1"), (0.99999, "0.9995"), (0.5, "0.5"), (0.0, "0")])
 def test_shares_never_round_up_to_one(value, text):
     assert share(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.0, "100"), (0.99999, "99.95"), (0.626, "62.6"), (0.1, "10"), (0.0, "0")]
+)
+def test_percentages_never_round_up_to_a_hundred(value, text):
+    assert percentage(value) == text
+
+
+@pytest.mark.parametrize(
+    ("published", "printed", "ours"),
+    [
+        (0.626, "62.6", "60 (50–70; 3)"),
+        (1.0, "100.0±0", "60 (50–70; 3)"),
+        (0.826, "0.826 (median; best 0.971)", "0.6 (0.5–0.7; 3)"),
+        (1.0, "1", "0.6 (0.5–0.7; 3)"),
+        (1.0, "✓", "0.6 (0.5–0.7; 3)"),
+        (None, "", "0.6 (0.5–0.7; 3)"),
+    ],
+)
+def test_our_numbers_have_the_unit_of_the_paper(published, printed, ours):
+    found = result(line(cells=[cell(published=published, printed=printed)]))
+    assert cell_rows(found)[0][4] == ours
+    assert (" in %; a cell counts as solved from 90." in table_markdown(found)) == ours.startswith("60")
 
 
 def test_claims():
@@ -109,8 +134,8 @@ def test_the_markdown_of_a_table_has_all_that_is_needed_to_repeat_it():
 def test_seeds_and_lines_that_were_not_run_are_said():
     found = result(line(missing=[3, 4]), line(failed=["seed 3: failed: no"]), waiting=["(aa)* · d_2 · GRU"])
     text = table_markdown(found)
-    assert "0.6 (0.5–0.7; 3 of 5)" in text
-    assert "0.6 (0.5–0.7; 3 of 4)" in text
+    assert "60 (50–70; 3 of 5)" in text
+    assert "60 (50–70; 3 of 4)" in text
     assert "2 lines of the paper have no run at this scale, 1 of which can be run here." in text
     assert "- {0,1}\\*d\\_ · Mamba, 1 layer: 3 of 5 seeds have been run." in text
     assert "- Yet to be run: (aa)\\* · d\\_2 · GRU." in text
@@ -133,7 +158,7 @@ def test_the_page_counts_and_lists_what_differs():
     assert "0 of the cells are compared on an easier task" in text
     assert "3 training runs, 3 CPU minutes; 1 compiled networks" in text
     assert "## Where we disagree" in text
-    assert "LSTM: 51–100: 54, ours 0.6 (0.5–0.7) (3 seeds)" in text
+    assert "LSTM: 51–100: 54, ours 60 (50–70) (3 seeds)" in text
     assert "the rule" in text
     assert "proved: all lengths in exact arithmetic" in text
 
@@ -151,7 +176,7 @@ def test_the_page_shows_compiled_networks_beside_trained_ones():
     compiled = line(kind="compiled", cells=[right], claims=[PROVED], seeds=[], architecture="gla")
     text = claims([result(line(), compiled)])
     assert (
-        "Mamba, 1 layer: 54 | 0.6 (0.5–0.7) | yes (robust: no) | gla: 1 | all lengths in exact arithmetic"
+        "Mamba, 1 layer: 54 | 60 (50–70) | yes (robust: no) | gla: 100 | all lengths in exact arithmetic"
         in text
     )
     learned = line(cells=[cell(values=[0.95])])
@@ -160,10 +185,10 @@ def test_the_page_shows_compiled_networks_beside_trained_ones():
 
 def test_split_seeds_and_the_mean_are_shown():
     found = result(line(cells=[cell(values=[0.5, 0.6, 1.0], split=True)]), average="mean")
-    assert cell_rows(found)[0][4] == "0.7 (0.5–1; split; 3)"
+    assert cell_rows(found)[0][4] == "70 (50–100; split; 3)"
 
 
 def test_a_terminal_shows_the_table():
     console = Console(file=io.StringIO(), width=150)
     console.print(reproduction_table(result()))
-    assert "0.6 (0.5–0.7; 3)" in console.file.getvalue()
+    assert "60 (50–70; 3)" in console.file.getvalue()

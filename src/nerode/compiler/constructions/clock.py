@@ -220,9 +220,9 @@ def compile_offset_counting(request: Request) -> Network:
         request,
         layer,
         _decoder(dfa, n, (*letters, *layer.outputs)),
-        route=f"predicts only: one complex number turns once during a burst of {n}; right after every prefix "
-        "of a word of the language, wrong for ever after an interrupted burst, and an over-long burst looks "
-        "like the next one",
+        route=f"predicts only: one complex number turns once during a burst of {n}; correct after every "
+        "prefix of a word of the language, wrong for ever after an interrupted burst, and an over-long burst "
+        "looks like the next one",
         reference=Reference("MemoryGeneralization", "Appendix I"),
     )
 

@@ -78,7 +78,7 @@ def compile_contractions(request: Request) -> Network:
         layer,
         decoder,
         route=f"one layer with {how} as contractions, n_h = {most}; the state fades, its direction is read: "
-        "right in exact arithmetic",
+        "correct in exact arithmetic",
         reference=Reference("NerodeTheory"),
     )
 

@@ -174,8 +174,8 @@ def compile_open_counters(request: Request) -> Network:
     """
     return _recogniser(
         request,
-        f"with the gate {OPEN_GATE}, compared in proportion to the number {OPEN_GATE}ᵗ of layer 1: right in "
-        "exact arithmetic",
+        f"with the gate {OPEN_GATE}, compared in proportion to the number {OPEN_GATE}ᵗ of layer 1: correct "
+        "in exact arithmetic",
         gate=OPEN_GATE,
     )
 

@@ -84,7 +84,7 @@ def compile_fading_registers(request: Request) -> Network:
     return stack.network(
         decoder.build(stack.empty()),
         route=f"{clock}{cascade.route}: registers that fade by 1/4, 1/16 …, whose signs are the labels; "
-        "right in exact arithmetic",
+        "correct in exact arithmetic",
         reference=Reference("NerodeTheory"),
     )
 

@@ -86,8 +86,8 @@ def compile_elman_tanh(request: Request) -> Network:
         layer,
         threshold_decoder(dfa, coding, names, sign_indicator(names)),
         route=(
-            f"{len(names)} threshold units for {dfa.num_states} states, saturated by the gain {gain}: right "
-            f"under noise of up to {margin} on every unit"
+            f"{len(names)} threshold units for {dfa.num_states} states, saturated by the gain {gain}: "
+            f"correct under noise of up to {margin} on every unit"
         ),
         reference=Reference("Dankowiakowski2025"),
     )

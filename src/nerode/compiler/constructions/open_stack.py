@@ -78,7 +78,7 @@ def compile_open_stack(request: Request) -> Network:
         decoder.build(stack.empty()),
         route=(
             f"the open brackets are the digits of one number in base {base}, in proportion to the number "
-            f"{gate}ᵗ of layer 1; gates of {gate / base} and {base * gate}: right in exact arithmetic; "
+            f"{gate}ᵗ of layer 1; gates of {gate / base} and {base * gate}: correct in exact arithmetic; "
             "layer 3 remembers the first error"
         ),
         reference=Reference("NerodeTheory"),

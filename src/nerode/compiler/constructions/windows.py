@@ -56,7 +56,7 @@ def compile_window(request: Request) -> Network:
     """
     parts = one_part(small_automaton(request))
     if parts.window() is None:
-        raise NotCompilable(request.target.name, ["the language is not definite: no window settles it"])
+        raise NotCompilable(request.target.name, ["the language is not definite: no window decides"])
     return compile_parts(request, parts, Reference("PerlesRabinShamir1963"))
 
 
@@ -277,7 +277,7 @@ def compile_window_parts(request: Request) -> Network:
             return compile_parts(request, parts, Reference("NerodeTheory"))
         except BudgetExceeded as stop:
             reasons.append(f"{parts.kind}: {stop}")
-    reasons.append("no window settles, inside each strongly connected component, where the automaton is")
+    reasons.append("no window decides, inside each strongly connected component, where the automaton is")
     raise NotCompilable(request.target.name, reasons)
 
 

@@ -13,6 +13,7 @@ from nerode.report.tables.reproductions import (
     proof_text,
     seeds_text,
     theory_text,
+    value_text,
 )
 
 INTRODUCTION = """\
@@ -23,7 +24,8 @@ Written by `nerode reproduce --all --table > experiments/README.md` from the JSO
 `--keep experiments`, its files. Runs are at CPU scale, with smaller models and a corrected protocol
 (disjoint splits, longer bins that are longer, nothing chosen by a test, every seed counted). Where the task
 departs from the paper's, the row says (here …). A range of lengths is tested at four of them, its ends among
-them. `nerode reproduce PAPER:TABLE --scale paper` writes the published configuration as a sweep file.
+them. Our numbers have the unit of the paper: percentages where it prints percentages, shares elsewhere.
+`nerode reproduce PAPER:TABLE --scale paper` writes the published configuration as a sweep file.
 """
 
 HEADINGS = ("task", "model", "published", "ours: average (range)", "seeds", "theory", "verdict")
@@ -32,8 +34,8 @@ DIFFERENCES = (
     "task, and most models are smaller and trained for less long. What was checked stands below each table."
 )
 GAPS = (
-    "Where a trained network misses the longest lengths and a compiled one has all of them right. Theory is "
-    "that of the trained architecture: where it says no, the compiled network is of a larger class."
+    "Where a trained network misses the longest lengths and a compiled one is correct on all of them. Theory "
+    "is that of the trained architecture: where it says no, the compiled network is of a larger class."
 )
 GAP_HEADINGS = ("task", "trained: published", "trained: ours", "theory", "compiled: ours", "proved")
 _ORDER = ("agrees", "in kind", "not learned here", "differs")
@@ -154,7 +156,8 @@ def _gaps(result: TableResult) -> list[tuple[str, ...]]:
                         f"{line.model}: " + " / ".join(c.printed or "–" for c in line.cells),
                         " / ".join(_ours(result, line, c) for c in line.cells),
                         theory_text(line),
-                        f"{compiled.architecture}: " + " / ".join("1" for _ in compiled.cells),
+                        f"{compiled.architecture}: "
+                        + " / ".join(value_text(result, 1) for _ in compiled.cells),
                         proof_text(compiled.claims),
                     )
                 )
@@ -193,7 +196,7 @@ def _below(result: TableResult) -> list[str]:
 def _ours(result: TableResult, line: LineResult, cell: CellResult) -> str:
     if not cell.values:
         return "refused" if line.failed else "–"
-    return average_text(cell, result.average)
+    return average_text(result, cell)
 
 
 def _verdict(line: LineResult) -> str:

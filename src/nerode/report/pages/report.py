@@ -157,22 +157,22 @@ _SENTENCES = {
     ("yes", False): "some weights do it at every length, but training did not find them.",
     ("no", True): "no weights do it at every length, though these do it as far as they were tested.",
     ("no", False): "as theory says, it does not last.",
-    ("open", True): "no theorem in the table settles it; training found weights that last as far as tested.",
-    ("open", False): "no theorem in the table settles it.",
+    ("open", True): "no known theorem decides it; training found weights that last as far as tested.",
+    ("open", False): "no known theorem decides it.",
 }
 
 
 _SOME_SEEDS = {
     "yes": "some weights do it at every length; {seeds} of {all} seeds do it at length {length:,}.",
     "no": "no weights do it at every length, though {seeds} of {all} seeds do it at length {length:,}.",
-    "open": "no theorem in the table settles it; {seeds} of {all} seeds do it at length {length:,}.",
+    "open": "no known theorem decides it; {seeds} of {all} seeds do it at length {length:,}.",
 }
 _SOME_LEARNED = "{seeds} of {all} seeds learned the shortest length tested ({length:,}), none the longest."
 
 _NOT_LEARNED = {
     "yes": "some weights do it at every length; training found none, even for the shortest length tested.",
     "no": "no weights do it at every length; training found none for the shortest length tested.",
-    "open": "no theorem in the table settles it; training found none for the shortest length tested.",
+    "open": "no known theorem decides it; training found none for the shortest length tested.",
 }
 
 

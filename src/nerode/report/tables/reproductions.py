@@ -36,34 +36,45 @@ def cell_rows(result: TableResult) -> list[tuple[str, ...]]:
             task = line.task if first and line.task != before else ""
             model = line.model if first else ""
             theory = theory_text(line) if first else ""
-            ours = ours_text(line, cell, average=result.average)
+            ours = ours_text(result, line, cell)
             rows.append((task, model, cell.column, cell.printed or "–", ours, theory, cell.agreement))
             first = False
         before = line.task
     return rows
 
 
-def ours_text(line: LineResult, cell: CellResult, *, average: str) -> str:
+def ours_text(result: TableResult, line: LineResult, cell: CellResult) -> str:
     """Returns the average and the range of all seeds, or what there is instead."""
     values = cell.values
     if not values:
         return "refused" if line.failed else "–"
     if line.kind == "compiled":
-        return f"{share(values[0])} (compiled)"
-    text = average_text(cell, average, (seeds_text(line),))
+        return f"{value_text(result, values[0])} (compiled)"
+    text = average_text(result, cell, (seeds_text(line),))
     if line.diverged:
         text += f", {len(line.diverged)} diverged"
     return text
 
 
-def average_text(cell: CellResult, average: str, remarks: Sequence[str] = ()) -> str:
+def average_text(result: TableResult, cell: CellResult, remarks: Sequence[str] = ()) -> str:
     """Returns the average of the seeds and, in brackets, their range, whether they are split, and remarks."""
     values = cell.values
     low, high = min(values), max(values)
-    inner = [f"{share(low)}–{share(high)}"] if remarks or low != high else []
+    inner = [f"{value_text(result, low)}–{value_text(result, high)}"] if remarks or low != high else []
     inner += ["split"] if cell.split else []
-    middle = share(fmean(values) if average == "mean" else median(values))
+    middle = value_text(result, fmean(values) if result.average == "mean" else median(values))
     return f"{middle} ({'; '.join([*inner, *remarks])})" if inner else middle
+
+
+def value_text(result: TableResult, value: float) -> str:
+    """Returns one of our numbers in the unit of the paper: a percentage or a share."""
+    return percentage(value) if result.in_percent else share(value)
+
+
+def percentage(value: float) -> str:
+    """One digit after the point, and never 100 for what is less."""
+    text = f"{100 * value:.1f}".rstrip("0").rstrip(".")
+    return "99.95" if text == "100" and value < 1 else text
 
 
 def seeds_text(line: LineResult) -> str:
@@ -120,8 +131,9 @@ def table_markdown(result: TableResult) -> str:
     parts = [
         f"## {result.where}: {result.title}",
         "",
-        f"{result.citation}. Numbers are {'ticks' if result.unit == 'tick' else result.unit}; "
-        f"a cell counts as solved from {result.threshold:g}.",
+        f"{result.citation}. Numbers are {'ticks' if result.unit == 'tick' else result.unit}"
+        f"{' in %' if result.in_percent else ''}; a cell counts as solved from "
+        f"{value_text(result, result.threshold)}.",
         "",
         f"- Published protocol: {result.protocol}.",
         f"- Corrected protocol: {result.corrected}.",

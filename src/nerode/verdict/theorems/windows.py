@@ -49,7 +49,9 @@ def _window_text(facts: Facts) -> str:
     if k is not None and facts.task is VerdictTask.PREDICT:
         # Strictly k-local: factors of k letters decide, so what may follow depends on the last k-1.
         k -= 1
-    return f"the last {k} letters settle it" if k is not None else "a finite window settles it"
+    if k is None:
+        return "a finite window decides"
+    return {0: "no letter read matters", 1: "the last letter decides"}.get(k, f"the last {k} letters decide")
 
 
 def _ngram_size(facts: Facts, architecture: Architecture) -> Size | None:

@@ -115,7 +115,7 @@ def one_layer_network(
         layers=(layer,),
         decoder=decoder,
         origin=request.origin(
-            route=f"{route}; right after prefixes of {targets.length} words or more",
+            route=f"{route}; correct after prefixes of {targets.length} words or more",
             reference=reference,
         ),
     )
