@@ -7,10 +7,12 @@ import json
 import subprocess
 import sys
 
+import click
 import pytest
 
 import nerode.cli.check
 import nerode.cli.listings
+from nerode.cli import main
 from nerode.cli.main import COMMAND_GROUPS, COMMANDS, STOPPED, UNREAD
 from tests.cli.runner import run
 
@@ -48,6 +50,37 @@ def test_limits_stand_under_a_heading_of_their_own():
     options, limits = shown.split("Limits:")
     assert "--max-" not in options
     assert "--max-seconds" in limits
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_the_list_of_commands_says_what_each_says_of_itself(name):
+    command = main.nerode.get_command(click.Context(main.nerode), name)
+    assert main.short_help(name) == command.get_short_help_str(limit=200)
+
+
+def test_the_list_of_commands_imports_none_of_them():
+    program = (
+        "import sys; from nerode.cli.main import nerode; nerode.main(['--help'], standalone_mode=False); "
+        "sys.exit(any(m.startswith('nerode.cli.') and m != 'nerode.cli.main' for m in sys.modules))"
+    )
+    subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+
+
+def test_arguments_that_commands_share_are_explained():
+    assert "LANG  A name" in run("check", "--help").out
+    both = run("draw", "--help").out
+    assert "LANG  A name" in both
+    assert "RUN   The folder of a run" in both
+    assert "Arguments:" not in run("languages", "--help").out
+
+
+def test_options_of_one_kind_stand_together():
+    shown = run("compile", "--help").out
+    options, others = shown.split("Named architectures:")
+    assert "--surroundings [" not in options
+    architectures, ngrams = others.split("N-gram models:")
+    assert "--surroundings" in architectures
+    assert "--normaliser" in ngrams.split("Limits:")[0]
 
 
 def test_american_spelling_works():

@@ -74,7 +74,7 @@ def test_export(folder, tmp_path):
 def test_what_is_known_is_said_with_every_answer(folder, tmp_path):
     shown = run("run", str(folder), "ab")
     assert shown.out.startswith("accept  ab")
-    assert "states: all lengths in exact arithmetic (`nerode verify" in shown.err
+    assert "says: all lengths in exact arithmetic (`nerode verify" in shown.err
     assert json.loads(run("run", str(folder), "ab", "--json").out)["claims"] == [
         "all lengths in exact arithmetic"
     ]

@@ -5,12 +5,14 @@ Exit codes: 0 success, 1 negative answer, 2 usage error, 3 unsettled, 130 interr
 
 from __future__ import annotations
 
+import ast
 import errno
-import importlib
+import importlib.util
 import io
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -78,6 +80,23 @@ UNREAD = 141
 """That for a program whose reader (head, less) has gone away; the answer is then not known."""
 
 
+def _function(command: str) -> str:
+    """The name of the function behind a command."""
+    return f"{command}_command" if command in ("compile", "import") else command
+
+
+def short_help(command: str) -> str:
+    """Returns the first paragraph of a command's help, read from its file: imports would take a second."""
+    found = importlib.util.find_spec(COMMANDS[command])
+    assert found is not None
+    assert found.origin is not None
+    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    function = next(
+        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == _function(command)
+    )
+    return " ".join((ast.get_docstring(function) or "").partition("\n\n")[0].split())
+
+
 class ReaderLeft(Exception):
     """The reader of our output has gone away."""
 
@@ -99,19 +118,15 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the commands by what they are for."""
         for title, names in COMMAND_GROUPS.items():
-            commands = [(name, self.get_command(ctx, name)) for name in names]
             with formatter.section(title):
-                formatter.write_dl(
-                    [(name, found.get_short_help_str(limit=200)) for name, found in commands if found]
-                )
+                formatter.write_dl([(name, short_help(name)) for name in names])
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Returns the command of this name."""
         name = ALIASES.get(name, name)
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(COMMANDS[name])
-        command = getattr(module, f"{name}_command" if name in ("compile", "import") else name)
+        command = getattr(importlib.import_module(COMMANDS[name]), _function(name))
         assert isinstance(command, click.Command)
         return command
 

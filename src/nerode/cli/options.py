@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,9 +40,11 @@ class Command(click.Command):
         self._headings = {name: title for title, names in (sections or {}).items() for name in names}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, those of special sections, then the limits."""
-        titles = ("Options", *dict.fromkeys(self._headings.values()), "Limits")
+        """Writes the arguments that many commands share, the options by section, then the limits."""
+        titles = ("Arguments", "Options", *dict.fromkeys(self._headings.values()), "Limits")
         sections: dict[str, list[tuple[str, str]]] = {title: [] for title in titles}
+        taken = re.findall("[A-Z]+", " ".join(self.collect_usage_pieces(ctx)))
+        sections["Arguments"] = [(word, text) for word, text in _ARGUMENTS.items() if word in taken]
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
@@ -52,6 +55,13 @@ class Command(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+_ARGUMENTS = {
+    "LANG": "A name (`nerode languages`), a regular expression, or a file; see `nerode --help`.",
+    "RUN": "The folder of a run, the beginning of its key, or `last` for the newest.",
+}
+"""Arguments that mean the same in every command."""
 
 
 class RunPath(click.Path):
@@ -74,8 +84,8 @@ def language_options(command: F) -> F:
         click.option("--regex", is_flag=True, help="Read LANG as a regular expression, never as a name."),
         click.option(
             "--alphabet",
-            metavar="SYMBOLS",
-            help="Letters of the alphabet: ab01, or several characters each with commas: push,pop.",
+            metavar="LETTERS",
+            help="Letters of the alphabet: ab01; with commas if a letter has several characters: push,pop.",
         ),
     ):
         command = option(command)

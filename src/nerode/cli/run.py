@@ -204,7 +204,7 @@ def _stated_line(folder: Path, stated: Sequence[str]) -> str:
     """The claims of the certificate, which a run does not check."""
     if not stated:
         return f"{folder} has no certificate: nothing is proved of this network"
-    return f"{folder} states: {'; '.join(stated)} (`nerode verify {folder}` checks it)"
+    return f"the certificate in {folder} says: {'; '.join(stated)} (`nerode verify {folder}` checks it)"
 
 
 def _texts(words: tuple[str, ...], words_file: Path | None) -> Iterator[str]:

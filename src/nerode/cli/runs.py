@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from nerode.cli.options import budgeted, force_option
+from nerode.cli.options import Command, budgeted, force_option
 from nerode.core import InputError, claim_file, claim_folder, write_atomically
 from nerode.records import (
     LAST,
@@ -29,7 +29,20 @@ _budgeted = budgeted(seconds=600.0, counts=False)
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
-@click.group()
+class _Group(click.Group):
+    """A group whose commands are listed with their whole first sentence."""
+
+    command_class = Command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the commands in the order of their use."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, found.get_short_help_str(limit=200)) for name, found in self.commands.items()]
+            )
+
+
+@click.group(cls=_Group)
 def runs() -> None:
     """List, show, export and prune the runs of a folder (`nerode train` and `nerode sweep` write them)."""
 

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 @click.option(
     "--certify",
     is_flag=True,
-    help="Also search a proof that each model is correct at every length; exit 1 if one has none.",
+    help="Also search for a proof that each model is correct at every length; exit 1 if one has none.",
 )
 @click.option(
     "--log",

@@ -84,20 +84,17 @@ def _refusals(facts: Facts, target: Architecture) -> tuple[list[str], bool]:
 
     Over the reals states may fade for ever, so that a network may exist there alone.
     """
-    found: list[str] = []
-    possible = False
-    for sense in (Sense.FINITE_PRECISION, Sense.EXACT):
-        verdict = verdict_for(facts, target, sense)
-        possible = possible or verdict.status is Status.YES
-        if verdict.status is Status.NO:
-            text = _refusal(verdict, facts)
-            if text not in found:
-                found.append(text)
-    if found and softmax(target.properties):
+    asked = [verdict_for(facts, target, sense) for sense in (Sense.FINITE_PRECISION, Sense.EXACT)]
+    possible = any(verdict.status is Status.YES for verdict in asked)
+    if softmax(target.properties) and any(verdict.status is Status.NO for verdict in asked):
         # The language test of attention in floats has words to show.
-        floats = verdict_for(facts, target, Sense.IEEE)
-        found += [_refusal(floats, facts)] if floats.status is Status.NO else []
-    return list(dict.fromkeys(found)), possible
+        asked.append(verdict_for(facts, target, Sense.IEEE))
+    works: dict[tuple[str, str], list[str]] = {}
+    for verdict in asked:
+        if verdict.status is Status.NO:
+            named = works.setdefault((verdict.reason, _witness_text(verdict, facts)), [])
+            named += [str(verdict.reference)] if str(verdict.reference) not in named else []
+    return [f"{reason} ({'; '.join(named)}){witness}" for (reason, witness), named in works.items()], possible
 
 
 def _is_predicted(request: Request) -> bool:
@@ -109,14 +106,14 @@ def _is_predicted(request: Request) -> bool:
     return _refusals(facts, request.target)[1]
 
 
-def _refusal(verdict: Verdict, facts: Facts) -> str:
-    witness = ""
+def _witness_text(verdict: Verdict, facts: Facts) -> str:
+    """The words that show a "no", to stand behind its reason; empty if there are none."""
     if verdict.witness is not None and "u" in verdict.witness and facts.profile.counter is not None:
-        witness = f"; witness {facts.profile.counter.describe(facts.language.alphabet)}"
-    elif verdict.witness is not None and "second" in verdict.witness:
+        return f"; witness {facts.profile.counter.describe(facts.language.alphabet)}"
+    if verdict.witness is not None and "second" in verdict.witness:
         first, second = (verdict.witness[name] or "ε" for name in ("first", "second"))
-        witness = f"; witness the states after {first} and {second}"
-    return f"{verdict.reason} ({verdict.reference}){witness}"
+        return f"; witness the states after {first} and {second}"
+    return ""
 
 
 def _candidates(request: Request, reasons: list[str]) -> list[Construction]:

@@ -49,7 +49,7 @@ def test_the_head_says_what_the_language_is() -> None:
     assert shown[2] == "minimal DFA 2 states · monoid 2 elements · not star-free (contains Z2)"
     assert shown[3] == "also group-language"
     assert shown[4] == "witness  u = ε, v = 1, x = ε: u vⁿ x is in L periodically in n with period 2"
-    assert shown[-1] == "Next: nerode explain parity -o page.html"
+    assert shown[-2] == "Next: nerode explain parity -o page.html"
 
 
 def test_each_architecture_has_a_mark_in_each_sense() -> None:
@@ -131,6 +131,17 @@ def test_details_list_each_theorem_once_with_its_assumptions() -> None:
         assumed = [line.strip() for line in below if line.startswith("  assumes: ")]
         assert [line.removeprefix("assumes: ") for line in assumed] == list(cited.assumptions)
     assert "assumes:" not in show(check_view(language, found, verdicts))
+
+
+def test_the_end_names_the_page_and_the_smallest_network() -> None:
+    decided = decide(PARITY, architectures=["mamba", "lstm", "mamba-signed"])
+    lines = show(check_view(PARITY, PARITY_PROFILE, decided)).splitlines()
+    assert lines[-2:] == [
+        "Next: nerode explain parity -o page.html",
+        "      nerode compile parity --to mamba-signed -o network/",
+    ]
+    only = decide(PARITY, architectures=["mamba"])
+    assert "nerode compile" not in show(check_view(PARITY, PARITY_PROFILE, only))
 
 
 def test_languages_that_are_not_regular_say_so() -> None:
