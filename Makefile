@@ -8,29 +8,38 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 TORCH ?= torch==2.13.0
 # A chromium that could not be installed skips nothing silently: the browser tests say so.
 APT := $(shell command -v apt-get 2>/dev/null)
+TYPES := $(BIN)/mypy && $(BIN)/lint-imports
 
-.PHONY: run test test-slow test-fresh golden bench docs lint format wheel clean chromium
+# Python keeps what it compiles: the tests start hundreds of processes that load the same modules.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: run test test-slow test-fresh golden bench docs style lint format wheel clean chromium
 
 run: $(VENV)/.installed-run
 	$(BIN)/nerode atlas -o $(OUT)/atlas.html
 
-test: $(VENV)/.installed-test chromium lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+# Types and contracts are checked beside the tests; what they say comes last.
+test: $(VENV)/.installed-test chromium style
+	@mkdir -p $(OUT)
+	{ $(TYPES); } >$(OUT)/types.log 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest -n 2; tests=$$?; \
+	wait $$types; types=$$?; cat $(OUT)/types.log; [ $$tests = 0 ] && [ $$types = 0 ]
 
 test-slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	$(BIN)/python -m pytest -n 2 -m slow
 
 # The same tests five times, each time with other draws, other examples and in another order.
 test-fresh: $(VENV)/.installed-test chromium
 	for n in 1 2 3 4 5; do \
-	  NERODE_HYPOTHESIS=fresh NERODE_SEEDS=$$n NERODE_ORDER=$$n $(BIN)/python -m pytest -n 2 --dist loadgroup || exit 1; \
+	  NERODE_HYPOTHESIS=fresh NERODE_SEEDS=$$n NERODE_ORDER=$$n $(BIN)/python -m pytest -n 2 || exit 1; \
 	done
 
-lint: $(VENV)/.installed-test
+style: $(VENV)/.installed-test
 	$(BIN)/ruff format --check src tests benchmarks docs
 	$(BIN)/ruff check src tests benchmarks docs
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+
+lint: style
+	$(TYPES)
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format src tests benchmarks docs
@@ -78,3 +87,4 @@ wheel: $(VENV)/bin/python
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache src/*.egg-info src/nerode/models/native/*.so
+	find src tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +

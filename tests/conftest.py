@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 # Two workers with two threads each would wait for each other; this counts before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -34,12 +35,15 @@ SALT = os.environ.get("NERODE_SEEDS", "")
 ORDER = os.environ.get("NERODE_ORDER", "")
 """Another text gives another order of the tests: one that then fails leans on a neighbour."""
 
-FIRST = """cli/badinput docs sweeps/test_kills verdict training explorer study reproduce sweeps models/whole
-integration proofs/test_corruption models/test_conformance""".split()
+FIRST = """cli/badinput explorer docs integration verdict report sweeps/test_kills training
+study reproduce models/whole proofs/test_corruption models/test_conformance""".split()
 """Files that take long come first, so that neither worker is left alone with one at the end."""
 
-APART = {"proofs/test_corruption", "models/test_conformance"}
-"""Files whose tests share nothing; those of any other file share fixtures and caches, in one worker."""
+TOGETHER = ("verdict/", "explorer/")
+"""Folders whose files share what one process has computed."""
+
+APART = {"integration/test_bestiary_networks", "proofs/test_corruption", "models/test_conformance"}
+"""Files that both workers share, by the first word of the parameters."""
 
 pytest_plugins = ["tests.browser"]
 
@@ -59,42 +63,54 @@ def pytest_configure(config: pytest.Config) -> None:
                 signal.signal(number, handler)
     # The default gives out the files with most tests first, so that long ones with few tests are last.
     config.option.loadscopereorder = False
+    # Nothing that is imported or collected is garbage.
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Leaves modules and collected tests out of every later garbage collection: they stay to the end."""
-    gc.collect()
+    """Leaves modules and collected tests out of every garbage collection, and collects more rarely."""
     gc.freeze()
+    gc.set_threshold(50_000)
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives each file to one worker, long files first, or shuffles the tests if an order is asked for.
-
-    All workers get the same order.
-    """
-    for item in items:
-        if group_of(item) is None and file_of(item) not in APART:
-            item.add_marker(pytest.mark.xdist_group(file_of(item)))
+    """Puts long files first, or shuffles the tests if an order is asked for: the same in all workers."""
     if ORDER:
         random.Random(ORDER).shuffle(items)
     else:
-        items.sort(key=lambda item: next((i for i, n in enumerate(FIRST) if file_of(item).startswith(n)), 99))
+        items.sort(
+            key=lambda item: next((i for i, n in enumerate(FIRST) if file_of(item.nodeid).startswith(n)), 99)
+        )
 
 
-def file_of(item: pytest.Item) -> str:
+class ByUnit(LoadScopeScheduling):
+    """Gives each unit of tests to one worker, where its tests share fixtures and caches.
+
+    The groups of xdist 3.8 do this no longer: it writes them into an attribute that pytest 9.2 does not read.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Returns what deals the tests out to the workers."""
+    return ByUnit(config, log)
+
+
+def unit_of(nodeid: str) -> str:
+    """Returns the name that tests share which one worker runs: their file, as a rule."""
+    file = file_of(nodeid)
+    if file in APART:
+        return f"{file}[{nodeid.partition('[')[2].partition('-')[0]}"
+    return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+
+def file_of(nodeid: str) -> str:
     """Returns the file of a test, without the folder of all tests and without its ending."""
-    return item.nodeid.partition("::")[0].removeprefix("tests/").removesuffix(".py")
-
-
-def group_of(item: pytest.Item) -> str | None:
-    """Returns the name that tests share which have to run in one worker."""
-    mark = item.get_closest_marker("xdist_group")
-    return None if mark is None else str(mark.args[0])
-
-
-def name_of(item: pytest.Item) -> str:
-    """Returns the name of a test, to which workers add that of its group."""
-    return item.nodeid.removesuffix(f"@{group_of(item)}")
+    return nodeid.partition("::")[0].removeprefix("tests/").removesuffix(".py")
 
 
 def seed_everything(name: str) -> None:
@@ -117,5 +133,5 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Seeds by the test's name, after its fixtures."""
-    seed_everything(name_of(item))
+    seed_everything(item.nodeid)
     return (yield)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tests.conftest import name_of, seed_everything
+from tests.conftest import seed_everything
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,7 +74,7 @@ def _draws() -> list[float]:
 
 def test_global_draws_are_the_same_in_every_run(request):
     drawn = _draws()
-    seed_everything(name_of(request.node))
+    seed_everything(request.node.nodeid)
     assert drawn == _draws()
 
 

@@ -11,8 +11,6 @@ from nerode.languages.bestiary import BESTIARY
 from nerode.languages.bestiary.facts import FACTS
 from tests.cli.runner import run
 
-pytestmark = pytest.mark.xdist_group("facts")  # one process checks all languages
-
 
 @pytest.fixture(scope="module")
 def checked() -> dict[str, dict[str, Any]]:

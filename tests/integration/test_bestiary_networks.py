@@ -74,12 +74,7 @@ def is_large(name, target):
 
 def pairs():
     return [
-        pytest.param(
-            name,
-            target,
-            # One worker computes the algebra of a language.
-            marks=[pytest.mark.xdist_group(name), *([pytest.mark.slow] if is_large(name, target) else [])],
-        )
+        pytest.param(name, target, marks=[pytest.mark.slow] if is_large(name, target) else [])
         for name, target in itertools.product(BESTIARY, EXACT_TARGETS)
     ]
 

@@ -19,8 +19,6 @@ from nerode.verdict.theorems import THEOREMS
 from tests.verdict import tables
 from tests.verdict.oracle import random_automaton
 
-pytestmark = pytest.mark.xdist_group("verdicts")
-
 CHAINS = """mamba mamba-signed complex-diagonal pd-ssm ids4
 mamba mamba-signed mamba-3 pd-ssm ids4
 mamba-2 mamba

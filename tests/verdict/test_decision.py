@@ -14,8 +14,6 @@ from nerode.verdict.records import Provenance, Sense, Status, VerdictTask
 from nerode.verdict.theorems import THEOREMS
 from tests.verdict.tables import table
 
-pytestmark = pytest.mark.xdist_group("verdicts")
-
 NONNEGATIVE = ["mamba", "mamba-2", "griffin", "gla", "hgrn2", "mlstm", "rwkv-6", "diagonal"]
 TIME_INVARIANT = ["s4", "s4d", "h3", "lru", "lssl", "megalodon", "ssm"]
 NONLINEAR = ["elman-tanh", "elman-relu", "lstm", "gru", "nru", "slstm"]

@@ -9,8 +9,6 @@ from nerode.languages import resolve_language
 from nerode.verdict.records import Verdict
 from tests.verdict.tables import table
 
-pytestmark = pytest.mark.xdist_group("verdicts")
-
 
 def verdict(text: str, architecture: str, sense: str = "finite-precision") -> Verdict:
     return table(text)[architecture, sense]

@@ -23,8 +23,6 @@ from nerode.cli.main import COMMANDS
 from tests.cli.badinput.cases import TABLES, Case, all_cases, make_case, read_table
 from tests.cli.badinput.inputs import MADE, make_inputs
 
-pytestmark = pytest.mark.xdist_group("badinput")  # one process makes the inputs
-
 DOCUMENTED = {0, 1, 2, 3, 130, 141, 143, 129}
 """Success, a negative answer, wrong use, unsettled, stopped by the user, no reader; ended by TERM and HUP."""
 
