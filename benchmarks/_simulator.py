@@ -11,7 +11,7 @@ import functools
 import math
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -283,7 +283,7 @@ class Simulator:
             inside = [*(stream[name] for name in layer.data["reads"]), *layer._shown(layer.start)]
             if layer.data["exposes_previous"]:
                 inside += layer._shown(layer.start)
-            units = map(relu, self.image(layer.readout_units, inside))
+            units = layer.seen_units(inside)
             stream.update(
                 zip(layer.data["outputs"], self.image(layer.readout, [*inside, *units]), strict=True)
             )
@@ -384,7 +384,13 @@ class _Layer:
         inside = [*reads, *self._shown(new)]
         if self.data["exposes_previous"]:
             inside += self._shown(state)
-        return new, image(self.readout, [*inside, *map(relu, image(self.readout_units, inside))])
+        return new, image(self.readout, [*inside, *self.seen_units(inside)])
+
+    def seen_units(self, inside: list[Number]) -> list[Number]:
+        """Returns the readout units."""
+        values = self.simulator.image(self.readout_units, inside)
+        functions = self.data.get("functions") or ["relu"] * len(values)
+        return [_UNITS[name](v) for name, v in zip(functions, values, strict=True)]
 
     def _shown(self, state: list[Number]) -> list[Number]:
         if not self.data["complex_state"]:
@@ -477,6 +483,24 @@ def read_answer(names: Json) -> Answer:
 def times(left: Number, right: Number) -> Number:
     """Returns a product."""
     return left * right if isinstance(left, Complex) else right * left
+
+
+def _sign(value: Number) -> Number:
+    positive, negative = relu(value), relu(-value)
+    return Fraction(int(positive != 0) - int(negative != 0))
+
+
+def _power(value: Number) -> Number:
+    if not isinstance(value, int | Fraction) or value.denominator != 1:
+        raise ValueError(f"4 to the power {value} is not computed")
+    return Fraction(4) ** int(value)
+
+
+_UNITS: Mapping[str, Callable[[Number], Number]] = {
+    "relu": lambda value: relu(value),
+    "sign": _sign,
+    "power": _power,
+}
 
 
 def relu(value: Number) -> Number:

@@ -552,6 +552,8 @@ def cases() -> list[Case]:
         _compiled("anbn", "diagonal", share=1),
         _compiled("dyck-1", "hgrn2", share=1),
         _compiled("set-reset", "s4d"),
+        _compiled("d4", "rwkv-7", share=1),
+        _compiled("set-reset", "aussm", share=1),
         _compiled("dyck-1", "elman-relu", share=1),
         _compiled("dyck-2", "mamba", share=1),
         _stacks(),

@@ -25,7 +25,6 @@ PATIENT = {("d-12", "ssm"): 400}  # 13 registers that fade have 8,192 patterns o
 # Networks whose proof may take longer than the time above; each with the reason.
 UNPROVED = {
     ("dyck-8-10", "householder"): "13 layers of registers over 10^9 stacks: the search is too large",
-    ("dyck-2", "elman-relu"): "a stack in ReLU units: the kernel has no cell for it",
     ("contains-fibonacci-22", "ssm"): "a window of 21 letters has 2^21 states",
     **{
         (group, "elman-relu"): "a unit for each pair of elements: 216,000 steps of 70,000 numbers, or more"

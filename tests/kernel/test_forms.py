@@ -114,7 +114,7 @@ def test_a_chain_of_scales_and_registers_between_them(data: st.DataObject) -> No
     sign = data.draw(st.sampled_from([1, -1]))
     unknown = ValueRange(None, None)
     region = FormRegion({"s1": unknown, "s2": unknown, "r": unknown})
-    region.chain, region.registers = ["s1", "s2"], {"r": (sign, 2, Fraction(1, 2), 3)}
+    region.chain, region.registers = ["", "s1", "s2"], {"r": (sign, 2, Fraction(1, 2), 3)}
     first = data.draw(st.fractions(Fraction(1, 20), 1, max_denominator=20))
     second = first * data.draw(st.fractions(Fraction(1, 20), 1, max_denominator=20))
     share = data.draw(st.fractions(0, 1, max_denominator=8))
@@ -130,6 +130,35 @@ def test_a_chain_of_scales_and_registers_between_them(data: st.DataObject) -> No
     except Undecided:
         return
     assert answer == (value > 0)
+
+
+@given(st.data())
+@settings(max_examples=120)
+def test_a_power_of_a_counter_and_registers_below_it(data: st.DataObject) -> None:
+    """Bounds, signs and powers hold for p = 4ᵗ, t any number of letters, and a register from 1 to 3·p."""
+    sign = data.draw(st.sampled_from([1, -1]))
+    unknown = ValueRange(None, None)
+    region = FormRegion({"p": unknown, "r": unknown, "t": ValueRange(0, None, True, 0)})
+    region.chain, region.registers, region.exponent = ["p", ""], {"r": (sign, 1, 1, 3)}, "t"
+    count = data.draw(st.integers(0, 4))
+    power = Fraction(4) ** count
+    size = 1 + data.draw(st.fractions(0, 1, max_denominator=8)) * (3 * power - 1)
+    point = {"p": power, "r": sign * size, "t": Fraction(count)}
+    form = data.draw(forms(["p", "r"]))
+    low, high = region.bounds(form)
+    assert low is None or low <= at(form, point)
+    assert high is None or at(form, point) <= high
+    more = data.draw(st.integers(-3, 3))
+    assert at(region.image("power", AffineForm(more, {"t": 1})), point) == 4**more * power
+    for wrong in (AffineForm(0, {"t": 2}), AffineForm(0, {"p": 1}), AffineForm(Fraction(1, 2), {"t": 1})):
+        with pytest.raises(Undecided):
+            region.image("power", wrong)
+    try:
+        found = region.image("sign", form)
+    except Undecided:
+        return
+    value = at(form, point)
+    assert found == (value > 0) - (value < 0)
 
 
 @pytest.mark.parametrize("slope", [1, -1, 2, Fraction(-1, 2)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nerode.compiler.pipeline import compile_language
@@ -272,3 +274,21 @@ def test_a_shift_that_drops_is_described():
 def test_the_start_of_a_register_is_shown():
     network = build("past-ltl", formula_language("H a", "ab"), "diagonal")
     assert "  start: h = (1)" in describe_network(network).splitlines()
+
+
+def test_functions_of_readout_units_are_kept_and_shown():
+    network = compile_language(find_language("set-reset"), "aussm")
+    data = network_to_json(network)
+    assert [layer.get("functions") for layer in data["layers"]] == [
+        None,
+        ["power", "power"],
+        ["sign"],
+    ]
+    assert network_from_json(data) == network
+    text = describe_network(network)
+    assert "= power(" in text
+    assert "= sign(h[h1=1])" in text
+    with pytest.raises(InputError, match="3 functions"):
+        replace(network.layers[2], functions=("sign",) * 3)
+    with pytest.raises(InputError, match="relu, sign, power"):
+        replace(network.layers[2], functions=("cosine",))

@@ -90,6 +90,8 @@ def test_a_register_that_fades_too_slowly_is_refuted() -> None:
     assert not isinstance(certify(wrong, find_language("set-reset")), Certificate)
 
 
-def test_a_register_that_starts_at_zero_is_refused() -> None:
-    wrong = with_layer(fading("set-reset"), 0, start=(1, 0))
+def test_a_register_that_starts_with_the_wrong_sign_is_refused() -> None:
+    wrong = with_layer(fading("set-reset"), 0, start=(1, 1))
     assert prove(wrong, {}).failure is not None
+    # 0 is a label of its own; it is read as half of the scale, which is not above the threshold.
+    assert prove(with_layer(fading("set-reset"), 0, start=(1, 0)), {}).failure is None

@@ -28,23 +28,29 @@ from nerode.network import (
 
 
 class _Units:
-    """ReLU units of one hidden layer; their values are named by a prefix and a number."""
+    """Units of one hidden layer; their values are named by a prefix and a number."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._number: dict[DirectionForm, int] = {}
+        self._number: dict[tuple[DirectionForm, str], int] = {}
 
-    def add(self, form: DirectionForm) -> DirectionForm:
-        """Returns the ReLU of a form."""
-        if form.is_constant:
+    def add(self, form: DirectionForm, function: str = "relu") -> DirectionForm:
+        """Returns the ReLU of a form, or another function of it."""
+        if form.is_constant and function == "relu":
             return constant(form.bias if form.bias > 0 else 0)
-        number = self._number.setdefault(form, len(self._number))
+        number = self._number.setdefault((form, function), len(self._number))
         return direction(f"{self._prefix}{number}")
 
     @property
     def forms(self) -> list[DirectionForm]:
         """The arguments of the units, in order."""
-        return list(self._number)
+        return [form for form, _ in self._number]
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions of the units, in order; nothing if all are ReLUs."""
+        found = tuple(function for _, function in self._number)
+        return found if set(found) - {"relu"} else ()
 
     @property
     def names(self) -> list[str]:
@@ -73,6 +79,8 @@ class LayerBuilder:
         exposes_previous: whether the readout may see the state before the letter.
         complex_state: whether coordinates may be complex; a form of one is then its real part.
         one_hot: directions of which exactly one is 1 at each position; forms are shortened with that.
+        fades: a number that all gates are multiplied by; where it is not 1, the values of coordinates are
+            their signs.
     """
 
     def __init__(
@@ -83,12 +91,14 @@ class LayerBuilder:
         exposes_previous: bool = False,
         complex_state: bool = False,
         one_hot: Sequence[str] = (),
+        fades: Exact = 1,
     ) -> None:
         self.name = name
         self._stream = tuple(stream)
         self.exposes_previous = exposes_previous
         self.complex_state = complex_state
         self._one_hot = tuple(one_hot)
+        self._fades = fades
         self._units = _Units("unit ")
         self._readout_units = _Units("readout unit ")
         self._gates: dict[str, DirectionForm] = {}
@@ -106,10 +116,13 @@ class LayerBuilder:
         """Adds a state coordinate and returns its value after the letter, for the readout."""
         if name in self._gates:
             raise InputError(f"layer {self.name} has two coordinates called {name!r}")
-        self._gates[name] = self._short(gate)
+        self._gates[name] = self._short(gate) * self._fades
         self._writes[name] = self._short(write)
         self._start.append(start)
-        return direction(f"state {name}")
+        return self._seen(f"state {name}")
+
+    def _seen(self, name: str) -> DirectionForm:
+        return direction(name) if self._fades == 1 else self.readout_sign(direction(name))
 
     def _short(self, form: DirectionForm | Exact) -> DirectionForm:
         return reduce_one_hot(form, self._one_hot) if isinstance(form, DirectionForm) else constant(form)
@@ -118,7 +131,7 @@ class LayerBuilder:
         """Returns the value of a coordinate before the letter, for the readout."""
         if not self.exposes_previous:
             raise InputError(f"layer {self.name} does not expose its state before the letter")
-        return direction(f"previous {name}")
+        return self._seen(f"previous {name}")
 
     def imaginary(self, value: DirectionForm) -> DirectionForm:
         """Returns the imaginary part of a coordinate of which `value` is the real part, now or before."""
@@ -130,6 +143,14 @@ class LayerBuilder:
     def readout_relu(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form of the stream and the state, for outputs."""
         return self._readout_units.add(self._short(form))
+
+    def readout_sign(self, form: DirectionForm) -> DirectionForm:
+        """Returns the sign of a form of the stream and the state, for outputs."""
+        return self._readout_units.add(self._short(form), "sign")
+
+    def readout_power(self, form: DirectionForm) -> DirectionForm:
+        """Returns 4 to the power of a form that is whole, for outputs."""
+        return self._readout_units.add(self._short(form), "power")
 
     def output(self, name: str, form: DirectionForm) -> DirectionForm:
         """Appends a direction to the stream and returns its value, for later layers."""
@@ -195,6 +216,7 @@ class LayerBuilder:
             readout=_affine([*seen, *self._readout_units.names], self._outputs.values()),
             exposes_previous=self.exposes_previous,
             complex_state=self.complex_state,
+            functions=self._readout_units.functions,
         )
 
     def _shown(self, when: str) -> list[str]:

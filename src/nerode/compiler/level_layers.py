@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nerode.algebra.cascades import Add, Command
-from nerode.compiler.forms import DirectionForm, direction
+from nerode.compiler.forms import DirectionForm, Relu, direction
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_codings import (
     CommandForms,
@@ -26,7 +26,7 @@ from nerode.compiler.level_codings import (
 from nerode.compiler.level_machine import LevelMachine, TabledLevel
 from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import decision_table, decode_table
-from nerode.core import NotCompilable
+from nerode.core import Exact, NotCompilable
 from nerode.languages import Legal
 from nerode.network import ScoreDecoder
 
@@ -46,13 +46,19 @@ class MachineLayers:
         machine: the levels.
         letters: 1 where the current letter of the machine's automaton is this one; by default those of the
             language.
+        fades: what the gates of levels that share a layer are multiplied by; their signs are read then.
 
     Raises:
         NotCompilable: if a level reads another and the layers may not show their state before the letter.
     """
 
     def __init__(
-        self, stack: LayerStack, machine: LevelMachine, letters: Sequence[DirectionForm] | None = None
+        self,
+        stack: LayerStack,
+        machine: LevelMachine,
+        letters: Sequence[DirectionForm] | None = None,
+        *,
+        fades: Exact = 1,
     ) -> None:
         request = stack.request
         if not request.options.exclusive_scan and any(level.parents for level in machine.levels):
@@ -60,6 +66,7 @@ class MachineLayers:
             raise NotCompilable(request.target.name, [reason])
         self.stack = stack
         self.machine = machine
+        self._fades = fades
         self.labels: dict[int, LevelLabels] = {}
         self._letters = letters or [stack.letter(a) for a in range(machine.dfa.num_letters)]
 
@@ -69,16 +76,19 @@ class MachineLayers:
         builder: LayerBuilder,
         guard: Sequence[DirectionForm] = (),
         otherwise: Command | None = None,
+        relu: Relu | None = None,
     ) -> CommandForms:
         """Returns the command of a level in units of a layer, where the literals of the guard hold."""
         level = self.machine.levels[number]
         parents = [self.labels[parent].old for parent in level.parents]
         budget = self.stack.request.options.budget
-        return CommandForms(level, self._letters, parents, builder.relu, budget, guard, otherwise)
+        return CommandForms(level, self._letters, parents, relu or builder.relu, budget, guard, otherwise)
 
-    def add_together(self, numbers: list[int], depth: int) -> None:
-        """Adds registers, signs and turning numbers as one diagonal layer."""
-        if not numbers:
+    def add_together(
+        self, numbers: list[int], depth: int, also: Callable[[LayerBuilder], None] | None = None
+    ) -> None:
+        """Adds registers, signs and turning numbers as one diagonal layer, and what else it is to have."""
+        if not numbers and also is None:
             return
         placers = {number: _placer(self.machine.levels[number]) for number in numbers}
         builder = LayerBuilder(
@@ -86,11 +96,16 @@ class MachineLayers:
             self.stack.stream,
             exposes_previous=True,
             complex_state=place_turn in placers.values(),
+            fades=self._fades,
         )
+        if self._fades != 1 and depth == 1:
+            builder.coordinate("scale", gate=1, write=0, start=1)
         found = {
             number: place(builder, number, self.machine.levels[number], self.commands(number, builder))
             for number, place in placers.items()
         }
+        if also is not None:
+            also(builder)
         self.labels |= found
         self.stack.add(builder)
 

@@ -168,6 +168,7 @@ def _drop_units(layer: Layer) -> Layer:
         layer,
         readout_units=_rows(layer.readout_units, keep),
         readout=_select(layer.readout, [*range(first), *(first + i for i in keep)]),
+        functions=tuple(layer.functions[i] for i in keep) if layer.functions else (),
     )
 
 

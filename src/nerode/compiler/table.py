@@ -16,6 +16,7 @@ from nerode.compiler.constructions import (
     fading_registers,
     flip_flop,
     group_cascades,
+    growing_registers,
     ngrams,
     nonlinear_cells,
     number_stacks,
@@ -74,6 +75,7 @@ ROWS: tuple[Construction, ...] = (
     reflections.POLYGON_REFLECTIONS,
     # Languages with groups inside.
     group_cascades.TWO_GROUP_CASCADE,
+    group_cascades.FADING_CASCADE,
     group_cascades.SOLVABLE_CASCADE,
     group_cascades.UNITARY_CASCADE,
     star_free.CLOCKED_STAR_FREE,
@@ -84,6 +86,7 @@ ROWS: tuple[Construction, ...] = (
     # Any regular language.
     transition_matrices.PERMUTATION_POINTS,
     transition_matrices.ROTATIONS,
+    growing_registers.GROWING_REGISTERS,
     transition_matrices.PERMUTATION_DIAGONAL,
     transition_matrices.DENSE_ONE_HOT,
     bounded_dyck.BOUNDED_DYCK_PERMUTATION_DIAGONAL,

@@ -42,7 +42,7 @@ COVER_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "joint-closure": ((), ()),
     "counter-invariant": ((), _UNKNOWNS),
     "stack-invariant": (("slots", "codes"), _UNKNOWNS),
-    "digit-invariant": (("stack",), _UNKNOWNS),
+    "digit-invariant": (("stack",), ("stacks", *_UNKNOWNS)),
     "interval-closure": (("intervals",), _UNKNOWNS),
     "boxes": (("noise", "layers"), ()),
     "state-boxes": (("noise", "letters", "boxes"), ()),
@@ -50,6 +50,7 @@ COVER_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "n-gram-suffixes": ((), ()),
     "saturating-closure": (("caps",), ()),
     "fading-closure": (("scales", "registers"), ("multiples",)),
+    "growing-closure": (("counters", "affine", "power", "registers"), ()),
 }
 """For each method the keys that its cover has besides those of all covers, and those that it may have."""
 

@@ -9,7 +9,8 @@ A ReLU of a form whose sign is not settled on the whole region asks for the regi
 
 Where all coordinates shrink together, an unknown may stand for the product of a counter and the scale, which
 is positive and at most 1: such a form has the sign of what the scale is multiplied with. Where coordinates
-shrink one faster than the other, unknowns are a chain of such scales, and registers between them.
+shrink one faster than the other, unknowns are a chain of such scales, and registers between them. A power of
+four of a counter is an unknown of at least 1, before the chain.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from fractions import Fraction
 
 from nerode.kernel.numbers import Number, Rational, RootSum, gaussian_parts, sign
 from nerode.kernel.work import Undecided
+
+_MAX_POWER = 400
+"""Powers of four up to this are computed."""
 
 
 class AffineForm:
@@ -142,16 +146,18 @@ class FormRegion:
         scaled: for each unknown that is a product with the scale, a positive number of at most 1, the other
             factor: "" for the scale itself.
         free: unknowns that are any number, whose ranges may be cut anywhere.
-        chain: unknowns s₁ ≥ s₂ ≥ … > 0, all of them at most 1.
+        chain: unknowns s₀ ≥ s₁ ≥ … > 0, among which "" stands for 1.
         registers: unknowns between the numbers of the chain, as (sign, k, low, high): the absolute value is
-            at least low · s_k and at most high · s_{k-1}, where s₀ = 1.
+            at least low · s_k and at most high · s_{k-1}.
+        exponent: the counter of which the first number of the chain is the power of four, if that is not 1.
     """
 
     ranges: dict[str, ValueRange]
     scaled: dict[str, str] = field(default_factory=dict)
     free: set[str] = field(default_factory=set)
-    chain: Sequence[str] = ()
+    chain: Sequence[str] = ("",)
     registers: Mapping[str, tuple[int, int, Rational, Rational]] = field(default_factory=dict)
+    exponent: str = ""
     _named: dict[AffineForm, str] = field(default_factory=dict)
 
     def bounds(self, value: Value) -> tuple[Rational | None, Rational | None]:
@@ -164,22 +170,25 @@ class FormRegion:
     def _sums(self, value: AffineForm, side: int) -> list[Rational]:
         """Numbers whose extremes bound a form from one side; none if it has no bound.
 
-        A form is a sum of coefficients times 1 = s₀ ≥ s₁ ≥ …, with every other unknown at an end of its
-        range. So it is the sum of each partial sum of the coefficients times s_k - s_{k+1} ≥ 0, and of the
-        last one times the last s_k, which is positive.
+        A form is a sum of coefficients times s₀ ≥ s₁ ≥ …, with every other unknown at an end of its range. So
+        it is the sum of each partial sum of the coefficients times s_k - s_{k+1} ≥ 0, and of the last one
+        times the last s_k, which is positive. Where s₀ is above 1, it is any number, and a form that grows
+        with it to the other side has no bound.
         """
-        coefficients: list[Rational] = [value.constant, *(0 for _ in self.chain)]
+        one = self.chain.index("")
+        coefficients: list[Rational] = [0 for _ in self.chain]
+        coefficients[one] = value.constant
         scaled = {name: amount for name, amount in value.terms.items() if name in self.scaled}
         if scaled:
             end = self.bounds(self.direction(AffineForm(0, scaled)))[side > 0]
             if end is None:
                 return []
-            coefficients[0] += max(end, 0) if side > 0 else min(end, 0)
+            coefficients[one] += max(end, 0) if side > 0 else min(end, 0)
         for name, amount in value.terms.items():
             if name in scaled:
                 continue
             if name in self.chain:
-                coefficients[self.chain.index(name) + 1] += amount
+                coefficients[self.chain.index(name)] += amount
             elif name in self.registers:
                 sign, k, least, most = self.registers[name]
                 wide = amount * sign * side > 0
@@ -188,8 +197,10 @@ class FormRegion:
                 end = self.ranges[name].high if amount * side > 0 else self.ranges[name].low
                 if end is None:
                     return []
-                coefficients[0] += amount * end
-        return list(itertools.accumulate(coefficients))
+                coefficients[one] += amount * end
+        if any(amount * side > 0 for amount in itertools.accumulate(coefficients[:one])):
+            return []
+        return list(itertools.accumulate(coefficients))[one:]
 
     def times_scale(self, name: str, known: ValueRange) -> AffineForm:
         """Returns the product of the scale and an unknown of this range, "" for the scale itself."""
@@ -228,6 +239,33 @@ class FormRegion:
             return 0
         self._cut(direction)
         return self._new_unknown(value, high)
+
+    def image(self, function: str, value: Value) -> Value:
+        """Returns the ReLU or the sign of a value, or 4 to the power of it."""
+        if function == "relu":
+            return self.relu(value)
+        return self.sign(value) if function == "sign" else self._power(value)
+
+    def sign(self, value: Value) -> Value:
+        """Returns 1, 0 or -1."""
+        if not isinstance(value, AffineForm):
+            return sign(value)
+        if self.above(value, 0):
+            return 1
+        if self.above(-value, 0):
+            return -1
+        raise Undecided(f"{value} has no sign that is known")
+
+    def _power(self, value: Value) -> Value:
+        constant = value.constant if isinstance(value, AffineForm) else _rational(value)
+        if constant.denominator != 1 or not -_MAX_POWER <= constant <= _MAX_POWER:
+            raise Undecided(f"4 to the power {value} is not computed")
+        power = Fraction(4) ** int(constant)
+        if not isinstance(value, AffineForm):
+            return power
+        if not self.exponent or value.terms != {self.exponent: 1}:
+            raise Undecided(f"4 to the power {value} is not known")
+        return AffineForm(0, {self.chain[0]: power})
 
     def _new_unknown(self, value: AffineForm, high: Rational | None) -> AffineForm:
         """The unknown that stands for the ReLU of a form; the same one for the same form."""

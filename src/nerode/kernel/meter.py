@@ -97,6 +97,10 @@ class ExactnessMeter:
         for number, layer in enumerate(network.layers):
             self.state(number, layer.start, FormRegion({}))
 
+    def give_up(self) -> None:
+        """Says that something is computed that is no sum of products, so that no format is exact."""
+        self._broken = True
+
     def sum(self, terms: Sequence[tuple[Value, Value]], region: FormRegion) -> None:
         """Takes the factors of the products that are added up.
 

@@ -127,6 +127,12 @@ class CheckedLayer:
     outputs: tuple[tuple[str, Row], ...]
     complex_state: bool
     exposes_previous: bool
+    functions: tuple[str, ...] = ()
+
+    @property
+    def piecewise_linear(self) -> bool:
+        """Whether all readout units are ReLUs."""
+        return set(self.functions) <= {"relu"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +235,8 @@ _LAYER = record(
         "readout": anything,
         "exposes_previous": flag,
         "complex_state": flag,
-    }
+    },
+    {"functions": anything},
 )
 """What depends on other parts, such as the number of inputs of a map, is read after them."""
 
@@ -299,6 +306,7 @@ class _NetworkReader:
             inside += [before(i, part) for part in sides for i in range(width)]
         seen_units = self._map(inside)(parts["readout_units"], f"the readout units of {where}")
         readout = self._map([*inside, *map(seen_unit, range(len(seen_units)))], len(outputs))
+        functions = listing(choice("relu", "sign", "power"), length=len(seen_units))
         seen = [*reads, *map(unit, range(len(units)))]
         return CheckedLayer(
             reads=reads,
@@ -310,6 +318,9 @@ class _NetworkReader:
             outputs=tuple(zip(outputs, readout(parts["readout"], f"the readout of {where}"), strict=True)),
             complex_state=parts["complex_state"],
             exposes_previous=shows_old,
+            functions=tuple(
+                functions(parts["functions"], f"the functions of {where}") if "functions" in parts else ()
+            ),
         )
 
     def _move(self, data: Json, seen: list[str], width: int, where: str) -> Move:

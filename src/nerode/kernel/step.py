@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from nerode.kernel import spans
@@ -80,14 +81,21 @@ class ColumnRows:
         found = {**self._resting, **self._touched(table, state)}
         return {i: v for i, v in found.items() if v != 0}
 
-    def relus(self, table: Mapping[str, Value]) -> dict[int, Value]:
-        """Returns the ReLUs of the rows, where they are not zero."""
-        region = self._arithmetic.region
+    def relus(self, table: Mapping[str, Value], functions: Sequence[str] = ()) -> dict[int, Value]:
+        """Returns the ReLUs of the rows, or the functions of them, where they are not zero."""
+        region, meter = self._arithmetic.region, self._arithmetic.meter
+        if "power" in functions:
+            if meter is not None:
+                meter.give_up()
+            rows = enumerate(self.all_values(table))
+            return {i: region.image(functions[i], v) for i, v in rows}
+        images: list[Callable[[Value], Value]] = [partial(region.image, f) for f in functions]
+        images = images or [region.relu] * len(self.bias)
         if self._resting_relus is None:
-            self._resting_relus = {i: region.relu(b) for i, b in self._resting.items()}
+            self._resting_relus = {i: images[i](b) for i, b in self._resting.items()}
         found = dict(self._resting_relus)
         for i, v in self._touched(table, ()).items():
-            found[i] = region.relu(v)
+            found[i] = images[i](v)
         return {i: v for i, v in found.items() if v != 0}
 
     def all_values(self, table: Mapping[str, Value], state: State = ()) -> list[Value]:
@@ -437,7 +445,7 @@ class Stepper:
         self._show(table, new, now, layer.complex_state)
         if layer.exposes_previous:
             self._show(table, state, before, layer.complex_state)
-        for i, v in maps.seen_units.relus(table).items():
+        for i, v in maps.seen_units.relus(table, layer.functions).items():
             table[seen_unit(i)] = v
         return new, {layer.outputs[i][0]: v for i, v in maps.outputs.values(table).items()}
 

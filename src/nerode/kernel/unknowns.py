@@ -12,7 +12,7 @@ scale, and one label for each coordinate. What a label stands for depends on the
     SlotCoordinate     nothing: it holds a kind of bracket, known where the bracket is the innermost
     ScaleCoordinate    nothing: it starts at 1 and is multiplied by its factor at every letter
     MultipleCoordinate  the number that it is times a scale
-    RegisterCoordinate  its sign; its size is between two scales
+    RegisterCoordinate  its sign; unless it is 0, its size is between two scales
 
 What is verified, for every cell and every letter that is read: one step, evaluated on the whole cell as
 affine forms over unknowns, takes every coordinate to values that one label stands for, and the answer is the
@@ -23,7 +23,8 @@ The scale is 1 at the start and multiplied by a fixed number c at every letter. 
 that it is positive and at most 1, for c = -1 which sign it has. Brackets of any depth may be the digits of
 one coordinate: the code of a stack is the digit of the innermost bracket and the code of the rest divided by
 the base. A cell knows the innermost bracket; after a closing one each kind, or none, may be below. Of dead
-prefixes nothing is known of the code.
+prefixes nothing is known of the code. The chain of scales is 1 and numbers that shrink, or 4 to the power of
+a counter that never falls, and 1.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class CellStep:
         counters: the products of the scale and the counters before the letter.
         stack: the code of the open brackets before the letter.
         kinds: the kinds of bracket that are known before the letter, by depth.
-        scales: the numbers of a chain of scales before the letter, 1 the first.
+        scales: the numbers of a chain of scales before the letter, the largest first.
         moved: scale and counters after the letter, `unit` and `counters` in one list.
         code: the code of the open brackets after the letter; None if nothing is known of it.
         kinds_after: the kinds that are known after the letter.
@@ -294,15 +295,34 @@ class TallyCoordinate(Coordinate):
 
 
 class StackCoordinate(Coordinate):
-    """The digits of all open brackets."""
+    """The digits of all open brackets.
 
-    def unfold(self, label: None, step: CellStep) -> Value:
-        """Returns the code of the brackets before the letter."""
+    Where several coordinates hold them in turn, each is 0 or the code, and on dead prefixes at most `most`.
+    """
+
+    def __init__(self, place: Place, name: str, most: Rational | None) -> None:
+        super().__init__(place, name)
+        self.most = most
+
+    def unfold(self, label: int | None, step: CellStep) -> Value:
+        """Returns the code of the brackets before the letter, or 0."""
+        if label == 0:
+            return 0
+        if self.most is not None and not step.kinds:
+            return step.unknown(self.name, ValueRange(0, self.most))
         return step.stack
 
     def fold(self, value: Value, step: CellStep) -> Hashable:
-        """Checks that the value is the code of the brackets after the letter."""
-        if step.code is not None and value - step.code != 0:
+        """Returns 0 for 0, and checks that other values are the code of the brackets after the letter."""
+        if self.most is not None and value == 0:
+            return 0
+        if step.code is not None:
+            holds = value - step.code == 0
+        else:
+            holds = self.most is None or ValueRange(0, self.most).contains(
+                ValueRange(*step.region.bounds(value))
+            )
+        if not holds:
             raise self.refuse("is not the code of the open brackets")
         return None
 
@@ -381,7 +401,7 @@ class MultipleCoordinate(Coordinate):
 
 
 class RegisterCoordinate(Coordinate):
-    """A coordinate of known sign, whose size is from low · s_k to high · s_{k-1}."""
+    """A coordinate of known sign that is 0 or of a size from low · s_k to high · s_{k-1}."""
 
     def __init__(self, place: Place, name: str, number: int, low: Rational, high: Rational) -> None:
         super().__init__(place, name)
@@ -390,13 +410,17 @@ class RegisterCoordinate(Coordinate):
         self.number, self.low, self.high = number, low, high
 
     def unfold(self, label: int, step: CellStep) -> Value:
-        """Returns an unknown of the sign."""
+        """Returns 0 or an unknown of the sign."""
+        if label == 0:
+            return 0
         bounds = (label, self.number, self.low, self.high)
         step.region.registers = {**step.region.registers, self.name: bounds}
         return step.unknown(self.name, ValueRange(None, None))
 
     def fold(self, value: Value, step: CellStep) -> Hashable:
-        """Returns the sign, if the value is between its bounds."""
+        """Returns the sign, if the value is 0 or between its bounds."""
+        if value == 0:
+            return 0
         own, wider = step.scales_after[self.number], step.scales_after[self.number - 1]
         for sign in (1, -1):
             room = sign * value - self.low * own, self.high * wider - sign * value
@@ -417,7 +441,8 @@ class CoordinateKnowledge:
         base: of the digits.
         num_slots: how many depths have a slot.
         codes: for each kind of bracket, its values in a slot.
-        factors: what each number of the chain of scales is multiplied by.
+        factors: what each number of the chain of scales is multiplied by; 1 is one of them.
+        exponent: the counter of which the chain begins with the power of four, None if it begins with 1.
         merged: the number of first layers whose states are merged.
         described: the coordinates that are not exact.
     """
@@ -429,6 +454,7 @@ class CoordinateKnowledge:
     num_slots: int
     codes: tuple[tuple[Rational, ...], ...]
     factors: tuple[Rational, ...]
+    exponent: int | None
     merged: int
     described: tuple[Coordinate, ...]
 
@@ -466,12 +492,14 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         "scale": (_number, 1),
         "tallies": (listing(place), []),
         "stack": (entries(place, listing(_number), _number), None),
+        "stacks": (listing(place), []),
         "slots": (listing(listing(place)), []),
         "codes": (listing(listing(_number)), []),
         "intervals": (table(listing(_range, most=MAX_POINTS)), {}),
         "merged": (whole(0, max(0, len(network.layers) - 1)), 0),
         "caps": (table(whole(1, MAX_CAP)), {}),
         "scales": (listing(entries(place, read_rational), most=MAX_SCALES), []),
+        "power": (whole(0, MAX_COUNTERS), None),
         "multiples": (table(whole(1, MAX_SCALES)), {}),
         "registers": (table(entries(whole(1, MAX_SCALES), read_rational, read_rational)), {}),
     }
@@ -501,6 +529,13 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
     factors = (1, *(factor for _, factor in given["scales"]))
     if any(not 0 < b <= a for a, b in itertools.pairwise(factors)):
         raise Unreadable("the factors of the scales do not fall from 1 on")
+    exponent = given["power"]
+    if exponent is not None:
+        if given["scales"] or given["multiples"] or exponent >= len(counters) or scale != 1:
+            raise Unreadable("a power is of a counter, and beside it nothing shrinks")
+        if counters[exponent].start != 0 or min(counters[exponent].increments) < 0:
+            raise Unreadable("a power is of a counter that starts at 0 and never falls")
+        factors = (1, 1)
     numbers = [*given["multiples"].values(), *(k for k, _, _ in given["registers"].values())]
     if any(k >= len(factors) for k in numbers):
         raise Unreadable("a register or a multiple is of a scale that there is not")
@@ -512,7 +547,9 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         for at, written, (constant, rest) in placed("affine")
     ]
     found += [TallyCoordinate(at, name(at)) for at in given["tallies"]]
-    found += [] if stack is None else [StackCoordinate(stack, name(stack))]
+    holders = [] if stack is None else [stack, *given["stacks"]]
+    most = base * base if len(holders) > 1 else None
+    found += [StackCoordinate(at, name(at), most) for at in holders]
     for depth, slot in enumerate(slots, start=1):
         for i, at in enumerate(slot):
             start = network.layers[at[0]].start[at[1]]
@@ -533,6 +570,7 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         num_slots=len(slots),
         codes=tuple(map(tuple, codes)),
         factors=factors,
+        exponent=exponent,
         merged=given["merged"],
         described=tuple(found),
     )
@@ -816,7 +854,9 @@ class UnknownsDomain(Domain):
         """The unknowns of a piece of a cell before and after a letter."""
         known, region = self._known, FormRegion({})
         step = CellStep(region, known.scale, cell.sign, kinds=kinds)
-        named = [(f"counter{k}", r) for k, r in enumerate(ranges)]
+        # Powers are known for all values of their counter at once.
+        any_power = ValueRange(0, None, True, 0)
+        named = [(f"counter{k}", any_power if k == known.exponent else r) for k, r in enumerate(ranges)]
         region.free |= {name for name, r in named if not r.whole}
         step.unit = step.times_scale("", ValueRange(1, 1))
         values = [step.times_scale(name, r) for name, r in named]
@@ -825,9 +865,13 @@ class UnknownsDomain(Domain):
             v + c.increments[letter] * step.unit for v, c in zip(step.counters, known.counters, strict=True)
         ]
         step.moved = [known.scale * v for v in (step.unit, *moved)]
-        region.chain = [f"scale{k}" for k in range(1, len(known.factors))]
-        step.scales = [1, *(step.unknown(name, ValueRange(None, None)) for name in region.chain)]
-        step.scales_after = [f * s for f, s in zip(known.factors, step.scales, strict=True)]
+        region.chain = ["", *(f"scale{k}" for k in range(1, len(known.factors)))]
+        factors = known.factors
+        if known.exponent is not None:
+            region.chain, region.exponent = ["power", ""], f"counter{known.exponent}"
+            factors = (4 ** known.counters[known.exponent].increments[letter], 1)
+        step.scales = [step.unknown(name, ValueRange(None, None)) if name else 1 for name in region.chain]
+        step.scales_after = [f * s for f, s in zip(factors, step.scales, strict=True)]
         if known.digits:
             inner = [kinds[level] for level in (1, 2) if level in kinds]
             step.stack = self._code(step, inner) if kinds else values[-1]

@@ -68,8 +68,10 @@ def contraction_claims(
         raise Undecided(f"{_CONTRACTION} is for one layer")
     layer = problem.network.layers[0]
     norm = _norm(layer)
-    if norm >= 1 or layer.exposes_previous or layer.complex_state:
-        raise Undecided(f"{_CONTRACTION} needs a real layer with |A| < 1 that does not show its old state")
+    if norm >= 1 or layer.exposes_previous or layer.complex_state or not layer.piecewise_linear:
+        raise Undecided(
+            f"{_CONTRACTION} needs a real layer with |A| < 1 and ReLUs that does not show its old state"
+        )
     writes = [abs(w) for stream in problem.network.embedding for w in _writes(layer, stream)]
     starts = [abs(rational(s, _CONTRACTION)) for s in layer.start]
     radius = max([*starts, max(writes, default=Fraction(0)) / (1 - norm)])

@@ -159,6 +159,7 @@ def _layer_to_json(layer: Layer) -> dict[str, Json]:
         "readout": _affine_to_json(layer.readout),
         "exposes_previous": layer.exposes_previous,
         "complex_state": layer.complex_state,
+        **({"functions": list(layer.functions)} if layer.functions else {}),
     }
 
 
@@ -175,6 +176,7 @@ def _layer_from_json(data: Json) -> Layer:
         readout=_affine_from_json(data["readout"]),
         exposes_previous=data["exposes_previous"],
         complex_state=data["complex_state"],
+        functions=tuple(data.get("functions", ())),
     )
 
 
@@ -371,7 +373,7 @@ def _layer(layer: Layer, alphabet: Alphabet) -> list[str]:
     lines += layer.recurrence.lines(names)
     inside = [*reads, *_state(layer)]
     readout_units = _numbered("v", layer.readout_units.num_outputs)
-    lines += write_map(layer.readout_units, readout_units, inside, around="relu")
+    lines += write_map(layer.readout_units, readout_units, inside, around=layer.functions or "relu")
     return lines + write_map(layer.readout, _stream(layer.outputs), [*inside, *readout_units])
 
 

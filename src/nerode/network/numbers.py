@@ -52,9 +52,11 @@ class Numbers(ABC, Generic[Vector]):
     def map(self, affine: Affine, place: str) -> Callable[[Vector], Vector]:
         """Returns an affine map."""
 
-    def with_units(self, affine: Affine, place: str) -> Callable[[Vector], Vector]:
-        """Returns x ↦ x followed by relu(map(x))."""
-        return _WithUnits(affine, self, place)
+    def with_units(
+        self, affine: Affine, place: str, functions: Sequence[str] = ()
+    ) -> Callable[[Vector], Vector]:
+        """Returns x ↦ x followed by relu(map(x)), or by the function of each row."""
+        return _WithUnits(affine, self, place, functions)
 
     @abstractmethod
     def stateful(
@@ -121,7 +123,7 @@ class Numbers(ABC, Generic[Vector]):
 
     @abstractmethod
     def apply(self, function: str, values: Vector) -> Vector:
-        """Returns relu, clip (to [0,1]), tanh, sigmoid or exp of each entry."""
+        """Returns relu, clip (to [0,1]), sign, power (of 4), tanh, sigmoid or exp of each entry."""
 
     @abstractmethod
     def times(self, left: Vector, right: Vector) -> Vector:
@@ -150,17 +152,29 @@ class Numbers(ABC, Generic[Vector]):
 
 
 class _WithUnits(Generic[Vector]):
-    """Vectors followed by ReLU units of them."""
+    """Vectors followed by units of them."""
 
-    def __init__(self, affine: Affine, numbers: Numbers[Vector], place: str) -> None:
+    def __init__(
+        self, affine: Affine, numbers: Numbers[Vector], place: str, functions: Sequence[str] = ()
+    ) -> None:
         self._numbers = numbers
         self._map = numbers.map(affine, place)
         self._any = bool(affine.num_outputs)
+        runs = [(name, len(list(run))) for name, run in itertools.groupby(functions)]
+        ends = itertools.accumulate(size for _, size in runs)
+        # Neighbours with the same function are one vector.
+        self._runs = [
+            (name, numbers.picks(list(range(end - size, end)), f"{place} {end}"))
+            for (name, size), end in zip(runs, ends, strict=True)
+        ]
 
     def __call__(self, values: Vector) -> Vector:
         if not self._any:
             return values
-        return self._numbers.join([values, self._numbers.apply("relu", self._map(values))])
+        units, apply = self._map(values), self._numbers.apply
+        if not self._runs:
+            return self._numbers.join([values, apply("relu", units)])
+        return self._numbers.join([values, *(apply(name, part(units)) for name, part in self._runs)])
 
 
 Scalar = Any
@@ -180,8 +194,12 @@ class ExactNumbers(Numbers[Scalars]):
         """Returns a map that looks only at inputs that are not zero."""
         return ColumnMap(affine, self.number)
 
-    def with_units(self, affine: Affine, place: str) -> Callable[[Scalars], Scalars]:
-        """Returns x ↦ x followed by relu(map(x))."""
+    def with_units(
+        self, affine: Affine, place: str, functions: Sequence[str] = ()
+    ) -> Callable[[Scalars], Scalars]:
+        """Returns x ↦ x followed by relu(map(x)), or by the function of each row."""
+        if functions:
+            return super().with_units(affine, place, functions)
         if not affine.num_outputs:
             return lambda x: x
         units = self.map(affine, place)
@@ -356,6 +374,17 @@ def _clip(value: Scalar) -> Scalar:
     return 0 if value < 0 else 1 if value > 1 else value
 
 
+def sign(value: Scalar) -> Scalar:
+    """Returns 1, 0 or -1."""
+    return int(value > 0) - int(value < 0)
+
+
+def _power(value: Scalar) -> Scalar:
+    if value != int(value):
+        raise ArithmeticError(f"a unit raises 4 to the power {value}, which is not whole")
+    return Fraction(4) ** int(value)
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def _tanh(value: Decimal) -> Decimal:
     if abs(value) > 60:
@@ -369,9 +398,15 @@ def _sigmoid(value: Decimal) -> Decimal:
     return 1 / (1 + (-value).exp())
 
 
-_FUNCTIONS: dict[str, Callable[[Scalar], Scalar]] = {"relu": relu, "clip": _clip}
+_FUNCTIONS: dict[str, Callable[[Scalar], Scalar]] = {
+    "relu": relu,
+    "clip": _clip,
+    "sign": sign,
+    "power": _power,
+}
 _DECIMAL_FUNCTIONS: dict[str, Callable[[Scalar], Scalar]] = {
     **_FUNCTIONS,
+    "power": lambda value: Decimal(4) ** value,
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "exp": Decimal.exp,

@@ -32,7 +32,7 @@ def write_row(row: Row, bias: Exact, names: Sequence[str]) -> str:
 
 
 def write_map(
-    affine: Affine, outputs: Iterable[str], inputs: Sequence[str], *, around: str = ""
+    affine: Affine, outputs: Iterable[str], inputs: Sequence[str], *, around: str | Sequence[str] = ""
 ) -> list[str]:
     """Returns one line for each row, `output = sum`.
 
@@ -40,12 +40,13 @@ def write_map(
         affine: the map.
         outputs: what the rows are called.
         inputs: what the columns are called.
-        around: a function that is applied to each row, such as relu.
+        around: a function that is applied to each row, such as relu, or one for each row.
     """
     lines = []
-    for name, row, bias in zip(outputs, affine.rows, affine.bias, strict=True):
+    functions = [around] * affine.num_outputs if isinstance(around, str) else around
+    for name, row, bias, function in zip(outputs, affine.rows, affine.bias, functions, strict=True):
         text = write_row(row, bias, inputs)
-        lines.append(f"{name} = {around}({text})" if around else f"{name} = {text}")
+        lines.append(f"{name} = {function}({text})" if function else f"{name} = {text}")
     return shorten(lines)
 
 

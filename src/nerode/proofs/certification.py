@@ -29,10 +29,12 @@ from nerode.proofs.invariants import (
     find_caps,
     find_integrators,
     find_scale,
+    growing_cover,
     interval_cover,
     rectified_cover,
     scale_cover,
     slot_cover,
+    unit_digit_cover,
 )
 from nerode.proofs.proving import Outcome, Prover, Unproved
 
@@ -155,7 +157,7 @@ def _certify(prover: Prover, network: Network, language: Language, task: str) ->
     closed: Outcome | None = None
     try:
         # Counters and what fades have no end; for them the kernel looks for a failing word by itself.
-        if language.regular and fading_cover(network) is None:
+        if language.regular and _unending_cover(network) is None:
             closed = prover.outcome(prover.prove("joint-closure", {"task": task}, most=FEW_CELLS))
     except BudgetExceeded:
         if budget.elements <= FEW_CELLS:
@@ -168,6 +170,14 @@ def _certify(prover: Prover, network: Network, language: Language, task: str) ->
     return prover.outcome(prover.prove(method, {"task": task, **cover}))
 
 
+def _unending_cover(network: Network) -> tuple[str, dict[str, Json]] | None:
+    """The method for numbers that fade or grow for ever, and what is known of them; None without such."""
+    growing, fading = growing_cover(network), fading_cover(network)
+    if growing is not None:
+        return "growing-closure", growing
+    return None if fading is None else ("fading-closure", fading)
+
+
 def choose_cover(
     network: Network, language: Language, task: str, budget: Budget
 ) -> tuple[str, dict[str, Json]]:
@@ -176,8 +186,12 @@ def choose_cover(
         rectified = rectified_cover(network, language)
         if rectified is not None:
             return "counter-invariant", rectified
-    if language.regular and (fading := fading_cover(network)) is not None:
-        return "fading-closure", fading
+    if language.regular and (unending := _unending_cover(network)) is not None:
+        return unending
+    if isinstance(language, Dyck) and not network.layers[0].recurrence.linear:
+        units = unit_digit_cover(network, language)
+        if units is not None:
+            return "digit-invariant", units
     scale = find_scale(network)
     if scale is not None and isinstance(language, Dyck):
         digits = digit_cover(network, language, scale)

@@ -11,6 +11,7 @@ the kernel, cell by cell.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -136,6 +137,7 @@ def fading_cover(network: Network) -> dict[str, Json] | None:
     A scale starts at 1, is never written, and has a gate between 0 and 1; a register has the gate of the last
     scale up to its layer. In a layer of factors that all shrink its last coordinate alike, this one is the
     scale and the others are multiples of it; so is a coordinate that every letter shrinks alike, up to signs.
+    In a layer that shows signs every other coordinate is a register that is overwritten with 1 and -1.
     """
     scales: list[tuple[Place, Fraction]] = []
     registers: dict[str, Json] = {}
@@ -150,9 +152,13 @@ def fading_cover(network: Network) -> dict[str, Json] | None:
             write = layer.recurrence.maps()[-1]
             if 0 < gate < 1 and layer.start[i] == 1 and not write.rows[i] and write.bias[i] == 0:
                 scales.append(((n, i), gate))
-        if scales and scales[-1][0][0] == n:
+        if scales and scales[-1][0][0] == n and layer.piecewise_linear:
             signs = _fading_signs(network, n, scales[-1][1])
             multiples |= {_name(network, (n, i)): len(scales) for i in signs if i not in gates}
+        if scales and not layer.piecewise_linear:
+            places = [(n, i) for i in range(layer.width) if (n, i) != scales[-1][0]]
+            registers |= {_name(network, place): [len(scales), 1, 1] for place in places}
+            continue
         for i, gate in gates.items():
             if scales and gate == scales[-1][1] and (n, i) != scales[-1][0]:
                 registers[_name(network, (n, i))] = [len(scales), "2/3", "4/3"]
@@ -160,6 +166,26 @@ def fading_cover(network: Network) -> dict[str, Json] | None:
         return None
     cover = {"scales": [[_name(network, p), _written(g)] for p, g in scales], "registers": registers}
     return {**cover, "multiples": multiples} if multiples else cover
+
+
+def growing_cover(network: Network) -> dict[str, Json] | None:
+    """Returns the position, the powers of four of it and the registers that grow with them, if there are any.
+
+    The position is every integrator of a layer with powers; a register is a coordinate with gate 1 of a layer
+    that shows signs.
+    """
+    affine: dict[str, Json] = {}
+    registers: dict[str, Json] = {}
+    for n, layer in enumerate(network.layers):
+        kept = [_name(network, (n, i)) for i, gate in _fixed_gates(layer).items() if gate == 1]
+        if "power" in layer.functions:
+            affine |= {name: [0, [1]] for name in kept}
+        elif "sign" in layer.functions:
+            registers |= {name: [1, 1, 4] for name in kept}
+    if not affine:
+        return None
+    position = {"start": 0, "increments": [1] * len(network.alphabet), "points": [0, 0]}
+    return {"counters": [position], "affine": affine, "power": 0, "registers": registers}
 
 
 def _fading_signs(network: Network, n: int, factor: Fraction) -> list[int]:
@@ -283,15 +309,49 @@ def digit_cover(network: Network, language: Dyck, scale: CommonScale) -> dict[st
     return None
 
 
+def unit_digit_cover(network: Network, language: Dyck) -> dict[str, Json] | None:
+    """Returns the units that hold the digits of the open brackets in turn; all others count errors.
+
+    The digits and the base are read off two opening brackets.
+    """
+    interpreter, kinds = Interpreter(network), range(len(language.pairs))
+    places = [(n, i) for n, layer in enumerate(network.layers) for i in range(layer.width)]
+    used: dict[Place, None] = {}
+    for k, j in itertools.product(kinds, kinds):
+        for word in ((2 * k,), (2 * k, 2 * j), (2 * k, 2 * j, 2 * j + 1)):
+            states = _after(interpreter, word)
+            used |= {(n, i): None for n, i in places if states[n][i] != 0}
+    opened = [sum(_after(interpreter, (2 * k,))[n][i] for n, i in used) for k in kinds]
+    twice = sum(_after(interpreter, (0, 0))[n][i] for n, i in used)
+    if language.depth is not None or min(opened, default=0) <= 0 or twice <= opened[0]:
+        return None
+    names = [_name(network, place) for place in used]
+    base = Fraction(opened[0]) / (Fraction(twice) - Fraction(opened[0]))
+    return {
+        "tallies": [_name(network, place) for place in places if place not in used],
+        "stack": [names[0], [_written(Fraction(d)) for d in opened], _written(base)],
+        "stacks": names[1:],
+    }
+
+
+def _after(interpreter: Interpreter, word: Iterable[int]) -> NetworkState:
+    states = interpreter.start()
+    for letter in word:
+        states, _ = interpreter.step(states, letter)
+    return states
+
+
 def counter_cover(
     network: Network, language: Language, integrators: Sequence[Integrator], budget: Budget
 ) -> dict[str, Json] | None:
     """Returns counters and affine coordinates, or None if the coordinates are not whole counters.
 
-    For a counter machine its own counters come first; each integrator that is not a combination of the
+    For a counter machine its own counters come first; other integrators that never fall are tallies, of
+    which it matters whether they are 0. In other languages each integrator that is not a combination of the
     counters so far becomes a counter itself.
     """
     counters: list[dict[str, Json]] = []
+    machine_counts = isinstance(language, CounterLanguage)
     if isinstance(language, CounterLanguage):
         machine = language.machine
         for c in range(machine.num_counters):
@@ -299,9 +359,13 @@ def counter_cover(
             counters.append({"start": machine.start[c], "increments": increments, "points": [0, 0]})
     spread = _values_on_valid_prefixes(language, integrators, budget)
     affine: dict[str, Json] = {}
+    tallies: list[str] = []
     for which, integrator in enumerate(integrators):
         columns = [counter["increments"] for counter in counters]
         weights = solve(columns, integrator.steps)
+        if machine_counts and min(integrator.steps) >= 0 and (weights is None or sum(map(bool, weights)) > 1):
+            tallies.append(_name(network, integrator.place))
+            continue
         if weights is None:
             values = (integrator.start, *integrator.steps)
             if any(v.denominator != 1 for v in values):
@@ -315,7 +379,7 @@ def counter_cover(
         affine[_name(network, integrator.place)] = [_written(constant), [_written(w) for w in weights]]
     for value in affine.values():
         value[1] += [0] * (len(counters) - len(value[1]))
-    return {"counters": counters, "affine": affine}
+    return {"counters": counters, "affine": affine, **({"tallies": tallies} if tallies else {})}
 
 
 def solve(columns: Sequence[Sequence[int]], target: Sequence[Fraction]) -> list[Fraction] | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
-from nerode.compiler import compile_language
+from nerode.compiler import Options, compile_language
 from nerode.core import NotCompilable
-from nerode.kernel import Certificate
+from nerode.kernel import Certificate, Refutation
 from nerode.languages import resolve_language
-from nerode.network import Network
+from nerode.network import Gated, Network, zero_map
 from nerode.proofs import certify
+from tests.compiler.agreement import assert_does
 
 
 def proved(text: str, to: str) -> Network:
@@ -43,6 +45,27 @@ def test_gates_of_modulus_one(text: str, construction: str, to: str) -> None:
         assert gated is not None
         assert not any(gated.gate.rows)
         assert set(gated.gate.bias) == {1}
+
+
+@pytest.mark.parametrize("to", ["aussm", "orthogonal"])
+@pytest.mark.parametrize("text", ["flip-flop", "tomita-3", "u2", "t3"])
+def test_registers_that_grow(text: str, to: str) -> None:
+    network = proved(text, to)
+    assert network.origin.construction == "growing-registers"
+    assert_does(network, text, short=4, long=60)
+
+
+def test_a_register_whose_writes_do_not_grow_is_refuted() -> None:
+    language = resolve_language("set-reset")
+    network = compile_language(language, "aussm")
+    powers = network.layers[1]
+    assert isinstance(powers.recurrence, Gated)
+    constant = replace(powers.recurrence, write=zero_map(powers.recurrence.write.num_inputs, 1))
+    wrong = replace(
+        network, layers=(network.layers[0], replace(powers, recurrence=constant), network.layers[2])
+    )
+    found = certify(wrong, language)
+    assert isinstance(found, Refutation), found
 
 
 @pytest.mark.parametrize("text", ["z2xz2", "s3", "q8"])
@@ -78,6 +101,20 @@ def test_retnet_needs_no_memory_where_the_letter_decides() -> None:
     assert proved("(a|b)*", "retnet").depth == 0
 
 
-def test_isometries_do_not_overwrite() -> None:
+def test_isometries_do_not_overwrite_but_by_growing_writes() -> None:
     with pytest.raises(NotCompilable):
-        compile_language(resolve_language("set-reset"), "aussm")
+        compile_language(resolve_language("set-reset"), "aussm", Options(construction="star-free"))
+    proof = certify(compile_language(resolve_language("set-reset"), "aussm"), resolve_language("set-reset"))
+    assert isinstance(proof, Certificate)
+    assert [(claim.method, claim.dtype) for claim in proof.claims] == [("growing-closure", None)]
+
+
+@pytest.mark.parametrize("text", ["anbn", "anbncn"])
+def test_counters_of_isometries_know_the_last_letter_by_what_was_seen(text: str) -> None:
+    network = compile_language(resolve_language(text), "aussm")
+    assert_does(network, text, short=6, long=30)
+    for layer in network.layers:
+        gated = layer.recurrence.as_gated()
+        assert gated is not None
+        assert not any(gated.gate.rows)
+        assert set(gated.gate.bias) == {1}

@@ -48,6 +48,7 @@ from nerode.verdict import (
     input_dependent,
     linear,
     many_factors,
+    never_holds,
     nonlinear,
     one_factor,
     plain_state,
@@ -268,12 +269,48 @@ def _add_counters(
         for name, counter in shown.items():
             builder.output(f"{name}=0", unit.is_zero(counter, relu))
             builder.output(f"{name}>0", unit.is_positive(counter, relu))
+    if lasts and not overwrites(stack.request):
+        _add_seen(builder, machine, stack)
+        lasts = ()
     for last in lasts:
         at_start = last == len(machine.alphabet)
         write = constant(0) if at_start else stack.letter(last)
         retain = stack.request.options.retention
         _add_last(builder, last_name(machine, last), write, start=int(at_start), retain=retain)
     stack.add(builder)
+
+
+def overwrites(request: Request) -> bool:
+    """Whether the gates of the target may be 0, or small."""
+    properties = request.target.properties
+    return can_fade(properties) is True and never_holds(properties) is not True
+
+
+def _add_seen(builder: LayerBuilder, machine: CounterMachine, stack: LayerStack) -> None:
+    """Shows the last letter before the current one by tallies of the letters, for gates that never forget.
+
+    As long as no letter was wrong, letters come in the order of the alphabet: the last one is the one that
+    was seen while the next one was not.
+    """
+    letters = range(len(machine.alphabet))
+    first = frozenset({START})
+    for rule in machine.rules:
+        late = {
+            a for a in rule.symbols if (rule.after or first | set(letters)) - {START if a == 0 else a - 1, a}
+        }
+        if late:
+            reason = "the rules ask for a last letter that may come before others again, and no gate forgets"
+            raise NotCompilable(stack.request.target.name, [reason])
+    seen = [constant(1)]
+    for a in letters:
+        name = f"seen {machine.alphabet.symbols[a]}"
+        tally = builder.coordinate(name, gate=1, write=stack.letter(a))
+        before = builder.previous(name) if builder.exposes_previous else tally - stack.letter(a)
+        seen.append(is_positive(before, builder.readout_relu))
+    seen.append(constant(0))
+    for last in (len(letters), *letters):
+        number = 0 if last == len(letters) else last + 1
+        builder.output(f"{last_name(machine, last)}'", seen[number] - seen[number + 1])
 
 
 def _old_names(machine: CounterMachine, letter: int, unit: CounterUnit) -> tuple[str, ...]:

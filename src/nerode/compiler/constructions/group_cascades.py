@@ -6,6 +6,8 @@ Householder factors.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from nerode.algebra.cascades import NotSolvable, decompose_general, decompose_solvable
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.level_codings import (
@@ -24,9 +26,10 @@ from nerode.compiler.level_machine import (
     without_counter_resets,
 )
 from nerode.compiler.network_builder import LayerStack
-from nerode.core import NotCompilable, Reference
+from nerode.core import Exact, NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import (
+    above_minus_half,
     can_fade,
     complex_gates,
     diagonal,
@@ -43,6 +46,9 @@ from nerode.verdict import (
     unit_gates,
 )
 
+_FADES = Fraction(1, 4)
+"""A gate that RWKV-7 has with either sign."""
+
 
 def compile_two_groups(request: Request) -> Network:
     """Returns diagonal layers with gates -1, 0 and 1 for a language whose groups are all 2-groups.
@@ -56,6 +62,18 @@ def compile_two_groups(request: Request) -> Network:
     Raises:
         NotCompilable: if some group has odd elements, which real gates cannot count.
     """
+    return _compile_signs(request, fades=1)
+
+
+def compile_fading_signs(request: Request) -> Network:
+    """Returns the same with gates of -1/4, 0 and 1/4; what fades is read by its sign.
+
+    Implements: [NerodeTheory]
+    """
+    return _compile_signs(request, fades=_FADES)
+
+
+def _compile_signs(request: Request, *, fades: Exact) -> Network:
     machine, route = solvable_levels(request)
     machine = in_binary(machine, request.options.budget)
     odd = [level.num_labels for level in machine.levels if level.kind == "cyclic" and level.num_labels > 2]
@@ -65,7 +83,7 @@ def compile_two_groups(request: Request) -> Network:
         )
     if not request.options.sign_resets:
         machine = without_counter_resets(machine, request.options.budget, modulus=2)
-    return _network(request, machine, route=route, key="NerodeTheory")
+    return _network(request, machine, route=route, key="NerodeTheory", fades=fades)
 
 
 def compile_solvable(request: Request) -> Network:
@@ -93,14 +111,17 @@ def solvable_levels(request: Request) -> tuple[LevelMachine, str]:
     return tabulate(cascade, dfa, request.options.budget), cascade.route
 
 
-def _network(request: Request, machine: LevelMachine, *, route: str, key: str) -> Network:
+def _network(request: Request, machine: LevelMachine, *, route: str, key: str, fades: Exact = 1) -> Network:
     stack = LayerStack(request)
-    layers = MachineLayers(stack, machine)
+    layers = MachineLayers(stack, machine, fades=fades)
     for depth in range(1, max(machine.depths, default=0) + 1):
         layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
+    read = (
+        "" if fades == 1 else f"; gates of {fades} and -{fades}, signs are read: correct in exact arithmetic"
+    )
     return stack.network(
         layers.decoder(),
-        route=f"{route}: {describe(machine)}",
+        route=f"{route}: {describe(machine)}{read}",
         reference=Reference(key),
     )
 
@@ -125,6 +146,15 @@ TWO_GROUP_CASCADE = Construction(
     language=two_groups,
     architecture=linear & (diagonal | householder) & input_dependent & has_minus_one & can_fade,
     build=compile_two_groups,
+)
+
+FADING_CASCADE = Construction(
+    name="fading-cascade",
+    title="registers and signs that fade and are read by their signs",
+    theorem="exact-fading-signs",
+    language=two_groups,
+    architecture=linear & householder & above_minus_half,
+    build=compile_fading_signs,
 )
 
 SOLVABLE_CASCADE = Construction(

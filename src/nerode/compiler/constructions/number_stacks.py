@@ -94,6 +94,8 @@ def compile_relu_stack(request: Request) -> Network:
     q = total(map(direction, names))
     rows: dict[str, DirectionForm] = {}
     errors: dict[str, DirectionForm] = {}
+    kinds_of_errors = [f"no {k + 1}, {side}" for k in range(kinds) for side in ("less", "more")]
+    tally = direction(DEAD) + total(map(direction, kinds_of_errors))
     for k in range(kinds):
         digit, closing = 2 * k + 1, base * (letters[2 * k + 1] - 1)
         rows[names[2 * k]] = (q + digit) * Fraction(1, base) + letters[2 * k] - 1
@@ -101,8 +103,9 @@ def compile_relu_stack(request: Request) -> Network:
         # The code below or above those with this innermost bracket, by 1 at least.
         errors[f"no {k + 1}, less"] = digit - base * q + closing
         errors[f"no {k + 1}, more"] = base * q - digit - 1 + closing
-    tally = direction(DEAD) + total(map(direction, errors))
-    rows |= {**errors, DEAD: tally}
+    # After an error everything but the tally is 0.
+    rows = {name: form - 2 * base**3 * tally for name, form in {**rows, **errors}.items()}
+    rows[DEAD] = tally
     layer = state_layer(
         "stack",
         list(rows),

@@ -125,6 +125,11 @@ class _Planner:
         return places
 
     def _require_plain(self, layer: Layer) -> None:
+        if not layer.piecewise_linear:
+            raise NotCompilable(
+                self.architecture,
+                [f"layer {layer.name} shows signs or powers of its state, which only exact arithmetic has"],
+            )
         if layer.exposes_previous and (layer.complex_state or not self.delays):
             raise NotCompilable(
                 self.architecture,

@@ -32,20 +32,15 @@ RATIONALS = "rational numbers of unbounded length"
 SATURATING = "units with a threshold or saturation, exact"
 """Models of arithmetic in which sources state their results; docs/theory/senses.md says how they relate."""
 
-FADES = "gates of the cascade hang on signs that fade; a ReLU network of what fades is Lipschitz and fades"
-GROWS = "a power of a count is no ReLU network of it, and maps between layers of the record are such networks"
-LINDEMANN = "gates γ e^{iθ} with algebraic θ ≠ 0 are transcendental, and numbers of the record are algebraic"
-LOGARITHMS = (
-    "the gates c/4, c and 4c of a sigmoid or a tanh need biases that are logarithms, and numbers of the "
-    "record are algebraic"
-)
+BY_HAND = "a network is written by hand and run in tests/theory/test_fixed_gates.py"
+BLOCKS_FADE = "blocks of single factors are compiled for factors of 2; here all of them shrink the state"
+NEVER_RESET = "the compiler splits resets off from turns, not from permutations that are no solvable group"
+GROWS = f"no cover of the kernel has powers of a depth that rises and falls; {BY_HAND}"
+LINDEMANN = f"gates γ e^{{iθ}} are transcendental, and numbers of the record are algebraic; {BY_HAND}"
 ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
-SQUASHED = (
-    "what fades passes through tanh: its states are not algebraic, so that the record can neither run nor "
-    "certify it at every length"
-)
+SQUASHED = f"states that pass through tanh are not algebraic, and numbers of the record are; {BY_HAND}"
 QUOTIENT = "a linear layer of the record has no quotient of two states; in exact arithmetic a network fades"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 

@@ -41,9 +41,9 @@ from nerode.verdict.theorems.base import (
     GROWS,
     INTEGERS,
     LINDEMANN,
-    LOGARITHMS,
     MARGIN,
     METRIC,
+    NEVER_RESET,
     RATIONALS,
     SATURATING,
     SQUASHED,
@@ -56,7 +56,7 @@ from nerode.verdict.theorems.base import (
 _FINITE = frozenset({Sense.FINITE_PRECISION})
 _EXACT = frozenset({Sense.EXACT})
 _HERE = Reference("NerodeTheory")
-_GROWING = "a map between layers with exp, 3ᵗ of the count t: tame, but no ReLU network"
+_GROWING = "a map between layers with exp, 4ᵗ of the count t: tame, but no ReLU network"
 
 _two_kinds = LanguageCondition(
     "a Dyck language with two kinds of brackets",
@@ -112,7 +112,7 @@ theorem(
             "where a tanh or a norm stands between, errors are summable for c < 1/4 and a small start",
         ),
         reason=lambda f: "stack and unit fade together; their quotient is the stack as digits",
-        no_network=(NoNetwork(reason=LOGARITHMS, architecture=nonlinear & ~relu_state),),
+        no_network=(NoNetwork(reason=SQUASHED, architecture=nonlinear & ~relu_state),),
     )
 )
 
@@ -256,7 +256,7 @@ theorem(
 theorem(
     Theorem(
         name="exact-growing-registers",
-        statement="With gates of 1 and writes ±3ᵗ the sign of a sum is the last write, so that isometries "
+        statement="With gates of 1 and writes ±3·4ᵗ the sign of a sum is the last write, so that isometries "
         "have registers over the reals; with their turns they do what a cascade of both does.",
         language=regular & solvable,
         architecture=linear & input_dependent & unit_gates,
@@ -266,16 +266,15 @@ theorem(
         provenance=Provenance.DERIVED,
         model=TAME,
         assumptions=(_GROWING, "Krohn-Rhodes: cyclic groups of prime order and registers"),
-        reason=lambda f: "a write of ±3ᵗ outweighs all before it: registers without forgetting, and turns",
-        no_network=(NoNetwork(reason=GROWS),),
+        reason=lambda f: "a write of ±3·4ᵗ outweighs all before it: registers without forgetting, and turns",
     )
 )
 
 theorem(
     Theorem(
         name="exact-growing-registers-and-rotations",
-        statement="Blocks of rotations do every group, and sums of ±3ᵗ are registers: every regular language "
-        "over the reals.",
+        statement="Blocks of rotations do every group, and sums of ±3·4ᵗ are registers: every regular "
+        "language over the reals.",
         language=regular,
         architecture=linear & input_dependent & dense & unit_gates,
         senses=_EXACT,
@@ -285,9 +284,9 @@ theorem(
         model=TAME,
         assumptions=(_GROWING, "Krohn-Rhodes: simple groups and registers"),
         reason=lambda f: (
-            "a write of ±3ᵗ outweighs all before it: registers without forgetting, and rotations"
+            "a write of ±3·4ᵗ outweighs all before it: registers without forgetting, and rotations"
         ),
-        no_network=(NoNetwork(reason=GROWS),),
+        no_network=(NoNetwork(reason=NEVER_RESET, language=~solvable),),
     )
 )
 

@@ -37,7 +37,6 @@ from nerode.verdict.facts import (
 from nerode.verdict.records import Provenance, Sense, Size, Status
 from nerode.verdict.theorems.base import (
     ANYTHING,
-    FADES,
     FLOATS,
     LINDEMANN,
     MARGIN,
@@ -196,7 +195,6 @@ theorem(
         provenance=Provenance.DERIVED,
         model=TAME,
         reason=lambda f: "all groups are 2-groups: signs that fade and flip, and registers",
-        no_network=(NoNetwork(reason=FADES, language=~sign_group),),
     )
 )
 

@@ -21,7 +21,7 @@ from nerode.verdict.classes import (
 )
 from nerode.verdict.facts import Facts, LanguageCondition, group_language, regular, with_group
 from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import CAST, FADES, TAME, NoNetwork, Theorem, theorem
+from nerode.verdict.theorems.base import BLOCKS_FADE, CAST, TAME, NoNetwork, Theorem, theorem
 
 shrinks_evenly = many_factors | exact_gates
 """Reflections with β = 2, or factors enough to shrink a state evenly where β only comes close to 2."""
@@ -257,7 +257,7 @@ theorem(
             "the readout looks at directions however small the state is",
         ),
         reason=lambda f: "blocks of tokens turn the state and shrink it evenly; its direction is exact",
-        no_network=(NoNetwork(reason=FADES, architecture=above_minus_half),),
+        no_network=(NoNetwork(reason=BLOCKS_FADE, architecture=above_minus_half),),
     )
 )
 

@@ -1,0 +1,225 @@
+"""Networks with gates of 1 carried over to gates that no record holds: RetNet's, and those of gated cells.
+
+A layer h ← c h + w u beside u ← c u, with any fixed c ≠ 0, has h = u q where q ← q + w: the quotients h/u run
+the network with gates of 1, which the compiler makes for isometries and the kernel proves. Here the layers
+run with their own gates, in floats, and the maps between them divide; docs/theory/open-gates.md has the
+argument.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nerode.compiler import Options, compile_language
+from nerode.languages import Language
+from nerode.languages.bestiary import find_language
+from nerode.models.architectures.retnet import RetNet, RetNetSettings
+from nerode.network import Gated, Network, ScoreDecoder
+from nerode.network.numbers import ExactNumbers
+from nerode.network.step import LayerStep, read_positions
+
+Pair = tuple[Any, Any]
+"""The state of a unit and of a coordinate beside it."""
+
+COUNTERS = ["dyck-1", "shuffle-2", "boolean-3", "anbn", "anbncn", "majority"]
+STAR_FREE = ["flip-flop", "set-reset", "tomita-4", "even-pairs", "d-2", "aab-star", "u2"]
+
+
+class _Floats(ExactNumbers):
+    """Floats, and 4 to any power."""
+
+    def number(self, value: Any) -> float:
+        return float(value)
+
+    def function(self, name: str) -> Callable[[Any], Any]:
+        return (lambda value: 4.0**value) if name == "power" else super().function(name)
+
+
+class Quotients:
+    """A network with gates of 1, run by layers whose fixed gate is another.
+
+    Args:
+        network: the network.
+        cell: takes the pair of a unit and a coordinate, and a write, to the pair after it and the quotient.
+        unit: the unit before the first letter.
+    """
+
+    def __init__(self, network: Network, cell: Callable[[Pair, Any], tuple[Pair, Any]], unit: Any) -> None:
+        for layer in network.layers:
+            assert isinstance(layer.recurrence, Gated)
+            assert not any(layer.recurrence.gate.rows)
+            assert set(layer.recurrence.gate.bias) <= {1}
+        assert isinstance(network.decoder, ScoreDecoder)
+        self.network, self.cell = network, cell
+        numbers = _Floats()
+        self.layers = [LayerStep(layer, numbers) for layer in network.layers]
+        self.units = numbers.with_units(network.decoder.units, "units")
+        self.scores = numbers.map(network.decoder.scores, "scores")
+        self.start = [[(unit, unit * float(v)) for v in layer.start] for layer in network.layers]
+        self.first = [[float(v) for v in layer.start] for layer in network.layers]
+
+    def ends(self, word: Sequence[int]) -> Iterator[bool]:
+        """Yields whether each prefix is a word."""
+        reads, decoded = read_positions(self.network)
+        states, quotients = self.start, self.first
+        for letter in word:
+            stream = [float(v) for v in self.network.embedding.vectors[letter]]
+            new_states, new_quotients = [], []
+            for layer, places, pairs, old in zip(self.layers, reads, states, quotients, strict=True):
+                seen = [stream[i] for i in places]
+                _, writes = layer.recurrence.drive(layer.seen(seen), letter)
+                moved = [self.cell(pair, write) for pair, write in zip(pairs, writes, strict=True)]
+                new_states.append([pair for pair, _ in moved])
+                new_quotients.append([quotient for _, quotient in moved])
+                stream += layer.read_out(seen, new_quotients[-1], old)
+            states, quotients = new_states, new_quotients
+            yield self.scores(self.units([stream[i] for i in decoded]))[-1] > 0.5
+
+
+def retnet_gate() -> complex:
+    """γ e^{iθ} of the first head and the first pair of keys of the zoo's layer."""
+    layer = RetNet(2, RetNetSettings(heads=1, keys=4))
+    (a, b), (c, d) = layer.transition(torch.zeros(1, 1, 2, dtype=torch.float64)).matrix[0, 0, 0, 0].tolist()
+    assert a == d
+    assert b == -c
+    assert math.isclose(a * d - b * c, (31 / 32) ** 2)
+    return complex(a, b)
+
+
+def turning(gate: complex) -> Callable[[Pair, float], tuple[Pair, float]]:
+    """u ← c u, h ← c h + w u; the quotient is real."""
+
+    def cell(pair: Pair, write: float) -> tuple[Pair, float]:
+        unit, held = gate * pair[0], gate * pair[1]
+        held = held + write * unit
+        return (unit, held), (held / unit).real
+
+    return cell
+
+
+def gru(pair: Pair, write: float) -> tuple[Pair, float]:
+    """h ← h/8 + 7/8 tanh(x): what reaches the cell is the artanh of the write."""
+    kept = 1 / 8
+    unit = kept * pair[0]
+    held = kept * pair[1] + (1 - kept) * math.tanh(math.atanh(write * unit / (1 - kept)))
+    return (unit, held), held / unit
+
+
+def slstm(pair: Pair, write: float) -> tuple[Pair, float]:
+    """c ← c/8 + tanh(x), n ← n/8 + 1, h = c/n: unit and coordinate have the same normaliser."""
+    (unit, held), normaliser = pair, 8 / 7
+    unit, held = unit / 8, held / 8 + math.tanh(math.atanh(write * unit / 8))
+    return (unit, held), (held / normaliser) / (unit / normaliser)
+
+
+def elman(pair: Pair, write: float) -> tuple[Pair, float]:
+    """u ← tanh(9/10 u), h ← tanh(9/10 h + w u): errors of the quotient are of the order of u² and add up."""
+    unit = math.tanh(0.9 * pair[0])
+    held = math.tanh(0.9 * pair[1] + write * unit)
+    return (unit, held), held / unit
+
+
+def words(language: Language, length: int, count: int = 12) -> Iterator[list[int]]:
+    """Prefixes of valid words with one letter that is any, and random words."""
+    chosen = random.Random(language.name)
+    for number in range(count):
+        configuration, word = language.initial(), []
+        for _ in range(length):
+            legal = sorted(language.legal(configuration).symbols)
+            free = not legal or number % 3 == 0 or chosen.random() < 1 / length
+            letter = chosen.randrange(len(language.alphabet)) if free else chosen.choice(legal)
+            configuration = language.advance(configuration, letter)
+            word.append(letter)
+        yield word
+
+
+def assert_recognises(run: Quotients, language: Language, length: int) -> None:
+    for word in words(language, length):
+        configuration = language.initial()
+        for at, (letter, said) in enumerate(zip(word, run.ends(word), strict=True)):
+            configuration = language.advance(configuration, letter)
+            assert said == language.legal(configuration).end, word[: at + 1]
+
+
+@pytest.mark.parametrize("name", [*COUNTERS, *STAR_FREE])
+def test_the_gates_of_retnet(name: str) -> None:
+    language = find_language(name)
+    chosen = Options(construction="counters" if name in COUNTERS else "growing-registers")
+    run = Quotients(compile_language(language, "aussm", chosen), turning(retnet_gate()), 1 + 0j)
+    assert_recognises(run, language, 150)
+
+
+@pytest.mark.parametrize(("cell", "unit"), [(gru, 1e-3), (slstm, 1e-3), (elman, 1e-8)])
+@pytest.mark.parametrize("name", ["dyck-1", "anbncn", "boolean-3"])
+def test_cells_with_constant_gates(name: str, cell: Any, unit: float) -> None:
+    language = find_language(name)
+    assert_recognises(Quotients(compile_language(language, "aussm"), cell, unit), language, 120)
+
+
+def test_a_unit_with_another_gate_is_not_enough() -> None:
+    gate = retnet_gate()
+
+    def wrong(pair: Pair, write: float) -> tuple[Pair, float]:
+        unit, held = 0.96 * pair[0], gate * pair[1] + write * 0.96 * pair[0]
+        return (unit, held), (held / unit).real
+
+    language = find_language("dyck-1")
+    with pytest.raises(AssertionError):
+        assert_recognises(Quotients(compile_language(language, "aussm"), wrong, 1 + 0j), language, 200)
+
+
+@pytest.mark.parametrize("gate", [Fraction(3, 4), Fraction(31, 32)])
+def test_weights_by_depth_with_a_gate_that_fades(gate: Fraction) -> None:
+    """Dyck-2: u = cᵗ, depth n = h/u, and a sum of ± kind · 4ⁿ · u, whose quotient by u 4ⁿ shows the top."""
+    language = find_language("dyck-2")
+    for word in words(language, 80):
+        unit, depth, held, dead, configuration = (
+            Fraction(1),
+            Fraction(0),
+            Fraction(0),
+            False,
+            language.initial(),
+        )
+        for letter in word:
+            kind, closes = divmod(letter, 2)
+            unit *= gate
+            depth = gate * depth + (-1 if closes else 1) * unit
+            level = int(depth / unit)
+            write = -(kind + 1) * Fraction(4) ** (level + 1) if closes else (kind + 1) * Fraction(4) ** level
+            held = gate * held + write * unit
+            top = held / (unit * Fraction(4) ** level)
+            dead = dead or not -Fraction(1, 2) < top < 3
+            configuration = language.advance(configuration, letter)
+            legal = language.legal(configuration)
+            assert legal.end == (not dead and top < Fraction(1, 2))
+            assert (1 in legal.symbols) == (not dead and 1 <= top < 2)
+            assert (3 in legal.symbols) == (not dead and 2 <= top < 3)
+
+
+def test_many_angles_of_one_decay_are_a_delay() -> None:
+    """RetNet at finite precision: a combination of (31/32 e^{iθ})ᵏ is nearly 1 at k = 1 and 0 at k > 1.
+
+    The letter itself, k = 0, is on the stream. What is left of all older letters together is below the weight
+    of the last one, so that a threshold tells it, and the weights are small enough for float32.
+    """
+    angles, steps = 400, 900
+    theta = 10_000.0 ** -np.linspace(0, 1, angles)
+    powers = (31 / 32 * np.exp(1j * theta)) ** np.arange(1, steps)[:, None]
+    basis = np.concatenate([powers.real, powers.imag], axis=1)
+    target = np.zeros(steps - 1)
+    target[0] = 1
+    weights = np.linalg.solve(basis.T @ basis + 1e-6 * np.eye(2 * angles), basis.T @ target)
+    filtered = basis @ weights
+    beyond = np.abs(weights).sum() * (31 / 32) ** steps * 32
+    left = np.abs(filtered[1:]).sum() + beyond
+    assert left < 0.8 * filtered[0]
+    # Rounding of float32 in the states, which are at most 32, adds up to 32 times the rounding of one step.
+    assert np.abs(weights).sum() * 32 * 32 * 2.0**-24 < 0.1
