@@ -67,7 +67,7 @@ METHODS = (*COVER_KEYS, INTEGERS, *OTHER_KEYS)
 EXACT_COVERS = tuple(COVER_KEYS)[:5]
 """The methods whose cells hold the numbers of the network exactly, so that its sums can be bounded."""
 
-_FIRST_LOOK = 1_000
+_FIRST_LOOK = 100
 """Cells that are searched for a failing word before a cover with unknowns is walked."""
 
 _PATIENCE = 6_000

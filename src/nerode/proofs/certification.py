@@ -12,6 +12,7 @@ What a finder finds goes to the kernel, which has the last word.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -50,6 +51,15 @@ MOST_UNITS = 200
 
 FEW_CELLS = 500
 """Joint configurations that are searched for a failing word before anything else."""
+
+MOST_STEPS = 4_000
+"""Cells of unknowns times letters after which a closure for all words waits for that of valid prefixes."""
+
+FEW_UNKNOWNS = 500
+"""As many cells of unknowns are walked at once for any alphabet."""
+
+MORE_CELLS = 40
+"""All words may take this many times the cells of valid prefixes."""
 
 MANY_STACKS = 2_000
 """Above this number of stacks a bracket language is proved depth by depth."""
@@ -107,6 +117,11 @@ def _certify_relu(network: Network, language: Language, budget: Budget) -> Outco
     return found
 
 
+def fades(network: Network) -> bool:
+    """Whether registers of a network fade: such proofs are found early, or take very long."""
+    return Interpreter(network).exact and fading_cover(network) is not None
+
+
 def _has_tallies(network: Network) -> bool:
     """Whether a time-invariant layer counts events that only matter once."""
     tallied = {layer for layer, _ in find_caps(network)}
@@ -137,11 +152,32 @@ def certify_exact(
     prover = Prover(network, language, budget)
     if task is not None:
         return _certify(prover, network, language, task)
-    best = _certify(prover, network, language, PREDICT)
+    few = max(FEW_UNKNOWNS, MOST_STEPS // len(network.alphabet))
+    best = _certify_few(prover, network, language, few)
     if isinstance(best, Certificate):
         return best
     weaker = _certify(prover, network, language, VALID_PREFIXES)
-    return best if isinstance(weaker, Unproved) else weaker
+    if best is not None:
+        return best if isinstance(weaker, Unproved) else weaker
+    # More cells are needed. Where counters go on below zero in dead prefixes there is often no end of them.
+    if not isinstance(weaker, Certificate):
+        best = _certify(prover, network, language, PREDICT)
+        return best if isinstance(weaker, Unproved) else weaker
+    worth = MORE_CELLS * max(cover.get("cells") or 0 for cover in weaker.evidence.values())
+    if worth > few:
+        with suppress(BudgetExceeded):
+            best = _certify_few(prover, network, language, worth)
+    return best if isinstance(best, Certificate) else weaker
+
+
+def _certify_few(prover: Prover, network: Network, language: Language, most: int) -> Outcome | None:
+    """What is found for all words with so many cells of unknowns; None if there are more."""
+    try:
+        return _certify(prover, network, language, PREDICT, most=most)
+    except BudgetExceeded as stop:
+        if stop.resource != "elements" or most >= prover.budget.elements:
+            raise
+        return None
 
 
 def certify_saturating(network: Network, language: Language, *, budget: Budget | None = None) -> Outcome:
@@ -152,7 +188,10 @@ def certify_saturating(network: Network, language: Language, *, budget: Budget |
     return Prover(network, language, budget).certify("saturating-closure", covers)
 
 
-def _certify(prover: Prover, network: Network, language: Language, task: str) -> Outcome:
+def _certify(
+    prover: Prover, network: Network, language: Language, task: str, *, most: int | None = None
+) -> Outcome:
+    """The outcome for a task, with at most so many cells of unknowns."""
     budget = prover.budget
     closed: Outcome | None = None
     try:
@@ -167,7 +206,8 @@ def _certify(prover: Prover, network: Network, language: Language, task: str) ->
     method, cover = choose_cover(network, language, task, budget)
     if closed is not None and method == "joint-closure":
         return closed
-    return prover.outcome(prover.prove(method, {"task": task, **cover}))
+    limit = None if method == "joint-closure" else most
+    return prover.outcome(prover.prove(method, {"task": task, **cover}, most=limit))
 
 
 def _unending_cover(network: Network) -> tuple[str, dict[str, Json]] | None:

@@ -11,6 +11,7 @@ the kernel, cell by cell.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
@@ -131,6 +132,7 @@ def find_scale(network: Network) -> CommonScale | None:
     return None
 
 
+@functools.lru_cache(maxsize=2)
 def fading_cover(network: Network) -> dict[str, Json] | None:
     """Returns scales and registers that fade beside them, None if there are none.
 

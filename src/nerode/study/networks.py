@@ -27,6 +27,7 @@ from nerode.proofs import (
     Refutation,
     Unproved,
     certify,
+    fades,
 )
 from nerode.records import first_prefixes
 from nerode.verdict import ARCHITECTURES, State, VerdictTask, averaging_heads, collect_facts, nearest_heads
@@ -69,6 +70,11 @@ def all_targets() -> dict[str, tuple[str, ...]]:
         )
         for target, properties in found.items()
     }
+
+
+_COMPILING, _FADING = 0.5, 0.25
+"""Shares of the seconds for each network that compiling it, and a proof about fading registers, may take:
+what succeeds does so early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +172,7 @@ def study_networks(
         targets: classes or architectures, each with others of its class; all when None.
         profile: the algebra's findings, computed when None.
         budget: limits; each network and each proof may take half of the seconds that are left.
-        seconds_each: the most that it may take.
+        seconds_each: the most that a proof may take; a part of it for compiling, and where registers fade.
     """
     budget = started(budget)
     facts = collect_facts(language, task=VerdictTask.RECOGNISE, profile=profile, budget=budget)
@@ -174,7 +180,7 @@ def study_networks(
     for target, also in (all_targets() if targets is None else targets).items():
         try:
             budget.check_time()
-            options = Options(budget=budget.part(seconds=seconds_each))
+            options = Options(budget=budget.part(seconds=_COMPILING * seconds_each))
             network = compile_language(language, target, options, facts=facts)
         except NotCompilable as refusal:
             reasons = refusal.reasons
@@ -186,7 +192,10 @@ def study_networks(
             continue
         twin = next((i for i, s in enumerate(found) if s.network and _same(s.network, network)), None)
         if twin is None:
-            result = prove_network(network, language, budget.part(seconds=seconds_each))
+            seconds = (
+                seconds_each if math.isinf(seconds_each) or not fades(network) else _FADING * seconds_each
+            )
+            result = prove_network(network, language, budget.part(seconds=seconds))
             found.append(NetworkStudy(target=target, also=also, network=network, result=result))
         else:
             found[twin] = replace(found[twin], also=(*found[twin].also, target, *also))
