@@ -59,12 +59,6 @@ _MANY_NUMBERS = 100_000
 _WORK = 300_000_000
 """Operations that one sweep over all cells and letters may take."""
 
-_SECONDS_PER_NUMBER = 1.5e-6
-"""About what the kernel takes per number of the state and gate in one step."""
-
-_FAR_TOO_LONG = 3
-"""Boxes whose check would take this many times the seconds that are left are not searched for."""
-
 _PER_NUMBER = 30
 """Operations that a nonlinear function takes."""
 
@@ -208,22 +202,11 @@ def find_intervals(network: Network, *, budget: Budget | None = None) -> dict[st
             continue
         for radius in _RADII:
             partition = explore(steps, groups, radius=radius, most=most, budget=budget)
-            if partition is not None:
-                _check_seconds(network, partition, budget)
             found = None if partition is None else _close_partition(steps, partition, budget)
             if partition is not None and found is not None:
                 boxes, noise = found
                 return {"noise": str(Fraction(noise)), "layers": partition.written(boxes)}
     return None
-
-
-def _check_seconds(network: Network, partition: Partition, budget: Budget) -> None:
-    """Raises BudgetExceeded where the kernel would take far longer than the budget has left."""
-    numbers = sum(layer.width * len(layer.recurrence.maps()) for layer in network.layers)
-    seconds = partition.moves.size * numbers * _SECONDS_PER_NUMBER
-    if seconds > _FAR_TOO_LONG * budget.left():
-        known = {"cells": len(partition.moves), "seconds that their check would take": round(seconds)}
-        raise BudgetExceeded("seconds", budget.stated, known_so_far=known)
 
 
 def _work(network: Network) -> int:
