@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from nerode.languages import START, Alphabet
 from nerode.languages.bestiary import find_language
-from nerode.verdict import decide
+from nerode.languages.counters import CounterMachine, CounterRule
+from nerode.verdict import collect_facts, decide, find_architecture, verdict_for
+from nerode.verdict.classes import ArchitectureClass, ClassCondition, MemoryKind, State
+from nerode.verdict.decision import ContradictionError
+from nerode.verdict.records import Sense
+from nerode.verdict.theorems import THEOREMS
 
 NAMES = [
     "transformer-nope",
@@ -97,3 +105,88 @@ def test_over_the_reals_the_mark_tells_the_position():
 def test_a_stack_has_more_prefixes_than_counts_tell_apart():
     assert answers("dyck-2", "predict", "finite-precision")["nope"] == "no"
     assert answers("dyck-2", "predict", "finite-precision")["alibi"] == "open"
+
+
+def hybrid_of(*parts):
+    """A hybrid that no row names."""
+    properties = ArchitectureClass(recurrence=MemoryKind.HYBRID, state=State.CACHE, parts=parts)
+    row = find_architecture("mamba-attention")
+    return replace(row, name="-".join(parts), properties=properties)
+
+
+PARTS = [
+    "mamba",
+    "mamba-signed",
+    "gated-deltanet",
+    "deltaproduct-signed",
+    "lstm",
+    "pd-ssm",
+    "transformer-nope",
+]
+
+
+@pytest.mark.parametrize("task", ["predict", "recognise"])
+@pytest.mark.parametrize("name", ["a5", "parity", "flip-flop", "dyck-1", "tomita-4"])
+def test_a_hybrid_does_what_each_of_its_parts_does(name, task):
+    """DeltaProduct and LSTM track A5; a theorem about attention and diagonal layers says nothing of them."""
+    facts = collect_facts(find_language(name), task=task)
+    for sense in ("exact", "finite-precision", "ieee"):
+        alone = {part: verdict_for(facts, find_architecture(part), Sense(sense)) for part in PARTS}
+        for part in PARTS[:-1]:
+            found = verdict_for(facts, hybrid_of(part, "transformer-nope"), Sense(sense))
+            firm = [v for v in (alone[part], alone["transformer-nope"]) if v.status == "yes"]
+            if any(not v.conditional_on for v in firm):
+                assert found.status == "yes", (part, sense, found.theorem)
+            elif firm:
+                assert found.status != "no" or found.conditional_on, (part, sense, found.theorem)
+
+
+def test_what_is_in_tc0_are_hybrids_of_diagonal_layers_and_attention():
+    facts = collect_facts(find_language("a5"))
+    finite = Sense.FINITE_PRECISION
+    found = {p: verdict_for(facts, hybrid_of(p, "transformer-nope"), finite) for p in ("mamba", "lstm")}
+    assert (found["mamba"].status, found["mamba"].theorem) == ("no", "transformers-in-tc0")
+    assert found["lstm"].status == "yes"
+    # Two kinds of which neither does it, one of them outside TC0 as far as anyone knows.
+    assert verdict_for(facts, hybrid_of("gated-deltanet", "transformer-nope"), finite).status != "no"
+
+
+def test_a_part_that_contradicts_a_hybrid_is_a_bug_of_the_table(monkeypatch):
+    facts = collect_facts(find_language("parity"))
+    row = THEOREMS["hybrid-no-periods"]
+    wrong = replace(row, architecture=ClassCondition("any hybrid", lambda c: bool(c.parts)))
+    monkeypatch.setitem(THEOREMS._rows, "hybrid-no-periods", wrong)
+    with pytest.raises(ContradictionError, match="for mamba-signed alone"):
+        verdict_for(facts, hybrid_of("mamba-signed", "transformer-nope"), Sense.FINITE_PRECISION)
+
+
+def counter_language(*, in_blocks):
+    """As many a as b; c may stand anywhere but, in the first form, not twice in a row."""
+    a, b, c = range(3)
+    anything = frozenset((a, b, c))
+    rules = (
+        CounterRule(after=frozenset((START, a, b)), symbols=anything),
+        CounterRule(after=frozenset((c,)), symbols=frozenset((a, b))),
+        CounterRule(zero=frozenset((0,)), end=True),
+    )
+    if in_blocks:
+        rules = (
+            CounterRule(after=frozenset((START, a)), symbols=frozenset((a, b))),
+            CounterRule(after=frozenset((b,)), positive=frozenset((0,)), symbols=frozenset((b,))),
+            CounterRule(zero=frozenset((0,)), end=True),
+        )
+    machine = CounterMachine(
+        alphabet=Alphabet(("a", "b", "c")), start=(0,), increments=((1,), (-1,), (0,)), rules=rules
+    )
+    return replace(find_language("anbn"), name="own", machine=machine, family="", parameters={})
+
+
+def test_counts_do_not_tell_the_letter_before():
+    """A wrong "yes" of the first table: "no cc" is no language of C-RASP, beside a counter or not."""
+    own = decide(counter_language(in_blocks=False), architectures=NAMES, task="recognise")
+    assert own["transformer-nope", "finite-precision"].status == "open"
+    assert own["transformer-alibi", "finite-precision"].theorem == "sloped-counts"
+    predicted = decide(counter_language(in_blocks=False), architectures=NAMES, task="predict")
+    assert predicted["transformer-nope", "finite-precision"].theorem == "attention-counts"
+    blocks = decide(counter_language(in_blocks=True), architectures=NAMES, task="recognise")
+    assert blocks["transformer-nope", "finite-precision"].theorem == "attention-counts"

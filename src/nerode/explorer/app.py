@@ -28,7 +28,8 @@ from nerode.languages.bestiary import BESTIARY
 
 _REMEMBERED = 64
 _LARGEST_REMEMBERED = 2_000_000
-_ABOUT_RUNS = ("runs", "run", "analysis", "extraction")
+_INSIDE = ("analysis", "extraction", "attention")
+_ABOUT_RUNS = ("runs", "run", *_INSIDE)
 _FORGETFUL = (*_ABOUT_RUNS, "page", "folder")
 """Jobs whose answers change, or are too large to keep."""
 
@@ -150,7 +151,7 @@ def _file(name: str, kind: str) -> Any:
 
 def _floats(job: str, payload: dict[str, Any]) -> bool:
     """Whether a job needs torch."""
-    return job in ("analysis", "extraction") or bool(payload.get("arithmetic", "exact") != "exact")
+    return job in _INSIDE or bool(payload.get("arithmetic", "exact") != "exact")
 
 
 async def _payload(request: Request) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from nerode.analysis.extraction import (
     question_about,
 )
 from nerode.core import BudgetExceeded, InputError
-from nerode.explorer.orders import RunOrder, request_budget
+from nerode.explorer.orders import AttentionOrder, RunOrder, request_budget
 from nerode.explorer.runs import run_folder
 from nerode.languages import minimise
 from nerode.records import read_result
@@ -26,6 +26,9 @@ from nerode.report import automaton_figure
 
 _MOST_CONFIGURATIONS = 400
 """Configurations of a target that is drawn."""
+
+_LONGEST_SHOWN = 24
+"""Letters of a word of the task along which heads are shown."""
 
 _LONGEST_STREAM = 2_000
 """Ignored bits that a flip-flop is tested with; the command line tests more."""
@@ -35,6 +38,42 @@ def look(order: RunOrder) -> dict[str, Any]:
     """Returns what `nerode analyse` finds, with fewer and shorter words."""
     options = AnalysisOptions(longest=_LONGEST_STREAM)
     return analyse(_subject(order), options, budget=request_budget()).to_json()
+
+
+def attend(order: AttentionOrder) -> dict[str, Any]:
+    """Returns where each head of a run looks along a word: position and share of its greatest weight.
+
+    Raises:
+        InputError: if the word has a letter that the run does not read, or its model has no attention.
+    """
+    subject = _subject(order)
+    options = AnalysisOptions(word=order.word or None, length=None if order.word else _shown_length(subject))
+    maps = analyse(subject, options, parts=("attention",), budget=request_budget()).attention
+    if maps is None:
+        raise InputError(f"{subject.name} has no heads that look at all earlier positions")
+    heads = []
+    for head in maps.heads:
+        looks = [max(range(len(row)), key=row.__getitem__) for row in head.weights]
+        heads.append(
+            {
+                "layer": head.layer,
+                "head": head.head,
+                "looks": looks,
+                "shares": [row[at] for row, at in zip(head.weights, looks, strict=True)],
+                "previous": head.previous,
+                "first": head.first,
+                "distance": head.distance,
+            }
+        )
+    return {"word": list(maps.word), "heads": heads}
+
+
+def _shown_length(subject: LoadedNetwork) -> int | None:
+    """A length of training that fits a page; None for the usual one."""
+    if subject.task is None:
+        return _LONGEST_SHOWN
+    lengths = range(_LONGEST_SHOWN, 0, -1)
+    return next((length for length in lengths if subject.task.trains_on(length)), None)
 
 
 def extract_automaton(order: RunOrder) -> dict[str, Any]:

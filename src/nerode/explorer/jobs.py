@@ -10,6 +10,7 @@ from typing import Any
 from nerode.core import BudgetExceeded, FormatError, NerodeError, PatternError, UnknownName, from_mapping
 from nerode.explorer import networks, runs, standalone, traces
 from nerode.explorer.orders import (
+    AttentionOrder,
     LanguageOrder,
     NetworkOrder,
     PageOrder,
@@ -33,6 +34,12 @@ def _extract(order: RunOrder) -> dict[str, Any]:
     return inside.extract_automaton(order)
 
 
+def _attend(order: AttentionOrder) -> dict[str, Any]:
+    from nerode.explorer import inside
+
+    return inside.attend(order)
+
+
 JOBS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "language": (LanguageOrder, networks.describe),
     "network": (NetworkOrder, networks.draw),
@@ -45,6 +52,7 @@ JOBS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "run": (RunOrder, runs.show),
     "analysis": (RunOrder, _look),
     "extraction": (RunOrder, _extract),
+    "attention": (AttentionOrder, _attend),
 }
 """The order that each job reads, and what carries it out."""
 

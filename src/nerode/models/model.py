@@ -313,9 +313,21 @@ class Model(nn.Module):
             stream = traced.outputs
         return Trace(outputs=self._score(stream), states=states)
 
-    def inputs_of(self, number: int, x: Tensor, state: State | None = None) -> Tensor:
-        """Returns what layer `number` reads when the model reads `x`: for `transition` and pictures."""
+    def inputs_of(
+        self, number: int, x: Tensor, state: State | None = None, *, with_mark: bool = False
+    ) -> Tensor:
+        """Returns what layer `number` reads when the model reads `x`: for `transition` and pictures.
+
+        Args:
+            number: of the layer.
+            x: letters or features.
+            state: the state to go on from; the initial state when not given.
+            with_mark: whether the beginning mark, if there is one, is the first position of what is returned.
+        """
         self.check(x)
+        if with_mark and self.config.beginning:
+            assert self.config.letters is not None
+            x, state = torch.cat([x.new_full((len(x), 1), self.config.letters), x], 1), self._blank(len(x))
         state = self.initial_state(len(x)) if state is None else state
         stream, _ = self._embed(x, state)
         for earlier in range(number):

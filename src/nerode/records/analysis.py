@@ -285,7 +285,7 @@ class AttentionMaps:
     """The weights of all heads along one word.
 
     Attributes:
-        word: its letters.
+        word: its letters, after "⊢" if the model has a beginning mark.
         heads: all heads of all layers.
     """
 

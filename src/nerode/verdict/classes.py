@@ -151,12 +151,6 @@ class ArchitectureClass:
 ClassCondition = Condition[ArchitectureClass]
 
 linear = ClassCondition("a linear recurrence", lambda c: c.recurrence is MemoryKind.LINEAR)
-linear_stack = ClassCondition(
-    "linear recurrences only",
-    lambda c: (
-        c.recurrence is MemoryKind.LINEAR or (c.recurrence is MemoryKind.HYBRID and c.state is State.LINEAR)
-    ),
-)
 fixed_memory = ClassCondition(
     "a state of fixed size",
     lambda c: c.recurrence is not MemoryKind.ATTENTION and c.state is not State.CACHE,
@@ -231,6 +225,10 @@ relu_state = ClassCondition("ReLU units", lambda c: c.state is State.RELU)
 squashed = ClassCondition("a bounded state", lambda c: c.state is State.SQUASHED)
 with_positions = ClassCondition("position encodings", lambda c: c.positions is not Positions.NONE)
 softmax = ClassCondition("softmax attention", lambda c: c.attention is AttentionWeights.SOFTMAX)
+penalised = ClassCondition(
+    "scores that fall with the distance",
+    lambda c: c.positions in (Positions.PENALTY, Positions.PERIODIC_AND_PENALTY),
+)
 averaging_heads = ClassCondition(
     "softmax heads whose scores need not fall with the distance",
     lambda c: c.attention is AttentionWeights.SOFTMAX and (c.positions is Positions.NONE or c.free_slopes),

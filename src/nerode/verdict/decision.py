@@ -215,7 +215,7 @@ def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdi
             undefined=True,
         )
     found = _by_theorems(facts, architecture, sense)
-    if found.status is Status.OPEN and architecture.properties.recurrence is MemoryKind.HYBRID:
+    if found.status is not Status.YES and architecture.properties.recurrence is MemoryKind.HYBRID:
         return _by_parts(facts, architecture, sense, found)
     return _with_horizon(found, facts, architecture) if sense is Sense.IEEE else found
 
@@ -306,26 +306,36 @@ def _rank(row: Theorem, facts: Facts, architecture: Architecture) -> tuple[int, 
 
 
 def _by_parts(facts: Facts, architecture: Architecture, sense: Sense, found: Verdict) -> Verdict:
-    """A hybrid can leave the layers of one kind idle, so a "yes" for one of its parts carries over."""
+    """A hybrid can leave the layers of one kind idle, so a "yes" for one of its parts carries over.
+
+    Raises:
+        ContradictionError: if both that and a "no" of the hybrid hold without a condition.
+    """
     for name in architecture.properties.parts:
         part = _by_theorems(facts, ARCHITECTURES[name], sense)
-        if part.status is Status.YES:
-            return Verdict(
-                architecture=architecture.name,
-                sense=sense,
-                task=facts.task,
-                status=Status.YES,
-                reason=f"its {name} layers suffice: {part.reason}",
-                reference=part.reference,
-                provenance=part.provenance,
-                assumptions=(*part.assumptions, "the other layers pass the stream on"),
-                size=part.size,
-                theorem=part.theorem,
-                also=part.also,
-                conditional_on=part.conditional_on,
-                model=part.model,
-                no_network=part.no_network,
+        if part.status is not Status.YES or (found.status is Status.NO and part.conditional_on):
+            continue
+        if found.status is Status.NO and not found.conditional_on:
+            raise ContradictionError(
+                f"{facts.language.name} on {architecture.name}, {sense}: {found.theorem} says no, and "
+                f"{part.theorem} says yes for {name} alone"
             )
+        return Verdict(
+            architecture=architecture.name,
+            sense=sense,
+            task=facts.task,
+            status=Status.YES,
+            reason=f"its {name} layers suffice: {part.reason}",
+            reference=part.reference,
+            provenance=part.provenance,
+            assumptions=(*part.assumptions, "the other layers pass the stream on"),
+            size=part.size,
+            theorem=part.theorem,
+            also=part.also,
+            conditional_on=part.conditional_on,
+            model=part.model,
+            no_network=part.no_network,
+        )
     return found
 
 

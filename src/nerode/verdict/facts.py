@@ -12,7 +12,7 @@ import numpy as np
 from nerode.algebra import COMPUTED, AccessTree, GroupInside, GroupStructure, Profile
 from nerode.algebra.classes import ComponentTable, fixed_pair, split_letter
 from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property
-from nerode.languages import CounterLanguage, Dfa, Language, Word
+from nerode.languages import START, CounterLanguage, Dfa, Language, Word
 from nerode.verdict.conditions import Condition
 from nerode.verdict.records import VerdictTask
 
@@ -518,4 +518,24 @@ c_rasp = LanguageCondition("of C-RASP", lambda f: f.c_rasp if f.regular else Fal
 counter_machine = LanguageCondition(
     "given by a counter machine", lambda f: isinstance(f.language, CounterLanguage)
 )
+counts_decide = LanguageCondition(
+    "given by a counter machine that needs not know the letter before",
+    lambda f: (
+        isinstance(f.language, CounterLanguage)
+        and (f.task is VerdictTask.PREDICT or not f.language.machine.reads_last or _in_blocks(f.language))
+    ),
+)
 bracket_stack = of_family({"dyck"}, "a Dyck language with several kinds of brackets")
+
+
+def _in_blocks(language: CounterLanguage) -> bool:
+    """Whether no letter may come back after another one: which have occurred tells the last one."""
+    machine = language.machine
+    letters = range(len(machine.alphabet))
+    follows = np.eye(len(letters), dtype=np.bool_)
+    for rule in machine.rules:
+        for last in letters if rule.after is None else rule.after - {START}:
+            follows[last, list(rule.symbols)] = True
+    for _ in letters:
+        follows = follows @ follows
+    return not (follows & follows.T & ~np.eye(len(letters), dtype=np.bool_)).any()

@@ -268,12 +268,3 @@ def test_the_command_line_compiles_proves_and_verifies(tmp_path):
     refused = run("verify", str(folder), "--dtype", "float32")
     assert refused.code == 1
     assert "another decoder" in refused.err or "slope" in refused.err
-
-
-def test_too_many_stacks_for_the_closure():
-    """The kernel proves the network by an invariant; the lemma checker would have to list all stacks."""
-    language = find_language("dyck-8-10")
-    network = compile_language(language, "transformer-alibi")
-    assert isinstance(certify(network, language), Certificate)
-    with pytest.raises(NotProved, match="has 1,227,133,514"):
-        check_decoder(network_to_decoder(network, "transformer-alibi"), language)

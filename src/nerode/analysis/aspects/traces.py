@@ -21,6 +21,9 @@ from nerode.models.architectures import Attention, Gru, Lstm
 from nerode.models.compiled import CompiledModel
 from nerode.records import AttentionMap, AttentionMaps, TraceStrip, WordTrace
 
+MARK = "⊢"
+"""What the beginning mark is called, at which heads look too."""
+
 _MOST_ROWS = 64
 """Coordinates that are kept, spread evenly over those that there are."""
 
@@ -96,9 +99,10 @@ def attention_maps(model: Model, probe: ProbeWords, row: int = 0) -> AttentionMa
     found = []
     for number, layer in enumerate(model.layers):
         if isinstance(layer, Attention):
-            weights = layer.weights(model.inputs_of(number, probe.inputs)).double()
+            weights = layer.weights(model.inputs_of(number, probe.inputs, with_mark=True)).double()
             found += [_map(number, head, weights[:, head], row) for head in range(weights.shape[1])]
-    return AttentionMaps(word=probe.spell(row), heads=tuple(found)) if found else None
+    word = (*[MARK] * model.config.beginning, *probe.spell(row))
+    return AttentionMaps(word=word, heads=tuple(found)) if found else None
 
 
 def _map(layer: int, head: int, weights: Tensor, row: int) -> AttentionMap:

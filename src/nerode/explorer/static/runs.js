@@ -1,6 +1,6 @@
 // Runs of a folder: a list that follows a sweep, and what one run found.
 import { remember, state } from "./address.js";
-import { byId, element, markup, pill, show, written } from "./elements.js";
+import { byId, element, markup, pill, show, tint, written } from "./elements.js";
 import { ask, isOutdated } from "./server.js";
 import { SERIES, legend, lineChart, planeChart } from "./svg.js";
 
@@ -174,13 +174,49 @@ function extractionCard(found) {
     element("div", { class: "figures pair" }, figure("learned", found.automaton), figure("target", found.wanted)));
 }
 
-function lookCard(known) {
+// One row per head, one column per letter: the position that has the greatest weight, darker for a greater share.
+function attentionTable(found) {
+  const head = element("tr", {}, element("th", { scope: "col" }, "head"), found.word.map((letter, i) => element("th", { class: "number", scope: "col" }, letter, element("sub", {}, String(i)))));
+  const rows = found.heads.map((row) => element("tr", {},
+    element("th", { scope: "row", title: `on average ${written(row.distance)} letters back; ${percent(row.previous)} on the letter before, ${percent(row.first)} on the first` }, `layer ${row.layer + 1}, head ${row.head + 1}`),
+    row.looks.map((at, i) => {
+      const cell = element("td", { class: "number", title: `${percent(row.shares[i])} of its weight on ${found.word[at]} at ${at}` }, String(at));
+      tint(cell, row.shares[i]);
+      return cell;
+    })));
+  return element("div", { class: "scroll" }, element("table", { class: "small looks" }, element("thead", {}, head), element("tbody", {}, rows)));
+}
+
+function attentionCard(found) {
+  const word = element("input", { type: "text", name: "word", value: found.word.filter((letter) => letter !== "⊢").join(" "), "aria-label": "word that the heads read" });
+  const place = element("div", {}, attentionTable(found));
+  const problem = element("p", { class: "problem", hidden: "" });
+  const form = element("form", { class: "word-row" }, word, element("button", { type: "submit", class: "button" }, "Look"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      place.replaceChildren(attentionTable(await ask("attention", { name: state.run, word: word.value })));
+      show(problem, false);
+    } catch (error) {
+      if (isOutdated(error)) return;
+      if (!error.problem) throw error;
+      problem.textContent = error.message;
+      show(problem, true);
+    }
+  });
+  return element("section", { class: "card", id: "attention" }, element("h2", {}, "Where each head looks"),
+    element("p", { class: "muted small" }, "For each head and letter the position that has the greatest weight; ⊢ is the beginning mark."), form, problem, place);
+}
+
+const attends = (run) => JSON.stringify(run.spec?.model ?? "").includes("transformer");
+
+function lookCard(run) {
   const button = element("button", { type: "button", class: "button" }, "Look inside");
   const card = element("section", { class: "card", id: "inside" }, element("h2", {}, "Inside"), element("p", { class: "muted" }, "Spectra, clusters of hidden states and the automaton that was learned; takes some seconds."), button);
   button.addEventListener("click", async () => {
     button.disabled = true;
     button.textContent = "Looking…";
-    const parts = await lookInside(known);
+    const parts = await lookInside(run);
     card.replaceWith(...parts);
   });
   return card;
@@ -195,9 +231,10 @@ async function askInside(job, draw) {
   }
 }
 
-async function lookInside(analysis) {
-  const pictures = analysis ? [] : await askInside("analysis", analysisCards);
-  return [...(await askInside("extraction", extractionCard)), ...pictures];
+async function lookInside(run) {
+  const heads = attends(run) ? await askInside("attention", attentionCard) : [];
+  const pictures = run.analysis ? [] : await askInside("analysis", analysisCards);
+  return [...heads, ...(await askInside("extraction", extractionCard)), ...pictures];
 }
 
 async function showRun() {
@@ -206,7 +243,7 @@ async function showRun() {
     byId("run").replaceChildren(
       element("header", { class: "title" }, element("h2", { class: "big" }, `${run.architecture} on ${run.task}, seed ${run.seed}`), element("p", { class: "lead" }, `${run.parameters.toLocaleString("en")} parameters · ${run.steps.toLocaleString("en")} steps · ${written(run.cpu_seconds)} CPU s · `, element("code", {}, run.name))),
       element("div", { class: "columns" }, element("div", {}, element("section", { class: "card" }, lengthChart(run))), element("div", {}, element("section", { class: "card" }, trainingChart(run)))),
-      ...(run.analysis ? analysisCards(run.analysis) : []), lookCard(run.analysis));
+      ...(run.analysis ? analysisCards(run.analysis) : []), lookCard(run));
   } catch (error) {
     if (isOutdated(error)) return;
     if (!error.problem) throw error;

@@ -49,7 +49,7 @@ export async function ask(job, payload) {
   const controller = new AbortController();
   latest.set(job, controller);
   const found = await answerOf(await send(job, payload, controller.signal));
-  if (!["runs", "run", "analysis", "extraction"].includes(job)) {
+  if (!["runs", "run", "analysis", "extraction", "attention"].includes(job)) {
     answers.set(key, found);
     if (answers.size > 200) answers.delete(answers.keys().next().value);
   }

@@ -107,7 +107,7 @@ def recheck_decoder(
     if isinstance(found, Failure):
         return found
     again = found.evidence[METHOD]
-    for key in ("dtype", "scores", "heads", "recurrent", "joint_states", "order"):
+    for key in ("dtype", "scores", "heads", "recurrent", "levels", "joint_states", "order"):
         if listed.get(key) != again[key]:
             return Failure(what=f"the evidence says otherwise: {key}", entry=f"evidence.{METHOD}.{key}")
     return first_not_implied(certificate.claims, found.claims) or _unsound(model)

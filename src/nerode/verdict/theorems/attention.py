@@ -7,7 +7,9 @@ from nerode.verdict.classes import (
     averaging_heads,
     hard_left,
     hard_right,
+    penalised,
     periodic_positions,
+    sloped_heads,
     softmax,
     with_positions,
 )
@@ -15,6 +17,7 @@ from nerode.verdict.facts import (
     Facts,
     bracket_stack,
     counter_machine,
+    counts_decide,
     in_class,
     of_family,
     quasi_aperiodic,
@@ -226,9 +229,9 @@ theorem(
     Theorem(
         name="attention-counts",
         statement="Softmax attention without rounding inside the average expresses C-RASP, which compares "
-        "counts of earlier positions.",
-        language=counter_machine,
-        architecture=softmax,
+        "counts of earlier positions, as far as the letter before need not be known.",
+        language=counts_decide,
+        architecture=averaging_heads | (softmax & ~penalised),
         senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
         conclusion=Status.YES,
         reference=Reference("YangChiang2024"),
@@ -236,6 +239,23 @@ theorem(
         model=SOFT,
         assumptions=("averages are not rounded; everything else may be",),
         reason=lambda f: "averages are counts divided by the length; their signs are compared",
+    )
+)
+
+theorem(
+    Theorem(
+        name="sloped-counts",
+        statement="Softmax attention with free slopes does the languages of counter machines: one head "
+        "counts, another one sees the letter before.",
+        language=counter_machine,
+        architecture=sloped_heads,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=SOFT,
+        assumptions=("averages are not rounded; everything else may be",),
+        reason=lambda f: "averages are counts divided by the length; a steep head sees the letter before",
     )
 )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nerode.core import Reference, Registry
-from nerode.verdict.architectures import Architecture
+from nerode.verdict.architectures import ARCHITECTURES, Architecture
 from nerode.verdict.classes import ArchitectureClass, ClassCondition
 from nerode.verdict.facts import Facts, LanguageCondition
 from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
@@ -47,6 +47,14 @@ QUOTIENT = "a linear layer of the record has no quotient of two states; in exact
 RATIONAL_ANGLES = "the angle of every gate is a rational multiple of 2π"
 TC0 = "TC0 ≠ NC1"
 """Conditions on which answers may hang."""
+
+
+def hybrid_of(layers: ClassCondition) -> ClassCondition:
+    """Returns the condition of a hybrid all of whose parts are so; a "no" for one part says nothing."""
+    return ClassCondition(
+        f"a hybrid whose parts each have {layers.text}",
+        lambda c: bool(c.parts) and all(layers(ARCHITECTURES[name].properties) for name in c.parts),
+    )
 
 
 def no_size(facts: Facts, architecture: Architecture) -> Size | None:

@@ -15,6 +15,7 @@ from nerode.verdict.classes import (
     exact_gates,
     fixed_memory,
     householder,
+    hybrid,
     input_dependent,
     linear,
     never_holds,
@@ -50,6 +51,7 @@ from nerode.verdict.theorems.base import (
     TAME,
     NoNetwork,
     Theorem,
+    hybrid_of,
     theorem,
 )
 
@@ -417,7 +419,7 @@ theorem(
         statement="A state of fixed size in a float format takes finitely many values, so it recognises only "
         "regular languages at all lengths.",
         language=~regular,
-        architecture=fixed_memory,
+        architecture=(~hybrid & fixed_memory) | hybrid_of(fixed_memory),
         senses=frozenset({Sense.IEEE}),
         conclusion=Status.NO,
         reference=Reference("MyhillNerode1958"),

@@ -11,7 +11,6 @@ from nerode.verdict.classes import (
     diagonal,
     has_minus_one,
     householder,
-    hybrid,
     input_dependent,
     linear,
     permutation_diagonal,
@@ -20,7 +19,7 @@ from nerode.verdict.classes import (
 )
 from nerode.verdict.facts import Facts, LanguageCondition, regular, solvable, two_groups
 from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import CAST, LOG_BITS, SARROF, TAME, TC0, Theorem, theorem
+from nerode.verdict.theorems.base import CAST, LOG_BITS, SARROF, TAME, TC0, Theorem, hybrid_of, theorem
 
 parity_like = LanguageCondition(
     "a group language with two states",
@@ -193,7 +192,7 @@ theorem(
         statement="Transformers of fixed depth at logarithmic precision are in TC0; diagonal recurrences "
         "are, too [Merrill2024], hence their mixtures.",
         language=regular & ~solvable,
-        architecture=softmax | hybrid,
+        architecture=softmax | hybrid_of(softmax | (linear & diagonal)),
         senses=frozenset({Sense.FINITE_PRECISION}),
         conclusion=Status.NO,
         reference=Reference("MerrillSabharwal2023"),

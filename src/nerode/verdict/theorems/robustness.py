@@ -9,14 +9,14 @@ from nerode.verdict.classes import (
     diagonal,
     fixed_memory,
     gates_open,
+    hybrid,
     linear,
-    linear_stack,
     nonlinear,
     nonnegative,
 )
 from nerode.verdict.facts import regular, star_free, window_determined
 from nerode.verdict.records import Provenance, Sense, Status
-from nerode.verdict.theorems.base import METRIC, Theorem, theorem
+from nerode.verdict.theorems.base import METRIC, Theorem, hybrid_of, theorem
 
 _ROBUST = frozenset({Sense.ROBUST})
 _slstm = ClassCondition("sLSTM cells", lambda c: c.state is State.NORMALISED)
@@ -27,7 +27,7 @@ theorem(
         statement="A cascade of robust linear recurrences is contracting, so it forgets: it cannot implement "
         "the flip-flop, nor anything that a finite window does not settle.",
         language=regular & ~window_determined,
-        architecture=linear_stack,
+        architecture=linear | hybrid_of(linear),
         senses=_ROBUST,
         conclusion=Status.NO,
         reference=Reference("Dankowiakowski2025", "Theorems 3 and 4"),
@@ -65,7 +65,7 @@ theorem(
         statement="An eta-finite system implements exactly the functions of its canonical automaton, all of "
         "them regular.",
         language=~regular,
-        architecture=fixed_memory,
+        architecture=(~hybrid & fixed_memory) | hybrid_of(fixed_memory),
         senses=_ROBUST,
         conclusion=Status.NO,
         reference=Reference("Dankowiakowski2025", "Theorem 1"),

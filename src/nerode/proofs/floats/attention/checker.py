@@ -41,7 +41,7 @@ class ErrorBounds:
 
     Attributes:
         margin: the least distance of a ramp from its edge, errors taken off.
-        rounding: the largest error of a ramp's argument.
+        rounding: the largest error of a ramp's argument; what is not known counts as an error.
         horizons: numbers of letters up to which means and their comparisons are sure.
     """
 
@@ -49,6 +49,9 @@ class ErrorBounds:
         self.closure, self.cases = closure, cases
         self.weights, self.lemmas = closure.weights, closure.lemmas
         self.format = closure.lemmas.rounding
+        self.states = Values(cases.before, closure.unknown(cases.before))
+        self.partial = self.states.error.any(axis=1)
+        """The cases in which not all summaries are known."""
         self.is_mark = cases.letters == closure.mark
         self.margin, self.rounding = math.inf, 0.0
         self.horizons: list[int] = []
@@ -106,9 +109,14 @@ class ErrorBounds:
             if head.kind == "mean":
                 self._check_mean(head, stream.nominal @ head.value.T, carried + rounding)
                 continue
-            y, _, keys = self.lemmas.attend(head, stream, self.cases.before, self.is_mark)
+            y, new, keys = self.lemmas.attend(head, stream, self.states, self.is_mark)
             self.lemmas.check_scores(head, keys, self.weights)
-            error, kept = y.error, (carried + rounding)[keys.matches].max(axis=0, initial=0.0)
+            stored = self.cases.after[:, head.columns]
+            if head.kind == "once" and (new != stored).any():
+                raise NotProved(f"{head.where} may match or not, by what is not known")
+            # What a ramp between 0 and 1 stands for is the middle here, and its own value in the closure.
+            moved = np.where(self.partial[:, None], np.abs(new - stored), 0.0)
+            error, kept = y.error, (carried + rounding + moved)[keys.matches].max(axis=0, initial=0.0)
             if head.kind in ("last", "parity"):
                 error = error + kept
             elif head.kind == "once":
@@ -135,7 +143,10 @@ class ErrorBounds:
             raise NotProved(f"{head.where} averages numbers that are too large")
 
     def _bound_units(self, block: DecoderBlock, stream: Values, number: int) -> None:
-        """Adds ReLU units; pairs that are ramps must be clearly 0 or clearly 1."""
+        """Adds ReLU units; pairs that are ramps must be clearly 0 or clearly 1.
+
+        Where summaries are unknown, a ramp may be anything from 0 to 1; the scores tell whether it matters.
+        """
         carried, rounding = self.format.errors(block.up, stream)
         argument = stream.nominal @ block.up.T
         error = carried + rounding
@@ -146,24 +157,27 @@ class ErrorBounds:
         hidden = self.closure.hidden(block, argument, self.cases)
         unsure = np.where(argument + error <= 0, 0.0, error)
         unsure[:, [c.unit for c in block.comparisons]] = 0.0
+        largest, settled = hidden + unsure, self.closure.settled(block, argument, self.cases)
         for m in np.flatnonzero(block.pairs):
             a, e = argument[:, 2 * m], np.maximum(error[:, 2 * m], error[:, 2 * m + 1])
             off, on = a + e <= 0, a - e >= 1
-            if not (off | on).all():
-                bad = int(np.flatnonzero(~(off | on))[0])
-                raise NotProved(f"a ramp of block {number} is at {a[bad]:.4g} ± {e[bad]:.2g}")
-            self.margin = min(self.margin, float((np.where(on, a - 1, -a) - e).min()))
-            self.rounding = max(self.rounding, float(e.max()))
+            between = ~(off | on)
+            if (bad := np.flatnonzero(between & ~self.partial)).size:
+                raise NotProved(f"a ramp of block {number} is at {a[bad[0]]:.4g} ± {e[bad[0]]:.2g}")
+            margins = (np.where(on, a - 1, -a) - e)[~between]
+            self.margin = min(self.margin, float(margins.min(initial=math.inf)))
+            self.rounding = max(self.rounding, float(e[~between].max(initial=0.0)))
             # What the two units read is the same number, so only their own roundings remain in a ramp of 1.
-            unsure[:, 2 * m] = np.where(on, rounding[:, 2 * m], 0.0)
-            unsure[:, 2 * m + 1] = np.where(on, rounding[:, 2 * m + 1], 0.0)
+            unsure[:, 2 * m] = np.where(off, 0.0, rounding[:, 2 * m] + between / 2)
+            unsure[:, 2 * m + 1] = np.where(off, 0.0, rounding[:, 2 * m + 1])
+            settled[between, 2 * m] = 1 / 2
         reached = (np.maximum(argument, 0) + error).max(axis=0)
         for comparison in block.comparisons:
             reached[comparison.unit] = sizes[comparison.unit]
         self._require_room(block.down, reached)
         down = np.hstack([block.down, np.zeros((self.weights.width, 1))])
-        added = self.format.apply(down, padded(hidden, unsure))
-        added.nominal = self.closure.settled(block, argument, self.cases) @ block.down.T
+        added = self.format.apply(down, padded(largest, unsure))
+        added.nominal = settled @ block.down.T
         self.format.add(stream, [added])
 
     def _check_comparisons(
@@ -210,13 +224,17 @@ class ErrorBounds:
         self.horizons.append(math.floor(above) - 1)
 
 
-def check_decoder(model: Model, language: Language | Dfa, *, budget: Budget | None = None) -> AttentionProof:
+def check_decoder(
+    model: Model, language: Language | Dfa, *, by_depth: bool = False, budget: Budget | None = None
+) -> AttentionProof:
     """Returns the proof that a decoder does a language.
 
     Args:
         model: of the zoo: recurrent blocks or none, then attention without norms, a beginning mark, a linear
             head.
         language: regular (or its complete automaton), or given by a counter machine.
+        by_depth: whether the stacks of a bounded Dyck language are covered depth by depth although its
+            automaton could be listed; one that is too large for that always is.
         budget: limits the joint states (`elements`) and the time.
 
     Raises:
@@ -226,15 +244,15 @@ def check_decoder(model: Model, language: Language | Dfa, *, budget: Budget | No
     budget = started(budget)
     with np.errstate(all="ignore"):
         try:
-            return _check(model, language, budget)
+            return _check(model, language, by_depth, budget)
         except (OverflowError, ValueError, ZeroDivisionError) as error:
             raise NotProved(f"a weight of the decoder is out of range: {error}") from None
 
 
-def _check(model: Model, language: Language | Dfa, budget: Budget) -> AttentionProof:
+def _check(model: Model, language: Language | Dfa, by_depth: bool, budget: Budget) -> AttentionProof:
     letters = language.num_letters if isinstance(language, Dfa) else len(language.alphabet)
     _require(model, letters)
-    side = side_of(language)
+    side = side_of(language, by_depth=by_depth)
     streams = explore_streams(model, budget)
     if not np.isfinite(streams.values).all():
         raise NotProved("a number before the first attention block is not finite")
@@ -262,6 +280,7 @@ def _check(model: Model, language: Language | Dfa, budget: Budget) -> AttentionP
         scores=scores,
         heads=heads,
         recurrent=streams.blocks,
+        levels=side.num_levels,
         joint_states=closure.joint_states,
         margin=float(bounds.margin),
         rounding=float(bounds.rounding),

@@ -3,6 +3,9 @@
 A joint state has the summaries of all heads, the state of the stream before the first attention block, and
 that of the language. Sums behind means are known between the least and the greatest level at which they are
 compared; from an end of that range several values may follow, and all of them are visited.
+
+Summaries of heads that find the latest match need not be known in a joint state: a language side may forget
+them after a step, and before the next one unfold those that matter (`stacks.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from nerode.core import Budget
 from nerode.proofs.floats.attention.errors import Values
 from nerode.proofs.floats.attention.heads import HeadLemmas
 from nerode.proofs.floats.attention.records import NotProved
-from nerode.proofs.floats.attention.sides import LanguageSide
+from nerode.proofs.floats.attention.sides import UNKNOWN, LanguageSide
 from nerode.proofs.floats.attention.weights import DecoderBlock, DecoderHead, DecoderWeights
 
 Array = npt.NDArray[np.float64]
@@ -69,6 +72,16 @@ class Closure:
             levels = [*weights.levels.get(column, ()), *side.levels]
             self.ranges[column] = (min(levels) - 1, max(levels)) if levels else (0, 0)
         self.joint_states = 0
+        latest = [c for head in weights.heads() if head.kind == "last" for c in head.numbers]
+        self.forgotten = latest if side.num_levels is not None else []
+        """The columns that may be unknown."""
+        side.prepare(self.sums, self.forgotten)
+
+    def unknown(self, states: Array) -> Array:
+        """Returns how far what is unknown in joint states may be from what stands for it."""
+        found = np.zeros_like(states)
+        found[:, self.forgotten] = np.where(states[:, self.forgotten] == UNKNOWN, 0.5, 0.0)
+        return found
 
     def explore(self) -> Cases:
         """Returns all steps that can be taken, that of the mark first.
@@ -82,15 +95,15 @@ class Closure:
         self.side.begin(moves[0])
         begun.after[:, -1] = self.side.start
         self._compare(begun, stream)
-        seen = {begun.after[0].tobytes()}
-        steps, frontier = [begun], begun.after
+        frontier = self.side.fold(begun.after)
+        seen, steps = {frontier[0].tobytes()}, [begun]
         while len(frontier):
             fresh: list[Array] = []
             for first in range(0, len(frontier), _AT_ONCE):
                 self.budget.check("elements", len(seen), joint_states=len(seen))
                 self.budget.check_time(joint_states=len(seen))
                 steps.append(self._advance(frontier[first : first + _AT_ONCE]))
-                for row in steps[-1].after:
+                for row in self.side.fold(steps[-1].after):
                     if (key := row.tobytes()) not in seen:
                         seen.add(key)
                         fresh.append(row)
@@ -105,7 +118,8 @@ class Closure:
     def _advance(self, states: Array) -> Cases:
         """The steps from joint states at all letters, compared with the language."""
         letters = np.tile(np.arange(self.mark), len(states))
-        cases, stream, moves = self._step(np.repeat(states, self.mark, axis=0), letters)
+        unfolded = self.side.unfold(np.repeat(states, self.mark, axis=0), letters)
+        cases, stream, moves = self._step(*unfolded)
         before = cases.before[:, self.sums].astype(np.int64)
         language = cases.before[:, -1].astype(np.int64)
         cases.after[:, -1] = self.side.advance(language, cases.letters, before, moves)
@@ -139,9 +153,11 @@ class Closure:
                     stream, added, moves, cases = stream[rows], added[rows], moves[rows], cases.pick(rows)
                     cases.after[:, head.columns], moves[:, head.columns] = chosen, move
                     continue
-                values = Values(stream, np.zeros_like(stream))
-                y, new, _ = self.lemmas.attend(head, values, cases.before, cases.letters == self.mark)
+                values, old = (Values(x, np.zeros_like(x)) for x in (stream, cases.before))
+                y, new, keys = self.lemmas.attend(head, values, old, cases.letters == self.mark)
                 cases.after[:, head.columns] = new
+                if head.first in self.forgotten and not np.isin(new[keys.matches], (0.0, 1.0)).all():
+                    raise NotProved(f"{head.where} holds other numbers than 0 and 1")
                 added += y.nominal @ head.out.T
             stream[:, :-1] += added
             if len(block.up):

@@ -59,11 +59,14 @@ class HeadLemmas:
         return UNDERFLOW[self.scores]
 
     def attend(
-        self, head: DecoderHead, stream: Values, states: Array, is_mark: Mask
+        self, head: DecoderHead, stream: Values, states: Values, is_mark: Mask
     ) -> tuple[Values, Array, Keys]:
-        """Returns the output of a head that is no mean, its new summary, and its keys."""
+        """Returns the output of a head that is no mean, its new summary, and its keys.
+
+        Summaries in `states` may be unknown, by an error of theirs, in heads of the kind last alone.
+        """
         values = self.rounding.apply(head.value, stream)
-        old = states[:, head.columns]
+        old = states.nominal[:, head.columns]
         rows = len(is_mark)
         if head.kind == "parity":
             nominal = np.where(is_mark[:, None], values.nominal, old)
@@ -80,7 +83,8 @@ class HeadLemmas:
             raise NotProved(f"the beginning mark does not match in {head.where}")
         if head.kind == "last":
             new = np.where(keys.matches[:, None], values.nominal, old)
-            return Values(new, np.zeros_like(new)), new, keys
+            unknown = np.where(keys.matches[:, None], 0.0, states.error[:, head.columns])
+            return Values(new, unknown), new, keys
         return self._once(head, values, old, is_mark, keys)
 
     def dots(self, queries: Array, keys: Array) -> tuple[Array, Array]:

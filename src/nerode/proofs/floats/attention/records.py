@@ -22,6 +22,12 @@ ASSUMPTIONS = (
     "scores, their exponentials and sums over positions are in {scores}, divided last, as `step` does it",
 )
 
+_STACKS = (
+    " Stacks are not listed: for each of {levels} depths the heads that a bracket opened there is written to "
+    "were found; in every case what they hold at other depths than the closed and the new top is any bit."
+)
+"""What a proof by depth says besides; it is a way to cover all stacks and takes nothing more for granted."""
+
 Json = Any
 
 
@@ -69,9 +75,10 @@ class AttentionProof:
         scores: the type of the scores.
         heads: the heads that are used.
         recurrent: number of recurrent blocks before the attention, all of whose float states were visited.
+        levels: number of depths of a stack that were covered one by one; None if all states were listed.
         joint_states: number of states of the decoder together with the language.
         margin: the least distance of a ramp from its edge, errors taken off; infinite without ramps.
-        rounding: the largest error of a ramp's argument.
+        rounding: the largest error of a ramp's argument; what is not known of a stack counts as an error.
         length: number of letters up to which it is correct, or "all".
     """
 
@@ -79,6 +86,7 @@ class AttentionProof:
     scores: str
     heads: tuple[HeadFinding, ...]
     recurrent: int
+    levels: int | None = None
     joint_states: int
     margin: float
     rounding: float
@@ -91,6 +99,7 @@ class AttentionProof:
             "scores": self.scores,
             "heads": [head.to_json() for head in self.heads],
             "recurrent": self.recurrent,
+            "levels": self.levels,
             "joint_states": self.joint_states,
             "margin": self.margin if math.isfinite(self.margin) else None,
             "rounding": self.rounding,
@@ -109,6 +118,7 @@ class AttentionProof:
             taken.append("sums of whole numbers over positions are exact below 2^{bits}")
         if self.recurrent:
             taken.append("recurrent layers are computed as `step` does it on this arithmetic")
+        stacks = "" if self.levels is None else _STACKS.format(levels=self.levels)
         bits = {"float64": 53, "float32": 24}[self.scores]
         text = "; ".join(taken).format(underflow=UNDERFLOW[self.scores], scores=self.scores, bits=bits)
         return Claim(
@@ -118,8 +128,8 @@ class AttentionProof:
             covers=(
                 "The softmax decoder, with all its roundings in the stated dtype: after every prefix of "
                 "every word over the alphabet, the empty one included, its scores are above 1/2 for exactly "
-                "the symbols that may follow and, where the word may end, for the end. Taken for granted: "
-                f"{text}."
+                f"the symbols that may follow and, where the word may end, for the end.{stacks} Taken for "
+                f"granted: {text}."
             ),
             dtype=self.dtype,
             length=self.length,
