@@ -47,10 +47,25 @@ def test_answers_are_those_of_the_language_in_constant_memory(name, target):
     kept = []
     for letter, right in zip(word, expected, strict=True):
         assert (stream.read(letter) > 0.5).tolist() == right
-        kept.append(stream.kept)
-    assert max(kept[150:]) <= max(kept[:150])
+        kept.append((stream.kept, stream.num_bytes))
+    for numbers in zip(*kept, strict=True):
+        assert 0 < max(numbers[150:]) <= max(numbers[:150])
     whole = model(torch.tensor([word]))[0][0]
     assert torch.equal(whole > 0.5, torch.tensor(expected))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "target"), [CASES[0], CASES[3], CASES[4]])
+def test_memory_stays_the_same_over_a_hundred_thousand_letters(name, target):
+    language = find_language(name)
+    stream = DecoderStream(decoder(name, target))
+    word, expected = legal_word(language, 100_000, seed=5)
+    most = 0
+    for place, (letter, right) in enumerate(zip(word, expected, strict=True)):
+        assert (stream.read(letter) > 0.5).tolist() == right
+        if place < 1_000:
+            most = max(most, stream.num_bytes)
+        assert stream.num_bytes <= most
 
 
 def test_a_register_that_is_held_keeps_one_position():

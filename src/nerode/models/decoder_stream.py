@@ -10,7 +10,7 @@ numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -31,13 +31,17 @@ _SLACK = 2.0
 
 @dataclass(slots=True)
 class _Head:
-    """One head: its slope, the values that its queries can have, and what is kept."""
+    """One head: its slope, the values that its queries can have, and what is kept.
+
+    `heights` are the scores of what is kept, a column per query, up to a number that is the same for all.
+    """
 
     slope: float
     queries: Tensor
     keys: Tensor
     values: Tensor
-    places: list[int] = field(default_factory=list)
+    places: Tensor
+    heights: Tensor
     greatest: float = float("-inf")
     above: Tensor | None = None
     below: float = 0.0
@@ -58,7 +62,7 @@ class DecoderStream:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._state: State = model._blank(1)
-        self._position = 0
+        self._place = torch.zeros(1, dtype=torch.int64)
         dtype = widened(next(model.parameters())).dtype
         self._underflow = UNDERFLOW[dtype] + _SLACK
         streams = _first_streams(model)
@@ -84,6 +88,15 @@ class DecoderStream:
             len(head.places) + (head.above is not None) for heads in self._heads.values() for head in heads
         )
 
+    @property
+    def num_bytes(self) -> int:
+        """Memory of what is kept, over all heads and recurrent layers."""
+        heads = [head for heads in self._heads.values() for head in heads]
+        tensors = [
+            t for h in heads for t in (h.keys, h.values, h.places, h.heights, h.above) if t is not None
+        ]
+        return sum(t.numel() * t.element_size() for t in (*tensors, *self._state.values()))
+
     def read(self, letter: int) -> Float[Tensor, " outputs"]:
         """Returns the scores after one more letter."""
         self._model.check(torch.tensor([letter]), time=False)
@@ -104,7 +117,7 @@ class DecoderStream:
                 stream, part = block.step(stream, part_of(self._state, number))
                 after.update((f"{number}.{name}", value) for name, value in part.items())
         self._state = after
-        self._position += 1
+        self._place = self._place + 1
         return model._score(stream)[0]
 
     def _attend(self, block: LayerBlock, heads: list[_Head], x: Tensor) -> Tensor:
@@ -132,18 +145,16 @@ class DecoderStream:
 
     def _look(self, head: _Head, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
         """The weighted mean over what is kept; then what has weight 0 for all queries is forgotten."""
-        head.keys, head.values = torch.cat([head.keys, k[None]]), torch.cat([head.values, v[None]])
-        head.places.append(self._position)
-        places = torch.tensor(head.places)
-        distances = (places - self._position).to(v.dtype)
-        scores = (head.keys @ q) / scale + torch.tensor(head.slope, dtype=v.dtype) * distances
+        height = (k.double() @ head.queries.double().T) / scale + head.slope * self._place.double()
+        keys, values = torch.cat([head.keys, k[None]]), torch.cat([head.values, v[None]])
+        places, heights = torch.cat([head.places, self._place]), torch.cat([head.heights, height[None]])
+        scores = (keys @ q) / scale + head.slope * (places - self._place).to(v.dtype)
         weights = (scores - scores.amax()).exp()
-        y = weights @ head.values / weights.sum()
-        heights = (head.keys.double() @ head.queries.double().T) / scale + head.slope * places[:, None]
+        y = weights @ values / weights.sum()
         needed = (heights > heights.amax(dim=0) - self._underflow).any(dim=1)
         if not needed.all():
-            head.keys, head.values = head.keys[needed], head.values[needed]
-            head.places = places[needed].tolist()
+            keys, values, places, heights = (x[needed] for x in (keys, values, places, heights))
+        head.keys, head.values, head.places, head.heights = keys, values, places, heights
         return y
 
 
@@ -183,5 +194,14 @@ def _heads(block: LayerBlock, number: int, streams: Tensor, written: Tensor) -> 
         if slope == 0 and len(values) > 1:
             raise InputError(f"a head of block {number + 1} without a slope has several queries")
         empty = queries.new_zeros(0, layer.size)
-        found.append(_Head(slope=float(slope), queries=values, keys=empty, values=empty))
+        found.append(
+            _Head(
+                slope=float(slope),
+                queries=values,
+                keys=empty,
+                values=empty,
+                places=torch.zeros(0, dtype=torch.int64),
+                heights=torch.zeros(0, len(values), dtype=torch.float64),
+            )
+        )
     return found
