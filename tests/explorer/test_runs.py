@@ -93,6 +93,42 @@ def test_code_of_others_is_not_run(trained: tuple[Path, str], tmp_path: Path) ->
     (tmp_path / name).mkdir()
     (tmp_path / name / "result.json").write_text(json.dumps(result))
     (tmp_path / name / "metrics.jsonl").write_text("")
-    for job in ("analysis", "extraction"):
+    for job in ("analysis", "extraction", "attention"):
         answer = run_job(job, {"root": str(tmp_path), "name": name})
         assert "never runs" in answer["error"]["message"]
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A decoder after a few updates."""
+    root = tmp_path_factory.mktemp("decoder")
+    spec = TrainSpec.from_mapping(
+        {
+            "task": {"name": "predict-set-reset", "settings": {"longest": 8}},
+            "model": {"layers": "transformer-alibi", "depth": 2, "width": 8, "settings": {"heads": 2}},
+            "run": {"steps": 3, "batch": 4, "test_lengths": [8], "test_sequences": 4, "validation": 8},
+        }
+    )
+    return root, run_in(root, spec).key[:16]
+
+
+def test_where_heads_of_a_trained_decoder_look(decoder: tuple[Path, str]) -> None:
+    root, name = decoder
+    order = {"root": str(root), "name": name}
+    found = run_job("attention", {**order, "word": "1 h 0 h"})
+    assert found["word"] == ["1", "h", "0", "h"]
+    assert [(head["layer"], head["head"]) for head in found["heads"]] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    for head in found["heads"]:
+        assert all(0 <= at <= place for place, at in enumerate(head["looks"]))
+        assert head["shares"][0] == 1.0
+        assert all(1 / (place + 1) <= share + 1e-6 for place, share in enumerate(head["shares"]))
+    drawn = run_job("attention", order)
+    assert 1 < len(drawn["word"]) <= 24
+    assert "no letter" in run_job("attention", {**order, "word": "1 x"})["error"]["message"]
+    assert "too long" in run_job("attention", {**order, "word": "h" * 201})["error"]["message"]
+
+
+def test_a_run_without_attention_has_no_heads(trained: tuple[Path, str]) -> None:
+    root, name = trained
+    found = run_job("attention", {"root": str(root), "name": name})
+    assert "no heads" in found["error"]["message"]

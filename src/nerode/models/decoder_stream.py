@@ -123,6 +123,8 @@ class DecoderStream:
     def _attend(self, block: LayerBlock, heads: list[_Head], x: Tensor) -> Tensor:
         layer = block.layer
         assert isinstance(layer, Attention)
+        if not heads:
+            return layer.write(x.new_zeros(1, layer.heads * layer.size))  # type: ignore[no-any-return]
         q, k, v = (widened(part).view(layer.heads, layer.size) for part in layer.read(x)[0].chunk(3, dim=-1))
         scale = layer.size**0.5
         if self._watched and not all((h.queries == q[i]).all(dim=1).any() for i, h in enumerate(heads)):
@@ -171,7 +173,7 @@ def _first_streams(model: Model) -> Tensor:
 
 
 def _heads(block: LayerBlock, number: int, streams: Tensor, written: Tensor) -> list[_Head]:
-    """The heads of a block, nothing kept yet."""
+    """The heads of a block, nothing kept yet; none if nothing of what they return is written."""
     layer = block.layer
     assert isinstance(layer, Attention)
     settings = layer.settings
@@ -182,6 +184,8 @@ def _heads(block: LayerBlock, number: int, streams: Tensor, written: Tensor) -> 
         )
     if not isinstance(block.norm, torch.nn.Identity):
         raise InputError(f"block {number + 1} has a norm, through which queries read everything")
+    if layer.read.weight.isfinite().all() and not layer.write.weight.any():
+        return []
     slopes = settings.slopes if settings.positions == "alibi" and settings.slopes else (0.0,) * layer.heads
     rows = layer.read.weight[: layer.heads * layer.size]
     if (rows[:, written] != 0).any():

@@ -4,7 +4,11 @@ import pytest
 import torch
 
 from nerode.analysis.aspects.traces import attention_maps, gates, trace_word
+from nerode.analysis.probes import ProbeWords
+from nerode.compiler import compile_language
 from nerode.core import InputError
+from nerode.languages.bestiary import find_language
+from nerode.models.compiled import network_to_decoder
 from tests.analysis.networks import model_of, random_probe, ssm_with, subject_of
 
 
@@ -78,3 +82,16 @@ def test_maps_of_attention_that_looks_everywhere_alike():
     assert head.first == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 3)
     assert head.previous == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 3)
     assert attention_maps(model_of("gru"), random_probe()) is None
+
+
+def test_the_head_of_a_register_looks_at_the_latest_write():
+    """A decoder with weights that are known: write, hold, write, hold, hold; the mark stands before them."""
+    language = find_language("012-star-02-star")
+    model = network_to_decoder(compile_language(language, "transformer-alibi"), "transformer-alibi")
+    word = torch.tensor([language.alphabet.encode("2012202")])
+    probe = ProbeWords(inputs=word, symbols=tuple(language.alphabet))
+    (head,) = attention_maps(model, probe).heads
+    looks = [max(range(len(row)), key=row.__getitem__) for row in head.weights]
+    assert attention_maps(model, probe).word == tuple("⊢2012202")
+    assert looks == [0, 0, 2, 3, 3, 3, 6, 6]
+    assert all(row[at] == 1 for row, at in zip(head.weights, looks, strict=True))
