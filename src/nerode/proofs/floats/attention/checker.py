@@ -50,7 +50,7 @@ class ErrorBounds:
         self.weights, self.lemmas = closure.weights, closure.lemmas
         self.format = closure.lemmas.rounding
         self.states = Values(cases.before, closure.unknown(cases.before))
-        self.partial = self.states.error.any(axis=1)
+        self.partial: npt.NDArray[np.bool_] = np.asarray(self.states.error.any(axis=1))
         """The cases in which not all summaries are known."""
         self.is_mark = cases.letters == closure.mark
         self.margin, self.rounding = math.inf, 0.0
