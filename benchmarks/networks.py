@@ -43,8 +43,18 @@ from nerode.verdict import (
 
 SENSES = (Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE)
 
-_FADES = ("open-counters", "open-stack", "fading-registers", "clocked-fading-registers", "contractions")
-"""Constructions whose numbers shrink for ever."""
+_FADES = (
+    "open-counters",
+    "quotient-counters",
+    "open-stack",
+    "fading-registers",
+    "clocked-fading-registers",
+    "fading-cascade",
+    "growing-registers",
+    "quotient-registers",
+    "contractions",
+)
+"""Constructions for exact arithmetic alone: their numbers shrink or grow for ever."""
 
 
 def compare(language: Language, rows: Sequence[Architecture], seconds: float) -> list[tuple[str, str, str]]:

@@ -1,9 +1,8 @@
 """Networks with gates of 1 carried over to gates that no record holds: RetNet's, and those of gated cells.
 
 A layer h ← c h + w u beside u ← c u, with any fixed c ≠ 0, has h = u q where q ← q + w: the quotients h/u run
-the network with gates of 1, which the compiler makes for isometries and the kernel proves. Here the layers
-run with their own gates, in floats, and the maps between them divide; docs/theory/open-gates.md has the
-argument.
+the network with gates of 1, which the compiler makes and the kernel proves. Here the layers run with their
+own gates, in floats, and the maps between them divide; docs/theory/open-gates.md has the argument.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.compiler import Options, compile_language
+from nerode.compiler import compile_language
 from nerode.languages import Language
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.retnet import RetNet, RetNetSettings
-from nerode.network import Gated, Network, ScoreDecoder
+from nerode.network import Network, ScoreDecoder
 from nerode.network.numbers import ExactNumbers
 from nerode.network.step import LayerStep, read_positions
 
@@ -54,9 +53,7 @@ class Quotients:
 
     def __init__(self, network: Network, cell: Callable[[Pair, Any], tuple[Pair, Any]], unit: Any) -> None:
         for layer in network.layers:
-            assert isinstance(layer.recurrence, Gated)
-            assert not any(layer.recurrence.gate.rows)
-            assert set(layer.recurrence.gate.bias) <= {1}
+            assert layer.quotients
         assert isinstance(network.decoder, ScoreDecoder)
         self.network, self.cell = network, cell
         numbers = _Floats()
@@ -152,8 +149,7 @@ def assert_recognises(run: Quotients, language: Language, length: int) -> None:
 @pytest.mark.parametrize("name", [*COUNTERS, *STAR_FREE])
 def test_the_gates_of_retnet(name: str) -> None:
     language = find_language(name)
-    chosen = Options(construction="counters" if name in COUNTERS else "growing-registers")
-    run = Quotients(compile_language(language, "aussm", chosen), turning(retnet_gate()), 1 + 0j)
+    run = Quotients(compile_language(language, "retnet"), turning(retnet_gate()), 1 + 0j)
     assert_recognises(run, language, 150)
 
 
@@ -161,7 +157,7 @@ def test_the_gates_of_retnet(name: str) -> None:
 @pytest.mark.parametrize("name", ["dyck-1", "anbncn", "boolean-3"])
 def test_cells_with_constant_gates(name: str, cell: Any, unit: float) -> None:
     language = find_language(name)
-    assert_recognises(Quotients(compile_language(language, "aussm"), cell, unit), language, 120)
+    assert_recognises(Quotients(compile_language(language, "gru"), cell, unit), language, 120)
 
 
 def test_a_unit_with_another_gate_is_not_enough() -> None:
@@ -173,7 +169,7 @@ def test_a_unit_with_another_gate_is_not_enough() -> None:
 
     language = find_language("dyck-1")
     with pytest.raises(AssertionError):
-        assert_recognises(Quotients(compile_language(language, "aussm"), wrong, 1 + 0j), language, 200)
+        assert_recognises(Quotients(compile_language(language, "retnet"), wrong, 1 + 0j), language, 200)
 
 
 @pytest.mark.parametrize("gate", [Fraction(3, 4), Fraction(31, 32)])

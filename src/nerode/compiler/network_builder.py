@@ -34,12 +34,19 @@ class LayerStack:
         request: what is compiled, for which target.
         embedding: one-hot letters unless something leaner is given.
         one_hot: for a leaner embedding, directions of which exactly one is 1 for every letter.
+        quotients: whether coordinates are quotients by a unit, so that gates of 1 stand for any fixed gate.
     """
 
     def __init__(
-        self, request: Request, embedding: Embedding | None = None, one_hot: Sequence[str] = ()
+        self,
+        request: Request,
+        embedding: Embedding | None = None,
+        one_hot: Sequence[str] = (),
+        *,
+        quotients: bool = False,
     ) -> None:
         self.request = request
+        self.quotients = quotients
         self.alphabet = request.facts.language.alphabet
         self.embedding = embedding or Embedding.one_hot(self.alphabet)
         self._one_hot = tuple(one_hot) if embedding else self.embedding.directions
@@ -48,13 +55,14 @@ class LayerStack:
 
     @property
     def time_invariant(self) -> bool:
-        """Whether the target's gates are the same at every step."""
-        return not self.request.target.properties.input_dependent
+        """Whether the target's gates are the same at every step and stored as a matrix."""
+        return not self.request.target.properties.input_dependent and not self.quotients
 
     @property
     def tallies(self) -> bool:
         """Whether flags count events: gates that are fixed, or that have modulus 1, do not overwrite."""
-        return self.time_invariant or self.request.target.properties.gates is Gates.UNIT
+        unit = self.request.target.properties.gates is Gates.UNIT
+        return self.time_invariant or self.quotients or unit
 
     def letter(self, symbol: int) -> DirectionForm:
         """Returns 1 where the current letter is this one; for one-hot embeddings."""
@@ -70,7 +78,7 @@ class LayerStack:
 
     def append(self, layer: Layer, stream: Sequence[str]) -> None:
         """Adds a layer that was made by hand, with the stream after it."""
-        self.layers.append(layer)
+        self.layers.append(replace(layer, quotients=True) if self.quotients else layer)
         self.stream = tuple(stream)
 
     def flag(self, builder: LayerBuilder, name: str, event: DirectionForm, *, old: str | None = None) -> None:

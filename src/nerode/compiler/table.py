@@ -49,6 +49,7 @@ ROWS: tuple[Construction, ...] = (
     number_stacks.INTEGER_STACK,
     number_stacks.RELU_STACK,
     cell_counters.RELU_COUNTERS,
+    counters.QUOTIENT_COUNTERS,
     # Star-free languages.
     star_free.STAR_FREE,
     star_free.STAR_FREE_DELTA_RULE,
@@ -87,6 +88,7 @@ ROWS: tuple[Construction, ...] = (
     transition_matrices.PERMUTATION_POINTS,
     transition_matrices.ROTATIONS,
     growing_registers.GROWING_REGISTERS,
+    growing_registers.QUOTIENT_REGISTERS,
     transition_matrices.PERMUTATION_DIAGONAL,
     transition_matrices.DENSE_ONE_HOT,
     bounded_dyck.BOUNDED_DYCK_PERMUTATION_DIAGONAL,

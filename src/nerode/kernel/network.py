@@ -128,6 +128,7 @@ class CheckedLayer:
     complex_state: bool
     exposes_previous: bool
     functions: tuple[str, ...] = ()
+    quotients: bool = False
 
     @property
     def piecewise_linear(self) -> bool:
@@ -236,7 +237,7 @@ _LAYER = record(
         "exposes_previous": flag,
         "complex_state": flag,
     },
-    {"functions": anything},
+    {"functions": anything, "quotients": flag},
 )
 """What depends on other parts, such as the number of inputs of a map, is read after them."""
 
@@ -308,12 +309,16 @@ class _NetworkReader:
         readout = self._map([*inside, *map(seen_unit, range(len(seen_units)))], len(outputs))
         functions = listing(choice("relu", "sign", "power"), length=len(seen_units))
         seen = [*reads, *map(unit, range(len(units)))]
+        move = self._move(parts["recurrence"], seen, width, f"the recurrence of {where}")
+        quotients = parts.get("quotients", False)
+        if quotients and not (isinstance(move, GatedMove) and all(row == (1, ()) for row in move.gates)):
+            raise Unreadable(f"{where} has quotients as coordinates, but not all gates are 1")
         return CheckedLayer(
             reads=reads,
             state=state,
             start=self._vector(width)(parts["start"], f"the start of {where}"),
             units=units,
-            move=self._move(parts["recurrence"], seen, width, f"the recurrence of {where}"),
+            move=move,
             seen_units=seen_units,
             outputs=tuple(zip(outputs, readout(parts["readout"], f"the readout of {where}"), strict=True)),
             complex_state=parts["complex_state"],
@@ -321,6 +326,7 @@ class _NetworkReader:
             functions=tuple(
                 functions(parts["functions"], f"the functions of {where}") if "functions" in parts else ()
             ),
+            quotients=quotients,
         )
 
     def _move(self, data: Json, seen: list[str], width: int, where: str) -> Move:

@@ -160,6 +160,7 @@ def _layer_to_json(layer: Layer) -> dict[str, Json]:
         "exposes_previous": layer.exposes_previous,
         "complex_state": layer.complex_state,
         **({"functions": list(layer.functions)} if layer.functions else {}),
+        **({"quotients": True} if layer.quotients else {}),
     }
 
 
@@ -177,6 +178,7 @@ def _layer_from_json(data: Json) -> Layer:
         exposes_previous=data["exposes_previous"],
         complex_state=data["complex_state"],
         functions=tuple(data.get("functions", ())),
+        quotients=data.get("quotients", False),
     )
 
 
@@ -355,6 +357,7 @@ def _embedding(network: Network) -> list[str]:
 
 def _headline(number: int, layer: Layer) -> str:
     shown = ", shows the state before the letter" if layer.exposes_previous else ""
+    shown += ", quotients by a unit with the same gate" if layer.quotients else ""
     size = f"width {layer.width}" + (" (complex)" if layer.complex_state else "")
     return f"Layer {number}, {layer.name}: {layer.recurrence.kind}, {size}{shown}"
 

@@ -193,6 +193,8 @@ class Layer:
             coordinates, followed by their imaginary parts, in place of the coordinates.
         readout_units: inputs are reads, state (and previous state).
         functions: of each readout unit "relu", "sign" or "power"; nothing if all are ReLUs.
+        quotients: whether coordinates are quotients h/u of a layer with one fixed gate c ≠ 0, any, beside
+            its unit u ← c u: gates of 1 stand for c, and maps of the layer divide and multiply by u.
         outputs: directions that it appends to the stream.
         readout: inputs are those of `readout_units`, then the units.
     """
@@ -209,8 +211,13 @@ class Layer:
     exposes_previous: bool = False
     complex_state: bool = False
     functions: tuple[str, ...] = ()
+    quotients: bool = False
 
     def __post_init__(self) -> None:
+        if self.quotients:
+            gated = self.recurrence.as_gated()
+            if gated is None or any(gated.gate.rows) or set(gated.gate.bias) - {1}:
+                raise InputError(f"layer {self.name} has quotients as coordinates, but not all gates are 1")
         _check_names(self.state, f"state coordinates of layer {self.name}")
         if self.functions and len(self.functions) != self.readout_units.num_outputs:
             raise InputError(f"layer {self.name} has {len(self.functions)} functions for its readout units")

@@ -381,7 +381,16 @@ def counter_cover(
         affine[_name(network, integrator.place)] = [_written(constant), [_written(w) for w in weights]]
     for value in affine.values():
         value[1] += [0] * (len(counters) - len(value[1]))
+    if tallies or (machine_counts and any(layer.quotients for layer in network.layers)):
+        counted = {integrator.place for integrator in integrators}
+        tallies += [_name(network, place) for place in _kept_sums(network) if place not in counted]
     return {"counters": counters, "affine": affine, **({"tallies": tallies} if tallies else {})}
+
+
+def _kept_sums(network: Network) -> Iterator[Place]:
+    """The coordinates that start at 0 and have the gate 1."""
+    for n, layer in enumerate(network.layers):
+        yield from ((n, i) for i, g in _fixed_gates(layer).items() if g == 1 and layer.start[i] == 0)
 
 
 def solve(columns: Sequence[Sequence[int]], target: Sequence[Fraction]) -> list[Fraction] | None:

@@ -133,7 +133,8 @@ def test_a_reflected_counter_that_forgets_the_position_is_refuted():
 
 def test_gates_that_are_fixed_by_design_are_refused():
     with pytest.raises(NotCompilable):
-        compile_language(find_language("dyck-1"), "retnet")
+        compile_language(find_language("dyck-1"), "retnet", Options(construction="counters"))
+    assert compile_language(find_language("dyck-1"), "retnet").origin.construction == "quotient-counters"
 
 
 def test_other_languages_are_refused():

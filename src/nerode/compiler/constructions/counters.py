@@ -44,6 +44,7 @@ from nerode.verdict import (
     can_fade,
     can_hold,
     counts_by,
+    exact_gates,
     householder,
     input_dependent,
     linear,
@@ -181,6 +182,18 @@ def compile_open_counters(request: Request) -> Network:
     )
 
 
+def compile_quotient_counters(request: Request) -> Network:
+    """Returns counters and a tally of errors in quotients, for layers with any fixed gate.
+
+    Implements: [NerodeTheory]
+    """
+    return _recogniser(
+        request,
+        "as quotients by a unit that fades alike, for any fixed gate: correct in exact arithmetic",
+        quotients=True,
+    )
+
+
 def compile_alternating_counters(request: Request) -> Network:
     """Returns counters with the gate -1, beside the sign of the position, and a flag of errors.
 
@@ -193,15 +206,16 @@ def compile_alternating_counters(request: Request) -> Network:
     )
 
 
-def _recogniser(request: Request, how: str, *, gate: Exact = 1) -> Network:
+def _recogniser(request: Request, how: str, *, gate: Exact = 1, quotients: bool = False) -> Network:
     machine = machine_of(request)
     tables = [allowed_before(machine, letter, request) for letter in range(len(machine.alphabet))]
     if all(table.otherwise and not table.rows for table in tables):
-        return _predictor(request, f"{how}; no word leaves the language for good", gate=gate)
+        never = f"{how}; no word leaves the language for good"
+        return _predictor(request, never, gate=gate, quotients=quotients)
     lasts = {
         value for table in tables for variable, value in table.literals if variable == machine.num_counters
     }
-    stack = LayerStack(request)
+    stack = LayerStack(request, quotients=quotients)
     unit = _unit(stack, machine, gate)
     _add_counters(stack, machine, sorted(lasts), unit)
     builder = stack.layer("errors")
@@ -234,9 +248,9 @@ def _recogniser(request: Request, how: str, *, gate: Exact = 1) -> Network:
     )
 
 
-def _predictor(request: Request, how: str, *, gate: Exact = 1) -> Network:
+def _predictor(request: Request, how: str, *, gate: Exact = 1, quotients: bool = False) -> Network:
     machine = machine_of(request)
-    stack = LayerStack(request)
+    stack = LayerStack(request, quotients=quotients)
     unit = _unit(stack, machine, gate)
     _add_counters(stack, machine, (), unit)
     return _finish(stack, machine, unit, alive=unit.one, route=f"{count_of(machine)} {how}")
@@ -269,7 +283,7 @@ def _add_counters(
         for name, counter in shown.items():
             builder.output(f"{name}=0", unit.is_zero(counter, relu))
             builder.output(f"{name}>0", unit.is_positive(counter, relu))
-    if lasts and not overwrites(stack.request):
+    if lasts and (stack.quotients or not overwrites(stack.request)):
         _add_seen(builder, machine, stack)
         lasts = ()
     for last in lasts:
@@ -454,6 +468,15 @@ ALTERNATING_COUNTERS = Construction(
     language=given_by_counters,
     architecture=linear & householder & counts_by(WayOfCounting.REFLECTIONS) & one_factor,
     build=compile_alternating_counters,
+)
+
+QUOTIENT_COUNTERS = Construction(
+    name="quotient-counters",
+    title="integer counters as quotients of states that fade alike",
+    theorem="exact-counters-open-gates",
+    language=given_by_counters,
+    architecture=(linear & never_holds) | (nonlinear & ~exact_gates),
+    build=compile_quotient_counters,
 )
 
 OPEN_COUNTERS = Construction(

@@ -21,22 +21,45 @@ from nerode.compiler.level_machine import without_counter_resets
 from nerode.compiler.network_builder import LayerStack
 from nerode.core import Reference
 from nerode.network import Network
-from nerode.verdict import input_dependent, linear, regular, solvable, unit_gates
+from nerode.verdict import (
+    input_dependent,
+    linear,
+    never_holds,
+    regular,
+    solvable,
+    star_free,
+    time_invariant,
+    unit_gates,
+)
 
 _HALF = Fraction(1, 2)
 
 
 def compile_growing_registers(request: Request) -> Network:
+    """Returns registers and turns with gates of modulus 1.
+
+    Implements: [NerodeTheory]
+    """
+    return _compile(request, "")
+
+
+def compile_quotient_registers(request: Request) -> Network:
+    """Returns registers in quotients, for layers with any fixed gate and a language without groups.
+
+    Implements: [NerodeTheory]
+    """
+    return _compile(request, ", in quotients by a unit that fades alike, for any fixed gate", quotients=True)
+
+
+def _compile(request: Request, how: str, *, quotients: bool = False) -> Network:
     """Returns layers with gates of modulus 1 for a language whose groups are all solvable.
 
     Each depth of the cascade has up to three layers: signs and turns, which also show the commands of the
     registers; the powers of four; the registers.
-
-    Implements: [NerodeTheory]
     """
     machine, route = solvable_levels(request)
     machine = without_counter_resets(machine, request.options.budget, modulus=2)
-    stack = LayerStack(request)
+    stack = LayerStack(request, quotients=quotients)
     layers = MachineLayers(stack, machine)
     for depth in range(1, max(machine.depths, default=0) + 1):
         numbers = [i for i, d in enumerate(machine.depths) if d == depth]
@@ -48,8 +71,8 @@ def compile_growing_registers(request: Request) -> Network:
             _add_registers(layers, registers, depth, commands)
     return stack.network(
         layers.decoder(),
-        route=f"{route}: {describe(machine)}; registers are sums of ±3·4ᵗ whose signs are read: correct in "
-        "exact arithmetic",
+        route=f"{route}: {describe(machine)}; registers are sums of ±3·4ᵗ whose signs are read{how}: correct "
+        "in exact arithmetic",
         reference=Reference("NerodeTheory"),
     )
 
@@ -116,4 +139,13 @@ GROWING_REGISTERS = Construction(
     language=regular & solvable,
     architecture=linear & input_dependent & unit_gates,
     build=compile_growing_registers,
+)
+
+QUOTIENT_REGISTERS = Construction(
+    name="quotient-registers",
+    title="registers whose writes grow, as quotients of states that fade alike",
+    theorem="exact-registers-fixed-decay",
+    language=star_free,
+    architecture=linear & time_invariant & never_holds,
+    build=compile_quotient_registers,
 )

@@ -40,7 +40,7 @@ LINDEMANN = f"gates γ e^{{iθ}} are transcendental, and numbers of the record a
 ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
-SQUASHED = f"states that pass through tanh are not algebraic, and numbers of the record are; {BY_HAND}"
+SQUASHED = f"what is kept passes through tanh and is not algebraic, as numbers of the record are; {BY_HAND}"
 QUOTIENT = "a linear layer of the record has no quotient of two states; in exact arithmetic a network fades"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 

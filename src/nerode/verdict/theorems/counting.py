@@ -18,7 +18,6 @@ from nerode.verdict.classes import (
     hybrid,
     input_dependent,
     linear,
-    never_holds,
     nonexpansive,
     nonlinear,
     plain_state,
@@ -41,7 +40,6 @@ from nerode.verdict.theorems.base import (
     FLOATS,
     GROWS,
     INTEGERS,
-    LINDEMANN,
     MARGIN,
     METRIC,
     NEVER_RESET,
@@ -89,10 +87,7 @@ theorem(
             "where a tanh or a norm stands between, errors are summable and below 1/4 for a small start",
         ),
         reason=lambda f: "counter and unit fade together; their quotient is the count",
-        no_network=(
-            NoNetwork(reason=LINDEMANN, architecture=never_holds),
-            NoNetwork(reason=SQUASHED, architecture=nonlinear & ~relu_state),
-        ),
+        no_network=(NoNetwork(reason=SQUASHED, architecture=nonlinear & squashed & exact_gates),),
     )
 )
 

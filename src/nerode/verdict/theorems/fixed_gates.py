@@ -38,7 +38,6 @@ from nerode.verdict.records import Provenance, Sense, Size, Status
 from nerode.verdict.theorems.base import (
     ANYTHING,
     FLOATS,
-    LINDEMANN,
     MARGIN,
     QUOTIENT,
     TAME,
@@ -107,7 +106,6 @@ theorem(
         model=TAME,
         assumptions=("the readout looks at signs however small the state is",),
         reason=lambda f: "star-free: of two states that fade, the quotient has the sign of the last write",
-        no_network=(NoNetwork(reason=LINDEMANN, architecture=never_holds),),
     )
 )
 
