@@ -53,6 +53,25 @@ def test_importing_nerode_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+def test_values_print_in_one_line():
+    language = nr.language("(aa)*")
+    verdicts = nr.decide(language, architectures=["mamba", "lstm", "transformer"])
+    network = nr.compile_language(language, to="diagonal-signed")
+    assert repr(verdicts) == "<verdicts on (aa)* (predict): 1 yes, 1 no, 1 open at finite precision>"
+    assert repr(verdicts["mamba"]).startswith("<mamba, finite-precision: no, needs a star-free language")
+    assert repr(network) == "<network of (aa)* for diagonal-signed: 1 layer, width 1>"
+    shown = repr(nr.certify(network, language))
+    assert shown == "<certificate: all lengths in exact arithmetic; 5 claims in all>"
+    assert repr(nr.profile(language)) == "<profile: 2 states, not star-free>"
+    assert repr(nr.profile(nr.language("dyck-1"))) == "<profile: not regular>"
+
+
+def test_a_missing_package_is_one_sentence():
+    code = "import sys; sys.modules['torch'] = None; import nerode as nr; nr.train"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].endswith("this needs torch: pip install 'nerode[torch]'")
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
         nr.nonsense  # noqa: B018

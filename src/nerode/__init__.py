@@ -97,7 +97,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'nerode' has no attribute {name!r}")
     door, attribute = _HOMES[name]
     _register_displays()
-    return getattr(importlib.import_module(door), attribute)
+    try:
+        return getattr(importlib.import_module(door), attribute)
+    except ModuleNotFoundError as error:
+        from nerode.core import missing_extra
+
+        raise missing_extra(error) or error from None
 
 
 def _register_displays() -> None:

@@ -82,6 +82,8 @@ def test_refusing_is_an_answer_with_all_reasons():
     shown = run("compile", "parity", "--to", "mamba")
     assert shown.code == 1
     assert "mamba cannot do parity" in shown.err
+    assert shown.err.count("the monoid contains Z2") == 1
+    assert shown.err.splitlines()[-1] == "Next: nerode check parity"
     assert run("compile", "z3", "--to", "diagonal-signed").code == 1
 
 

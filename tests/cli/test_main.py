@@ -83,6 +83,17 @@ def test_options_of_one_kind_stand_together():
     assert "--normaliser" in ngrams.split("Limits:")[0]
 
 
+@pytest.mark.parametrize(("place", "shown"), [(main.__file__, "nerode: slow"), ("x.py", "RuntimeWarning")])
+def test_a_warning_of_nerode_is_one_sentence(place, shown):
+    program = (
+        "import warnings; from nerode.cli import main; main._shorten_warnings(); "
+        f"warnings.warn_explicit('slow', RuntimeWarning, {place!r}, 1)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown in done.stderr
+    assert (place in done.stderr) == (place == "x.py")
+
+
 def test_american_spelling_works():
     assert run("analyze", "--help").out.splitlines()[2] == run("analyse", "--help").out.splitlines()[2]
 

@@ -180,6 +180,12 @@ class Profile(Shown):
     incomplete: Mapping[str, str] = field(default_factory=dict, hash=False)
     source: str = COMPUTED
 
+    def __repr__(self) -> str:
+        if not self.regular:
+            return "<profile: not regular>"
+        known = {True: "star-free", False: "not star-free", None: "star-free not decided"}[self.star_free]
+        return f"<profile: {self.num_states} states, {known}>"
+
     def holds(self, name: str) -> bool | None:
         """Membership in a class, None when it is not known."""
         if name == "star-free":

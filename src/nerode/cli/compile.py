@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from nerode.cli.models import WrittenModel, write_model
-from nerode.cli.options import Command, budgeted, force_option, language_options, read_language
+from nerode.cli.options import Command, budgeted, force_option, language_options, named_again, read_language
 from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import DTYPES, Budget, InputError, NotCompilable, read_fraction
 from nerode.languages import Language
@@ -21,6 +21,14 @@ from nerode.proofs import Certificate, Refutation, Unproved, claim_network_folde
 from nerode.report import claim_line
 from nerode.study import prove_network
 from nerode.verdict import find_architecture
+
+
+class _Target(click.types.StringParamType):
+    """The name of a class or an architecture."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        """Returns what to give."""
+        return "Name a class or an architecture: `nerode check LANG` says which can do the language."
 
 
 @click.command(
@@ -36,6 +44,7 @@ from nerode.verdict import find_architecture
     "--to",
     "target",
     metavar="TARGET",
+    type=_Target(),
     required=True,
     help="Class or architecture to compile for; `nerode architectures` lists both.",
 )
@@ -143,7 +152,8 @@ def compile_command(
         if options["length"] is not None:
             _require_length(network, found, options["length"], options["dtype"], budget)
     except NotCompilable as refusal:
-        _refuse(refusal, found.name, as_json)
+        asked = named_again(language, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
+        _refuse(refusal, found.name, as_json, asked=asked)
         sys.exit(1)
     verdict: Certificate | Refutation | Unproved | None = None
     model = WrittenModel()
@@ -207,7 +217,7 @@ def _at_least(reached: int | str | None, length: int) -> bool:
     return isinstance(reached, int) and reached >= length
 
 
-def _refuse(refusal: NotCompilable, language: str, as_json: bool) -> None:
+def _refuse(refusal: NotCompilable, language: str, as_json: bool, *, asked: str) -> None:
     """Says why there is no network; only a theorem may say that there can be none."""
     if as_json:
         item = {
@@ -222,7 +232,8 @@ def _refuse(refusal: NotCompilable, language: str, as_json: bool) -> None:
         first = f"{target} cannot do {language}:"
     else:
         first = f"no construction here makes {target} do {language}; no theorem here says that it cannot:"
-    click.echo("\n".join([first, *(f"  {reason}" for reason in refusal.reasons)]), err=True)
+    lines = [first, *(f"  {reason}" for reason in refusal.reasons), f"Next: nerode check {asked}"]
+    click.echo("\n".join(lines), err=True)
 
 
 def _model_options(options: dict[str, Any]) -> dict[str, Any]:

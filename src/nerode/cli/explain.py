@@ -62,6 +62,7 @@ def explain(
     nerode explain parity -o parity.html --runs runs
     """
     claim_file(output, force=options["force"])
+    sense = Sense(options["sense"])
     trained = read_trained(options["experiments"], options["runs"])
     found = read_language(
         language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
@@ -77,7 +78,7 @@ def explain(
     )
     page = explain_page(
         study,
-        sense=Sense(options["sense"]),
+        sense=sense,
         definition=found.kind,
         command=f"nerode explain {asked} -o {quote(str(output))}",
         trained=trained,
@@ -87,4 +88,7 @@ def explain(
         click.echo(json.dumps({"language": found.name, "out": str(output), "bytes": len(page.encode())}))
     else:
         click.echo(str(output))
-        click.echo(f"Next: nerode compile {asked} --to TARGET -o DIR; nerode draw {asked} -o FILE", err=True)
+        smallest = study.table.smallest(sense)
+        steps = [f"nerode compile {asked} --to {smallest.architecture} -o network/"] if smallest else []
+        steps.append(f"nerode draw {asked} -o automaton.svg")
+        click.echo("Next: " + "\n      ".join(steps), err=True)

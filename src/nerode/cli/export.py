@@ -9,7 +9,7 @@ import click
 
 from nerode.cli.models import MODEL
 from nerode.cli.options import Command, budgeted, force_option
-from nerode.core import Budget, InputError, claim_file, claim_folder, missing_extra
+from nerode.core import Budget, InputError, claim_file, claim_folder, missing_extra, plural
 from nerode.network import Network
 from nerode.proofs import graph_claims, read_language, read_network
 from nerode.records import IMPORT_FILE, REFUTED, ModelClaim, claims_to_json, read_import
@@ -82,7 +82,7 @@ def export(
         item = {"out": str(out), "bytes": size, "dtype": dtype, "layers": network.depth}
         click.echo(json.dumps({**item, "claims": claims_to_json(claims)}, ensure_ascii=False))
     else:
-        click.echo(f"{out}: {size:,} bytes, {network.depth} layers in one Scan, {dtype}")
+        click.echo(f"{out}: {size:,} bytes, {plural(network.depth, 'layer')} in one Scan, {dtype}")
         for claim in claims:
             click.echo(str(claim) if claim.is_proof else f"{claim}: {claim.says}")
 

@@ -11,6 +11,7 @@ import importlib.util
 import io
 import os
 import sys
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -158,7 +159,21 @@ def main(argv: list[str] | None = None) -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file name that is not UTF-8, or a terminal that has no ✓, shows an escape and is no error.
         sys.stdout.reconfigure(errors="backslashreplace")
+    _shorten_warnings()
     sys.exit(_flush(_status(argv)))
+
+
+def _shorten_warnings() -> None:
+    """Shows warnings of nerode as one sentence, without a place in the source."""
+    shown = warnings.formatwarning
+    package = str(Path(__file__).parents[1])
+
+    def short(message: Warning | str, category: type[Warning], filename: str, *rest: Any) -> str:
+        if filename.startswith(package):
+            return f"nerode: {message}\n"
+        return shown(message, category, filename, *rest)
+
+    warnings.formatwarning = short  # type: ignore[assignment]
 
 
 def _status(argv: list[str] | None) -> int:

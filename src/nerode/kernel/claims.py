@@ -326,6 +326,9 @@ class Certificate:
         if len(self.claims) > MAX_CLAIMS:
             raise Unreadable(f"the certificate has {len(self.claims)} claims; {MAX_CLAIMS} is the limit")
 
+    def __repr__(self) -> str:
+        return f"<certificate: {self.claims[0].scope}; {len(self.claims)} claims in all>"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refutation:

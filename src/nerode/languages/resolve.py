@@ -100,6 +100,9 @@ def looks_like_a_file(text: str) -> bool:
 def _read_file(path: Path, letters: Alphabet | None, budget: Budget | None) -> Language:
     name = path.name.lower()
     if not name.endswith((*_AUTOMATA, *_NGRAMS)):
+        inside = path / "language.json"
+        if inside.is_file():
+            raise InputError(f"the folder {str(path)!r} is a network; its language is in {str(inside)!r}")
         kind = "folder" if path.is_dir() else "file"
         raise InputError(
             f"the {kind} {str(path)!r} is no language: files end in {', '.join((*_AUTOMATA, *_NGRAMS))}; "

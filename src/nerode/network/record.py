@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from nerode.core import Exact, InputError, Reference, Shown
+from nerode.core import Exact, InputError, Reference, Shown, plural
 from nerode.languages import END, Alphabet, Legal
 from nerode.network.affine import Affine
 from nerode.network.moves import Recurrence
@@ -301,6 +301,10 @@ class Network(Shown):
             _check_names(tuple(stream), f"directions after layer {layer.name}")
             self._check_letters(layer)
         self.decoder.check(stream=tuple(stream), alphabet=self.alphabet)
+
+    def __repr__(self) -> str:
+        layers = plural(self.depth, "layer")
+        return f"<network of {self.origin.language} for {self.target}: {layers}, width {self.width}>"
 
     def _check_letters(self, layer: Layer) -> None:
         letters = layer.recurrence.num_letters

@@ -196,7 +196,8 @@ def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckRe
                 path=folder / CERTIFICATE_FILE,
                 hint=f"`nerode verify {folder} --renew` proves it again and writes version {kernel.VERSION}",
             ) from None
-        hint = _FOLDERS if "No such file" in error.what else ""
+        missing = "No such file" in error.what or "Not a directory" in error.what
+        hint = _FOLDERS if missing else ""
         raise FormatError(error.what, path=error.path or folder, hint=hint) from None
     except OverBudget as stop:
         raise exceeded(stop, budget) from None

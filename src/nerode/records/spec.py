@@ -12,11 +12,19 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from nerode.core import FormatError, InputError, decode_text, from_mapping, read_bytes, to_mapping
+from nerode.core import (
+    FormatError,
+    InputError,
+    UnknownName,
+    decode_text,
+    from_mapping,
+    read_bytes,
+    to_mapping,
+)
 
 Measure = Literal["token", "sequence", "final", "scaled"]
 """Correct positions; sequences correct throughout; correct last positions; correct positions above chance."""
@@ -337,6 +345,11 @@ class TrainSpec:
 
         Whether there is such a task or model is for `nerode.training` to say.
         """
+        tables = [table.name for table in fields(cls)]
+        unknown = [name for name in given if name not in tables]
+        if unknown:
+            hint = "A setting is written with its table, as in optimiser.rate=1e-3."
+            raise UnknownName("table of settings", str(unknown[0]), tables, hint=hint)
         return from_mapping(cls, given)
 
 

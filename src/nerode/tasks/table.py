@@ -62,8 +62,14 @@ def find_task(name: str) -> tuple[TaskKind, Mapping[str, Any]]:
     if name in _PRESETS:
         kind, settings = _PRESETS[name]
         return _KINDS[kind], settings
+    if name not in _KINDS and f"predict-{name}" in _PRESETS:
+        raise InputError(
+            f"{name!r} is a language; its tasks are predict-{name} (which letters may follow) and "
+            f"recognise-{name} (is the word in it); {_KINDS.hint}"
+        )
     if name not in _KINDS:
-        raise UnknownName("task", name, [*_KINDS, *_PRESETS], hint=_KINDS.hint)
+        own = "For a pattern or a file: language-prediction with --set task.settings.language=…"
+        raise UnknownName("task", name, [*_KINDS, *_PRESETS], hint=f"{_KINDS.hint} {own}")
     return _KINDS[name], {}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -79,6 +81,11 @@ class Size:
             parts.append(self.note)
         return ", ".join(parts)
 
+    @property
+    def order(self) -> tuple[float, float, bool]:
+        """Fewer layers first, then fewer states, then sizes without a remark; unknown numbers last."""
+        return (self.layers or math.inf, self.width or math.inf, bool(self.note))
+
     def to_json(self) -> dict[str, Any]:
         """The size as a JSON object."""
         return {
@@ -128,6 +135,10 @@ class Verdict(Shown):
     undefined: bool = False
     horizon: Mapping[str, int] | None = field(default=None, hash=False)
 
+    def __repr__(self) -> str:
+        cited = f" ({self.reference})" if self.reference is not None else ""
+        return f"<{self.architecture}, {self.sense.value}: {self.status.value}, {self.reason}{cited}>"
+
     @property
     def mark(self) -> str:
         """The answer in tables: ✓, ✗, ? or –; ° conditional, † not compiled, · derived here or recalled."""
@@ -173,6 +184,11 @@ class VerdictTable(Shown):
     dtype: str
     verdicts: tuple[Verdict, ...]
 
+    def __repr__(self) -> str:
+        counts = Counter(v.status for v in self.verdicts if v.sense is Sense.FINITE_PRECISION)
+        listed = ", ".join(f"{counts[status]} {status.value}" for status in Status)
+        return f"<verdicts on {self.language} ({self.task.value}): {listed} at finite precision>"
+
     def __iter__(self) -> Iterator[Verdict]:
         return iter(self.verdicts)
 
@@ -192,6 +208,11 @@ class VerdictTable(Shown):
     def open_cells(self) -> list[Verdict]:
         """The verdicts that are open; a sense without meaning is not."""
         return [v for v in self.verdicts if v.status is Status.OPEN and not v.undefined]
+
+    def smallest(self, sense: Sense) -> Verdict | None:
+        """Returns the "yes" without a condition whose network is the smallest known; None if there is none."""
+        able = [v for v in self.verdicts if v.sense is sense and v.mark.rstrip("·") == "✓"]
+        return min(able, key=lambda v: (Size() if v.size is None else v.size).order, default=None)
 
     def columns(self) -> dict[str, list[object]]:
         """Returns the table in tidy form: one row per architecture and sense, by column."""

@@ -101,6 +101,7 @@ ERRORS: list[tuple[str, int, str]] = [
     ("a(+b)", 3, "nothing to the left of the repeat"),
     ("a|?", 3, "nothing to the left of the repeat"),
     ("{3}", 1, "nothing to the left of the repeat"),
+    ("a(?:ab)*", 2, "(? has no meaning here"),
     ("a{3,2}", 2, "a repeat from 3 to 2"),
     ("a{10001}", 2, "a repeat of more than 10,000"),
     ("a{1,99999999999999999999}", 2, "a repeat of more than 10,000"),

@@ -99,6 +99,9 @@ def tokenise(text: str) -> list[Token]:
                 tokens.append(Token(OPERAND, column, letters[c]))
             i += 1
         elif c in _OPERATORS:
+            if text[i : i + 2] == "(?":
+                hint = "brackets only group, as in (ab)*: leave out the ? and what belongs to it"
+                raise PatternError("(? has no meaning here", text=text, column=column, hint=hint)
             tokens.append(Token(c, column))
             i += 1
         elif c in _SHORT_REPEATS:

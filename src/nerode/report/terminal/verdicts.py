@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Iterable, Mapping
@@ -251,22 +250,13 @@ def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]
 def _next_lines(asked: str, table: VerdictTable, sense: Sense) -> list[Text]:
     """The commands that go on: the page, and the smallest network that can be compiled."""
     commands = [f"nerode explain {asked} -o page.html"]
-    able = [v for v in table if v.sense is sense and v.mark.rstrip("·") == "✓"]
-    if able:
-        smallest = min(able, key=_size_order)
+    smallest = table.smallest(sense)
+    if smallest is not None:
         commands.append(f"nerode compile {asked} --to {smallest.architecture} -o network/")
     return [
         Text("Next: " if number == 0 else "      ").append(command, style="cyan")
         for number, command in enumerate(commands)
     ]
-
-
-def _size_order(verdict: Verdict) -> tuple[float, float, bool]:
-    """Fewer layers first, then fewer states, then sizes without a remark; unknown ones last."""
-    size = verdict.size
-    if size is None:
-        return (math.inf, math.inf, True)
-    return (size.layers or math.inf, size.width or math.inf, bool(size.note))
 
 
 def quote(name: str) -> str:
