@@ -210,7 +210,7 @@ class VerdictTable(Shown):
         return [v for v in self.verdicts if v.status is Status.OPEN and not v.undefined]
 
     def smallest(self, sense: Sense) -> Verdict | None:
-        """Returns the "yes" without a condition whose network is the smallest known; None if there is none."""
+        """Returns the "yes" without a condition whose network is the smallest known; None without one."""
         able = [v for v in self.verdicts if v.sense is sense and v.mark.rstrip("·") == "✓"]
         return min(able, key=lambda v: (Size() if v.size is None else v.size).order, default=None)
 
