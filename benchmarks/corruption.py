@@ -554,6 +554,8 @@ def cases() -> list[Case]:
         _compiled("set-reset", "s4d"),
         _compiled("d4", "rwkv-7", share=1),
         _compiled("set-reset", "aussm", share=1),
+        _compiled("dyck-2", "aussm", share=1),
+        _compiled("dyck-2", "elman-relu", share=1),
         _compiled("dyck-1", "elman-relu", share=1),
         _compiled("dyck-2", "mamba", share=1),
         _stacks(),

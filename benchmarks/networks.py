@@ -47,6 +47,8 @@ _FADES = (
     "open-counters",
     "quotient-counters",
     "open-stack",
+    "power-stack",
+    "quotient-stack",
     "fading-registers",
     "clocked-fading-registers",
     "fading-cascade",

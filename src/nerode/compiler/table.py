@@ -48,6 +48,8 @@ ROWS: tuple[Construction, ...] = (
     open_stack.OPEN_STACK,
     number_stacks.INTEGER_STACK,
     number_stacks.RELU_STACK,
+    number_stacks.POWER_STACK,
+    number_stacks.QUOTIENT_STACK,
     cell_counters.RELU_COUNTERS,
     counters.QUOTIENT_COUNTERS,
     # Star-free languages.

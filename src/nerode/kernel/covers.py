@@ -42,7 +42,7 @@ COVER_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "joint-closure": ((), ()),
     "counter-invariant": ((), _UNKNOWNS),
     "stack-invariant": (("slots", "codes"), _UNKNOWNS),
-    "digit-invariant": (("stack",), ("stacks", *_UNKNOWNS)),
+    "digit-invariant": (("stack",), ("stacks", "power", *_UNKNOWNS)),
     "interval-closure": (("intervals",), _UNKNOWNS),
     "boxes": (("noise", "layers"), ()),
     "state-boxes": (("noise", "letters", "boxes"), ()),

@@ -149,7 +149,8 @@ class FormRegion:
         chain: unknowns s₀ ≥ s₁ ≥ … > 0, among which "" stands for 1.
         registers: unknowns between the numbers of the chain, as (sign, k, low, high): the absolute value is
             at least low · s_k and at most high · s_{k-1}.
-        exponent: the counter of which the first number of the chain is the power of four, if that is not 1.
+        exponent: the counter of which the scale, or else the first number of the chain, is the power of four;
+            the scale is any positive number then.
     """
 
     ranges: dict[str, ValueRange]
@@ -181,7 +182,7 @@ class FormRegion:
         scaled = {name: amount for name, amount in value.terms.items() if name in self.scaled}
         if scaled:
             end = self.bounds(self.direction(AffineForm(0, scaled)))[side > 0]
-            if end is None:
+            if end is None or (self.exponent and end * side > 0):
                 return []
             coefficients[one] += max(end, 0) if side > 0 else min(end, 0)
         for name, amount in value.terms.items():
@@ -207,8 +208,9 @@ class FormRegion:
         product = f"scale·{name}"
         if name:
             self.ranges[name] = known
-        low = None if known.low is None else min(known.low, 0)
-        self.ranges[product] = ValueRange(low, None if known.high is None else max(known.high, 0))
+        low = None if known.low is None or (self.exponent and known.low < 0) else min(known.low, 0)
+        high = None if known.high is None or (self.exponent and known.high > 0) else max(known.high, 0)
+        self.ranges[product] = ValueRange(low, high)
         self.scaled[product] = name
         return AffineForm(0, {product: 1})
 
@@ -250,11 +252,12 @@ class FormRegion:
         """Returns 1, 0 or -1."""
         if not isinstance(value, AffineForm):
             return sign(value)
-        if self.above(value, 0):
-            return 1
-        if self.above(-value, 0):
-            return -1
-        raise Undecided(f"{value} has no sign that is known")
+        try:
+            return 1 if self.above(value, 0) else -1 if self.above(-value, 0) else 0
+        except Undecided:
+            name = f"sign#{len(self.ranges)}"
+            self.ranges[name] = ValueRange(-1, 1)
+            return AffineForm(0, {name: 1})
 
     def _power(self, value: Value) -> Value:
         constant = value.constant if isinstance(value, AffineForm) else _rational(value)
@@ -265,7 +268,8 @@ class FormRegion:
             return power
         if not self.exponent or value.terms != {self.exponent: 1}:
             raise Undecided(f"4 to the power {value} is not known")
-        return AffineForm(0, {self.chain[0]: power})
+        (whole,) = [name for name, factor in self.scaled.items() if not factor] or [self.chain[0]]
+        return AffineForm(0, {whole: power})
 
     def _new_unknown(self, value: AffineForm, high: Rational | None) -> AffineForm:
         """The unknown that stands for the ReLU of a form; the same one for the same form."""

@@ -24,7 +24,8 @@ that it is positive and at most 1, for c = -1 which sign it has. Brackets of any
 one coordinate: the code of a stack is the digit of the innermost bracket and the code of the rest divided by
 the base. A cell knows the innermost bracket; after a closing one each kind, or none, may be below. Of dead
 prefixes nothing is known of the code. The chain of scales is 1 and numbers that shrink, or 4 to the power of
-a counter that never falls, and 1.
+a counter that never falls, and 1. Where such a power stands beside a stack, it is what the code is
+multiplied by.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ class CellStep:
         sign: the sign of the scale before the letter, for scales of absolute value 1.
         unit: the scale before the letter.
         counters: the products of the scale and the counters before the letter.
-        stack: the code of the open brackets before the letter.
+        weight: what the code of the open brackets is multiplied by, before the letter.
+        stack: the code of the open brackets before the letter, times this.
         kinds: the kinds of bracket that are known before the letter, by depth.
         scales: the numbers of a chain of scales before the letter, the largest first.
         moved: scale and counters after the letter, `unit` and `counters` in one list.
@@ -137,6 +139,7 @@ class CellStep:
     sign: int = 1
     unit: Value = 1
     counters: Sequence[Value] = ()
+    weight: Value = 1
     stack: Value = 0
     kinds: Mapping[int, int] = field(default_factory=dict)
     scales: Sequence[Value] = ()
@@ -533,9 +536,9 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
     if exponent is not None:
         if given["scales"] or given["multiples"] or exponent >= len(counters) or scale != 1:
             raise Unreadable("a power is of a counter, and beside it nothing shrinks")
-        if counters[exponent].start != 0 or min(counters[exponent].increments) < 0:
-            raise Unreadable("a power is of a counter that starts at 0 and never falls")
-        factors = (1, 1)
+        if counters[exponent].start != 0 or (not digits and min(counters[exponent].increments) < 0):
+            raise Unreadable("a power is of a counter that starts at 0 and, without a stack, never falls")
+        factors = (1,) if digits else (1, 1)
     numbers = [*given["multiples"].values(), *(k for k, _, _ in given["registers"].values())]
     if any(k >= len(factors) for k in numbers):
         raise Unreadable("a register or a multiple is of a scale that there is not")
@@ -855,7 +858,7 @@ class UnknownsDomain(Domain):
         known, region = self._known, FormRegion({})
         step = CellStep(region, known.scale, cell.sign, kinds=kinds)
         # Powers are known for all values of their counter at once.
-        any_power = ValueRange(0, None, True, 0)
+        any_power = ValueRange(None, None, True, 0)
         named = [(f"counter{k}", any_power if k == known.exponent else r) for k, r in enumerate(ranges)]
         region.free |= {name for name, r in named if not r.whole}
         step.unit = step.times_scale("", ValueRange(1, 1))
@@ -866,31 +869,34 @@ class UnknownsDomain(Domain):
         ]
         step.moved = [known.scale * v for v in (step.unit, *moved)]
         region.chain = ["", *(f"scale{k}" for k in range(1, len(known.factors)))]
-        factors = known.factors
+        factors, power, step.weight = known.factors, known.scale, step.unit
         if known.exponent is not None:
-            region.chain, region.exponent = ["power", ""], f"counter{known.exponent}"
-            factors = (4 ** known.counters[known.exponent].increments[letter], 1)
+            region.exponent = f"counter{known.exponent}"
+            power = Fraction(4) ** known.counters[known.exponent].increments[letter]
+            if known.digits:
+                step.weight = region.times_scale("", ValueRange(1, 1))
+            else:
+                region.chain, factors = ["power", ""], (power, 1)
         step.scales = [step.unknown(name, ValueRange(None, None)) if name else 1 for name in region.chain]
         step.scales_after = [f * s for f, s in zip(factors, step.scales, strict=True)]
         if known.digits:
             inner = [kinds[level] for level in (1, 2) if level in kinds]
             step.stack = self._code(step, inner) if kinds else values[-1]
             kind, closes = divmod(letter, 2)
-            digit, base = known.digits[kind] * step.unit, Fraction(known.base)
-            step.code = known.scale * (
-                base * (step.stack - digit) if closes else digit + step.stack * (1 / base)
-            )
+            digit, base = known.digits[kind] * step.weight, Fraction(known.base)
+            step.code = power * (base * (step.stack - digit) if closes else digit + step.stack * (1 / base))
         return step
 
     def _code(self, step: CellStep, inner: Sequence[int]) -> Value:
         """The code of a stack, times the scale, of which the innermost brackets are known (-1 for none)."""
         base, digits = self._known.base, self._known.digits
         if not inner:
-            most = max(digits) * Fraction(base) / (base - 1)
-            return step.times_scale("rest", ValueRange(0, most))
+            rest = ValueRange(0, max(digits) * Fraction(base) / (base - 1))
+            powers = self._known.exponent is not None
+            return step.region.times_scale("rest", rest) if powers else step.times_scale("rest", rest)
         if inner[0] == -1:
             return 0
-        return digits[inner[0]] * step.unit + self._code(step, inner[1:]) * (1 / Fraction(base))
+        return digits[inner[0]] * step.weight + self._code(step, inner[1:]) * (1 / Fraction(base))
 
     def _unfold(self, cell: UnknownsCell, step: CellStep) -> States:
         """The states of a cell as forms over the unknowns of a step."""

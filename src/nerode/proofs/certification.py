@@ -32,6 +32,7 @@ from nerode.proofs.invariants import (
     find_scale,
     growing_cover,
     interval_cover,
+    power_digit_cover,
     rectified_cover,
     scale_cover,
     slot_cover,
@@ -228,10 +229,11 @@ def choose_cover(
             return "counter-invariant", rectified
     if language.regular and (unending := _unending_cover(network)) is not None:
         return unending
-    if isinstance(language, Dyck) and not network.layers[0].recurrence.linear:
-        units = unit_digit_cover(network, language)
-        if units is not None:
-            return "digit-invariant", units
+    if isinstance(language, Dyck):
+        linear = network.layers[0].recurrence.linear
+        find = power_digit_cover if linear else unit_digit_cover
+        if (digits := find(network, language)) is not None:
+            return "digit-invariant", digits
     scale = find_scale(network)
     if scale is not None and isinstance(language, Dyck):
         digits = digit_cover(network, language, scale)

@@ -311,6 +311,32 @@ def digit_cover(network: Network, language: Dyck, scale: CommonScale) -> dict[st
     return None
 
 
+def power_digit_cover(network: Network, language: Dyck) -> dict[str, Json] | None:
+    """Returns the depth and the coordinate whose digits weigh powers of it, None if the network has none.
+
+    The depth is the only integrator of a first layer with powers; the stack is the first coordinate of the
+    second layer, and all others are tallies.
+    """
+    if language.depth is not None or "power" not in network.layers[0].functions:
+        return None
+    (depth,), stack = find_integrators(network), (1, 0)
+    base = Fraction(4) ** int(depth.steps[0])
+    interpreter = Interpreter(network)
+    opened = [_after(interpreter, (2 * k,)) for k in range(len(language.pairs))]
+    places = [(n, i) for n, layer in enumerate(network.layers) for i in range(layer.width)]
+    return {
+        "counters": [{"start": 0, "increments": [int(s) for s in depth.steps], "points": [0, 0]}],
+        "affine": {_name(network, depth.place): [0, [1]]},
+        "power": 0,
+        "stack": [
+            _name(network, stack),
+            [_written(Fraction(s[1][0]) / base) for s in opened],
+            _written(base),
+        ],
+        "tallies": [_name(network, place) for place in places if place not in (depth.place, stack)],
+    }
+
+
 def unit_digit_cover(network: Network, language: Dyck) -> dict[str, Json] | None:
     """Returns the units that hold the digits of the open brackets in turn; all others count errors.
 

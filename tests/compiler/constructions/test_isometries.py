@@ -9,7 +9,7 @@ import pytest
 
 from nerode.compiler import Options, compile_language
 from nerode.core import NotCompilable
-from nerode.kernel import Certificate, Refutation
+from nerode.kernel import VALID_PREFIXES, Certificate, Refutation
 from nerode.languages import resolve_language
 from nerode.network import Gated, Network, zero_map
 from nerode.proofs import certify
@@ -107,6 +107,22 @@ def test_isometries_do_not_overwrite_but_by_growing_writes() -> None:
     proof = certify(compile_language(resolve_language("set-reset"), "aussm"), resolve_language("set-reset"))
     assert isinstance(proof, Certificate)
     assert [(claim.method, claim.dtype) for claim in proof.claims] == [("growing-closure", None)]
+
+
+@pytest.mark.parametrize("to", ["aussm", "orthogonal"])
+def test_brackets_that_weigh_powers_of_their_depth(to: str) -> None:
+    network = proved("dyck-2", to)
+    assert network.origin.construction == "power-stack"
+    assert_does(network, "dyck-2", short=6, long=60)
+    # With the kinds told apart at another share the innermost bracket is not known.
+    stack = network.layers[1]
+    units = stack.readout_units
+    for i, row in enumerate(units.rows):
+        moved = tuple((j, c + 3 if j == 0 else c) for j, c in row)
+        changed = replace(units, rows=(*units.rows[:i], moved, *units.rows[i + 1 :]))
+        layers = (network.layers[0], replace(stack, readout_units=changed), network.layers[2])
+        found = certify(replace(network, layers=layers), resolve_language("dyck-2"))
+        assert not isinstance(found, Certificate) or found.claims[0].task == VALID_PREFIXES
 
 
 @pytest.mark.parametrize("text", ["anbn", "anbncn"])

@@ -35,6 +35,9 @@ def parts(network: Network, name: str, proof: Any) -> list[Any]:
         ("shuffle-2", "slstm", "quotient-counters"),
         ("set-reset", "retnet", "quotient-registers"),
         ("even-pairs", "retnet", "quotient-registers"),
+        ("dyck-2", "retnet", "quotient-stack"),
+        ("dyck-3", "s4d", "quotient-stack"),
+        ("dyck-2", "lstm", "quotient-stack"),
     ],
 )
 def test_all_words_of_all_lengths_are_proved(name: str, to: str, construction: str) -> None:

@@ -7,10 +7,15 @@ equal ones an empty stack, and a bracket that does not fit leaves a number of 0 
 In ReLU units the stack is the digits of a number q in [0,1), base B = 2K for K kinds, digits 1, 3, 5, …:
 opening kind k makes (q + d)/B of it, closing it makes B q - d. Each letter has a unit of its own, which is
 the new q where the letter is read and 0 elsewhere.
+
+With gates of 1 and powers in the readout the stack is a sum of 3·kind·Bⁿ over the open brackets, n the depth,
+B a power of four: signs tell the innermost bracket, whose share of the sum is the largest. In quotients any
+fixed gate does the same.
 """
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
@@ -23,7 +28,18 @@ from nerode.compiler.thresholds import affine_rows
 from nerode.core import NotCompilable, Reference
 from nerode.languages import Dyck
 from nerode.network import ByChoice, Network, Squashed
-from nerode.verdict import can_fade, dense, input_dependent, linear, nonlinear, relu_state
+from nerode.verdict import (
+    can_fade,
+    dense,
+    exact_gates,
+    input_dependent,
+    linear,
+    nonlinear,
+    plain_state,
+    relu_state,
+    time_invariant,
+    unit_gates,
+)
 
 _BAD = "does not fit"
 
@@ -72,12 +88,78 @@ def compile_integer_stack(request: Request) -> Network:
 
 
 def _decode(
-    decoder: DecoderBuilder, innermost: list[DirectionForm], alive: DirectionForm, relu: Relu
+    decoder: DecoderBuilder,
+    innermost: list[DirectionForm],
+    alive: DirectionForm,
+    relu: Relu,
+    empty: DirectionForm | None = None,
 ) -> None:
     for k, form in enumerate(innermost):
         decoder.add(2 * k, alive)
         decoder.add(2 * k + 1, conjunction([form, alive], relu))
-    decoder.add(2 * len(innermost), conjunction([1 - total(innermost), alive], relu))
+    decoder.add(2 * len(innermost), conjunction([empty or 1 - total(innermost), alive], relu))
+
+
+def compile_power_stack(request: Request) -> Network:
+    """Returns layers with gates of 1 for the depth, the sum of weighted brackets and the first error.
+
+    Implements: [NerodeTheory]
+    """
+    return _power_stack(request, "")
+
+
+def compile_quotient_stack(request: Request) -> Network:
+    """Returns the same in quotients, for layers with any fixed gate.
+
+    Implements: [NerodeTheory]
+    """
+    return _power_stack(
+        request, ", in quotients by a unit that fades alike, for any fixed gate", quotients=True
+    )
+
+
+def _power_stack(request: Request, how: str, *, quotients: bool = False) -> Network:
+    kinds = len(_brackets(request).pairs)
+    height = next(m for m in itertools.count(1) if 4**m >= kinds + 2)
+    base, half = 4**height, Fraction(1, 2)
+    # The innermost bracket of kind k has a share from k to k + kinds/(base - 1); between two kinds is room.
+    room = (1 - Fraction(kinds, base - 1)) * half
+    stack = LayerStack(request, quotients=quotients)
+    opens, closes = ([stack.letter(2 * k + side) for k in range(kinds)] for side in (0, 1))
+    builder = stack.layer("depth")
+    depth = builder.coordinate("depth", gate=1, write=height * (total(opens) - total(closes)))
+    power = builder.readout_power
+    weight = builder.output("weight", power(depth))
+    added = builder.output(
+        "brackets",
+        total(
+            (k + 1) * (power(at + letter) - power(at)) * sign
+            for letters, at, sign in ((opens, depth, 1), (closes, depth + height, -1))
+            for k, letter in enumerate(letters)
+        ),
+    )
+    stack.add(builder)
+
+    builder = stack.layer("stack")
+    held = builder.coordinate("stack", gate=1, write=added)
+
+    def above(share: Fraction) -> DirectionForm:
+        return (builder.readout_sign(held - 3 * share * weight) + 1) * half
+
+    reached = [builder.output(f"reached={k}", above(k - room)) for k in range(1, kinds + 2)]
+    below = builder.output(_BAD, 1 - above(-half))
+    stack.add(builder)
+
+    stack.add_dead_flag(stack.layer("errors"), below + reached[kinds])
+    decoder = stack.decoder()
+    innermost = [reached[k] - reached[k + 1] for k in range(kinds)]
+    _decode(decoder, innermost, 1 - direction(DEAD), decoder.relu, 1 - reached[0])
+    return stack.network(
+        decoder.build(stack.empty()),
+        route=f"each open bracket weighs {base} to the power of its depth; the share of their sum shows the "
+        f"innermost one{how}: correct in exact arithmetic; layer 3 remembers the first error",
+        reference=Reference("NerodeTheory"),
+    )
 
 
 def compile_relu_stack(request: Request) -> Network:
@@ -142,6 +224,24 @@ INTEGER_STACK = Construction(
     language=brackets_of_any_depth,
     architecture=linear & dense & input_dependent & can_fade,
     build=compile_integer_stack,
+)
+
+POWER_STACK = Construction(
+    name="power-stack",
+    title="brackets that weigh powers of their depth",
+    theorem="exact-stack-growing-weights",
+    language=brackets_of_any_depth,
+    architecture=linear & plain_state & unit_gates,
+    build=compile_power_stack,
+)
+
+QUOTIENT_STACK = Construction(
+    name="quotient-stack",
+    title="brackets that weigh powers of their depth, as quotients of states that fade alike",
+    theorem="exact-stack-growing-weights",
+    language=brackets_of_any_depth,
+    architecture=(linear & plain_state & time_invariant) | (nonlinear & ~exact_gates),
+    build=compile_quotient_stack,
 )
 
 RELU_STACK = Construction(

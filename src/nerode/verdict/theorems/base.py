@@ -35,7 +35,6 @@ SATURATING = "units with a threshold or saturation, exact"
 BY_HAND = "a network is written by hand and run in tests/theory/test_fixed_gates.py"
 BLOCKS_FADE = "blocks of single factors are compiled for factors of 2; here all of them shrink the state"
 NEVER_RESET = "the compiler splits resets off from turns, not from permutations that are no solvable group"
-GROWS = f"no cover of the kernel has powers of a depth that rises and falls; {BY_HAND}"
 LINDEMANN = f"gates γ e^{{iθ}} are transcendental, and numbers of the record are algebraic; {BY_HAND}"
 ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"

@@ -38,7 +38,6 @@ from nerode.verdict.facts import (
 from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 from nerode.verdict.theorems.base import (
     FLOATS,
-    GROWS,
     INTEGERS,
     MARGIN,
     METRIC,
@@ -238,7 +237,7 @@ theorem(
         statement="Beside an exact count n of the depth, which fixed gates have, a sum of d·4ⁿ for each open "
         "bracket is the stack as digits; 4ⁿ is a tame map of the count.",
         language=bracket_stack,
-        architecture=linear & plain_state & (time_invariant | unit_gates),
+        architecture=(linear & plain_state & (time_invariant | unit_gates)) | (nonlinear & ~exact_gates),
         senses=_EXACT,
         conclusion=Status.YES,
         reference=_HERE,
@@ -246,7 +245,6 @@ theorem(
         model=TAME,
         assumptions=(_GROWING,),
         reason=lambda f: "open brackets weigh 4 to the power of their depth; their sum shows the top one",
-        no_network=(NoNetwork(reason=GROWS),),
     )
 )
 
