@@ -40,7 +40,7 @@ from nerode.records import (
 )
 from nerode.tasks import Batch, build_task
 from nerode.training.aids import add_holds, first_state, require_aids
-from nerode.training.environment import describe_environment
+from nerode.training.environment import describe_environment, keep_freed_memory
 from nerode.training.evaluation import (
     curriculum_batches,
     evaluate,
@@ -290,6 +290,7 @@ class Trainer:
     def __init__(
         self, spec: TrainSpec, *, build: Build | None = None, on_progress: OnProgress | None = None
     ) -> None:
+        keep_freed_memory()
         self.spec = spec
         self.complete = complete_spec(spec)
         self.key = self.complete.key
