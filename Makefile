@@ -53,7 +53,7 @@ docs: $(VENV)/.installed-test
 	@echo $(OUT)/docs/index.html
 
 bench: $(VENV)/.installed-test
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks results
 
 chromium:
 	@command -v chromium >/dev/null 2>&1 || { \

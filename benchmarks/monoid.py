@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import libsemigroups_pybind11 as ls
 
+from benchmarks._rows import record
 from nerode.algebra import green, transition_monoid
 from nerode.algebra.monoid import TransitionMonoid
 from nerode.core import Budget
@@ -88,6 +89,7 @@ def main() -> None:
         semigroup, other = best_of(lambda letters=letters: theirs(letters))
         if int(monoid.in_semigroup.sum()) != semigroup.size():
             raise AssertionError(f"{name}: {len(monoid)} elements here, {semigroup.size()} there")
+        record(f"monoid {name}", "libsemigroups", [own], [other])
         _, relations = best_of(lambda monoid=monoid: green(monoid, BUDGET))
         print(
             f"{name:<7} {len(monoid):>9,} {own:>9.3f} {other:>16.3f} {other / own:>6.1f}x {relations:>9.3f}"

@@ -61,10 +61,14 @@ def main(options: Sequence[str] = ()) -> None:
     given = parser.parse_args(list(options))
     names = given.only.split(",") if given.only else sorted(all_members())
     print(f"one layer, width {WIDTH}, batch {BATCH}, length {LENGTH}; two threads against one")
+    seconds = {}
     for name in names:
         row, same = compare(name, given.steps)
+        seconds[name] = row.seconds * row.ratio
         print(
             f"{name:<24} {row.seconds * 1e3:8.1f} ms with two threads, one takes {row.ratio:.2f} times "
             f"as long ({row.low:.2f} to {row.high:.2f}){'' if same else '; OTHER BITS'}",
             flush=True,
         )
+    if {"gla", "pd-ssm"} <= seconds.keys():
+        record("training step of pd-ssm", "gla", [seconds["pd-ssm"]], [seconds["gla"]])

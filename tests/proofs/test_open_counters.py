@@ -24,6 +24,13 @@ METHOD = "counter-invariant"
 DYCK = find_language("dyck-1")
 
 
+def test_a_closure_without_end_gives_way_to_that_of_valid_prefixes() -> None:
+    """Below zero the counter of dead prefixes takes one new value after another."""
+    found = certify(compile_language(DYCK, "aussm"), DYCK, budget=Budget(seconds=60))
+    assert isinstance(found, Certificate)
+    assert {claim.task for claim in found.claims} == {VALID_PREFIXES}
+
+
 def open_counters(name: str, target: str = "hgrn2") -> Network:
     return compile_language(find_language(name), target, Options(construction="open-counters"))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import pytest
 
-from nerode.training.environment import checked_out_commit, describe_environment
+from nerode.training.environment import checked_out_commit, describe_environment, keep_freed_memory
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -50,3 +51,7 @@ def test_what_is_not_known_is_said_in_words(tmp_path: Path, head: str) -> None:
 
 def test_the_environment_never_has_null() -> None:
     assert None not in describe_environment().values()
+
+
+def test_freed_memory_is_kept_by_the_gnu_library() -> None:
+    assert keep_freed_memory() is (platform.libc_ver()[0] == "glibc")

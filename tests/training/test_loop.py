@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from nerode.core import FormatError, InputError
-from nerode.records import RunRecord
+from nerode.records import RunRecord, TrainSpec
 from nerode.training.loop import Trainer, train
 
 from .tiny import tiny
@@ -76,6 +76,35 @@ def test_a_resumed_run_gives_the_same_bits(name, tmp_path):
             stops.discard(trainer.progress.step)
     assert timeless(trainer.finish()) == timeless(whole)
     assert weights(trainer.model) == weights(model)
+
+
+@pytest.mark.parametrize("layers", ["gru", "mamba"])
+def test_a_second_thread_changes_no_bit_of_a_resumed_run(layers, tmp_path):
+    """More than two may: products of matrices by MKL, and torch's gradient of a layer norm by its weight."""
+    spec = TrainSpec.from_mapping(
+        {
+            "task": {"name": "parity", "settings": {"shortest": 40, "longest": 40}},
+            "model": {"layers": layers, "width": 32},
+            "run": {"steps": 5, "batch": 48, "test_lengths": [40], "evaluate_every": 10},
+        }
+    )
+    before, path = torch.get_num_threads(), tmp_path / "checkpoint"
+    found = []
+    try:
+        for threads in ((1, 1), (2, 1)):
+            for part in threads:
+                torch.set_num_threads(part)
+                trainer = Trainer(spec)
+                if path.exists():
+                    trainer.resume(path)
+                for _ in range(2):
+                    trainer.step()
+                trainer.save(path)
+            path.unlink()
+            found.append(weights(trainer.model))
+    finally:
+        torch.set_num_threads(before)
+    assert found[0] == found[1]
 
 
 def test_train_goes_on_from_the_checkpoint_it_wrote(tmp_path):
