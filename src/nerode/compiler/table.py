@@ -40,6 +40,7 @@ ROWS: tuple[Construction, ...] = (
     past_ltl.PAST_LTL_TIME_INVARIANT,
     windows.WINDOW,
     bounded_dyck.BOUNDED_DYCK,
+    bounded_dyck.BOUNDED_DEPTH,
     bounded_dyck.BOUNDED_DYCK_PREDICTOR,
     counters.COUNTERS,
     counters.COUNTERS_PREDICTOR,

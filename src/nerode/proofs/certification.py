@@ -98,7 +98,7 @@ def _certify_network(network: Network, language: Language, budget: Budget) -> Ou
         return certify_ngrams(network, language, budget=budget)
     if not Interpreter(network).exact:
         return certify_boxes(network, language, budget=budget)
-    if language.regular and _has_tallies(network):
+    if language.regular and _has_tallies(network) and not _falls(network):
         return certify_saturating(network, language, budget=budget)
     if not all(layer.recurrence.linear for layer in network.layers):
         return _certify_relu(network, language, budget)
@@ -127,6 +127,11 @@ def _has_tallies(network: Network) -> bool:
     """Whether a time-invariant layer counts events that only matter once."""
     tallied = {layer for layer, _ in find_caps(network)}
     return any(network.layers[n].recurrence.as_fixed() is not None for n in tallied)
+
+
+def _falls(network: Network) -> bool:
+    """Whether some letter lowers what others add up, so that it is no tally."""
+    return any(min(integrator.steps) < 0 for integrator in find_integrators(network))
 
 
 def certify_exact(

@@ -407,7 +407,8 @@ def counter_cover(
         affine[_name(network, integrator.place)] = [_written(constant), [_written(w) for w in weights]]
     for value in affine.values():
         value[1] += [0] * (len(counters) - len(value[1]))
-    if tallies or (machine_counts and any(layer.quotients for layer in network.layers)):
+    one_kind = isinstance(language, Dyck) and len(language.pairs) == 1 and language.regular
+    if one_kind or machine_counts:
         counted = {integrator.place for integrator in integrators}
         tallies += [_name(network, place) for place in _kept_sums(network) if place not in counted]
     return {"counters": counters, "affine": affine, **({"tallies": tallies} if tallies else {})}

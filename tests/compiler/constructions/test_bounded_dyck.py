@@ -4,7 +4,9 @@ from nerode.compiler.construction import Options
 from nerode.compiler.constructions.bounded_dyck import BOUNDED_DYCK
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
+from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate
 from nerode.languages.bestiary import find_language
+from nerode.proofs import certify
 from tests.compiler.agreement import assert_does, first_disagreement
 from tests.compiler.requests import build_named, request_named
 from tests.compiler.walks import assert_follows_long_words, assert_predicts
@@ -27,6 +29,18 @@ def test_published_sizes(name, widths):
     network = compile_language(find_language(name), "gla")
     assert network.origin.construction == "bounded-dyck"
     assert [layer.width for layer in network.layers] == widths
+
+
+@pytest.mark.parametrize(("name", "target"), [("d-2", "s4d"), ("d-12", "ssm"), ("d-3", "aussm")])
+def test_the_depth_is_a_counter_and_errors_are_tallied(name, target):
+    network = compile_language(find_language(name), target)
+    assert network.origin.construction == "bounded-depth"
+    assert_does(network, name, short=8, long=100)
+    proof = certify(network, find_language(name))
+    assert isinstance(proof, Certificate)
+    exact, *floats = proof.claims
+    assert (exact.task, exact.length, exact.dtype) == (PREDICT, "all", None)
+    assert {(c.task, c.length) for c in floats} == {(VALID_PREFIXES, "all")}
 
 
 def test_two_layers_predict():

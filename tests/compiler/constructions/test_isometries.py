@@ -33,7 +33,7 @@ def proved(text: str, to: str) -> Network:
         ("first", "once-flags"),
         ("tomita-2", "letter"),
         ("last-letter", "letter"),
-        ("d-3", "bounded-dyck-ledger"),
+        ("d-3", "bounded-depth"),
         ("dyck-2-3", "bounded-dyck-ledger"),
     ],
 )

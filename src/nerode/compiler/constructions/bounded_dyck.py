@@ -34,8 +34,10 @@ from nerode.languages import Dyck, bounded_dyck_1
 from nerode.network import Embedding, Network
 from nerode.verdict import (
     LanguageCondition,
+    WayOfCounting,
     can_fade,
     can_hold,
+    counts_by,
     dense,
     diagonal,
     free_write,
@@ -227,6 +229,44 @@ BOUNDED_DYCK = Construction(
     language=bounded_dyck,
     architecture=linear & diagonal & input_dependent & can_hold & can_fade & free_write & plain_state,
     build=compile_bounded_dyck,
+)
+
+
+def compile_bounded_depth(request: Request) -> Network:
+    """Returns a layer that counts the depth and one that tallies errors, all gates 1; correct on every word.
+
+    Implements: [NerodeTheory]
+    """
+    most = request.facts.language.parameters["depth"]
+    stack = LayerStack(request)
+    builder = stack.layer("depth")
+    relu = builder.readout_relu
+    depth = builder.coordinate("depth", gate=1, write=stack.letter(0) - stack.letter(1))
+    some = builder.output("depth>0", is_positive(depth, relu))
+    full = builder.output("full", is_positive(depth - (most - 1), relu))
+    bad = builder.output("outside", is_positive(-depth, relu) + is_positive(depth - most, relu))
+    stack.add(builder)
+    builder = stack.layer("errors")
+    tally = builder.coordinate(DEAD, gate=1, write=bad)
+    alive = 1 - builder.output(DEAD, is_positive(tally, builder.readout_relu))
+    stack.add(builder)
+    decoder = stack.decoder()
+    for output, literal in enumerate((1 - full, some, 1 - some)):
+        decoder.add(output, conjunction([literal, alive], decoder.relu))
+    return stack.network(
+        decoder.build(stack.empty()),
+        route=f"the depth is a counter with gate 1, compared with 0 and {most}; layer 2 tallies errors",
+        reference=Reference("NerodeTheory"),
+    )
+
+
+BOUNDED_DEPTH = Construction(
+    name="bounded-depth",
+    title="depth counter and tally of errors, gates of 1",
+    theorem="bounded-depth-by-counting",
+    language=bounded_dyck & ~_several_kinds,
+    architecture=linear & can_hold & counts_by(WayOfCounting.FREE) & plain_state,
+    build=compile_bounded_depth,
 )
 
 BOUNDED_DYCK_PREDICTOR = Construction(

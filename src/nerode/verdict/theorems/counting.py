@@ -62,6 +62,11 @@ _two_kinds = LanguageCondition(
     lambda f: f.language.family == "dyck" and f.language.parameters.get("k") == 2,
 )
 
+_one_kind_bounded = LanguageCondition(
+    "a bounded Dyck language with one kind of brackets",
+    lambda f: f.language.family == "bounded-dyck" and f.language.parameters.get("k") == 1,
+)
+
 
 def _counter_size(facts: Facts, architecture: Architecture) -> Size | None:
     """The counters suffice where every prefix is valid; a recogniser has to remember errors besides."""
@@ -194,6 +199,25 @@ theorem(
         model=MARGIN,
         assumptions=("delta rule with β in [0,1]: orbits of relaxed projections are bounded [Meshulam1996]",),
         reason=lambda f: "its states stay bounded, whatever is written: finitely many up to the margin",
+    )
+)
+
+theorem(
+    Theorem(
+        name="bounded-depth-by-counting",
+        statement="With gates of 1 the depth is a counter, and a tally of errors is never 0 again: brackets "
+        "of one kind and bounded depth, in floats too, where both stop at a power of two.",
+        language=_one_kind_bounded,
+        architecture=linear & can_hold & counts_by(WayOfCounting.FREE) & plain_state,
+        over_the_reals=exact_gates,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE}),
+        conclusion=Status.YES,
+        reference=_HERE,
+        provenance=Provenance.DERIVED,
+        model=MARGIN,
+        assumptions=("a gate of exactly 1 while the write is ±1: in the limit, or by rounding",),
+        reason=lambda f: "the depth is a counter, and the first error is tallied for ever",
+        size=lambda f, a: Size(layers=2, width=1),
     )
 )
 
