@@ -76,6 +76,9 @@ _COMPILING, _FADING = 0.5, 0.4
 """Shares of the seconds for each network that compiling it, and a proof about fading registers, may take:
 what succeeds does so early."""
 
+_CELLS = 40_000
+"""Cells of one proof among many: windows of twenty letters have a million."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkStudy:
@@ -192,14 +195,20 @@ def study_networks(
             continue
         twin = next((i for i, s in enumerate(found) if s.network and _same(s.network, network)), None)
         if twin is None:
-            seconds = (
-                seconds_each if math.isinf(seconds_each) or not fades(network) else _FADING * seconds_each
-            )
-            result = prove_network(network, language, budget.part(seconds=seconds))
+            result = prove_network(network, language, _for_one(network, language, budget, seconds_each))
             found.append(NetworkStudy(target=target, also=also, network=network, result=result))
         else:
             found[twin] = replace(found[twin], also=(*found[twin].also, target, *also))
     return found
+
+
+def _for_one(network: Network, language: Language, budget: Budget, seconds: float) -> Budget:
+    """The budget of one proof among many, each of which may take so many seconds."""
+    if math.isinf(seconds):
+        return budget.part()
+    if language.regular and fades(network):
+        seconds *= _FADING
+    return replace(budget.part(seconds=seconds), elements=min(budget.elements, _CELLS))
 
 
 def prove_network(
