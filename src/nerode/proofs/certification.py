@@ -158,22 +158,35 @@ def certify_exact(
     prover = Prover(network, language, budget)
     if task is not None:
         return _certify(prover, network, language, task)
+    if not language.regular:
+        return _certify_counters(prover, network, language)
+    best = _certify(prover, network, language, PREDICT)
+    if isinstance(best, Certificate):
+        return best
+    weaker = _certify(prover, network, language, VALID_PREFIXES)
+    return best if isinstance(weaker, Unproved) else weaker
+
+
+def _certify_counters(prover: Prover, network: Network, language: Language) -> Outcome:
+    """The outcome for all words or valid prefixes of a language that is not regular.
+
+    Where counters go on below zero in dead prefixes there is often no end of cells. So all words get many
+    cells only if valid prefixes need some, or are not proved either.
+    """
     few = max(FEW_UNKNOWNS, MOST_STEPS // len(network.alphabet))
     best = _certify_few(prover, network, language, few)
     if isinstance(best, Certificate):
         return best
     weaker = _certify(prover, network, language, VALID_PREFIXES)
-    if best is not None:
-        return best if isinstance(weaker, Unproved) else weaker
-    # More cells are needed. Where counters go on below zero in dead prefixes there is often no end of them.
-    if not isinstance(weaker, Certificate):
+    if isinstance(weaker, Certificate):
+        worth = MORE_CELLS * max(cover.get("cells") or 0 for cover in weaker.evidence.values())
+        if best is None and worth > few:
+            with suppress(BudgetExceeded):
+                best = _certify_few(prover, network, language, worth)
+        return best if isinstance(best, Certificate) else weaker
+    if best is None:
         best = _certify(prover, network, language, PREDICT)
-        return best if isinstance(weaker, Unproved) else weaker
-    worth = MORE_CELLS * max(cover.get("cells") or 0 for cover in weaker.evidence.values())
-    if worth > few:
-        with suppress(BudgetExceeded):
-            best = _certify_few(prover, network, language, worth)
-    return best if isinstance(best, Certificate) else weaker
+    return best if isinstance(weaker, Unproved) else weaker
 
 
 def _certify_few(prover: Prover, network: Network, language: Language, most: int) -> Outcome | None:
