@@ -33,7 +33,10 @@ SATURATING = "units with a threshold or saturation, exact"
 """Models of arithmetic in which sources state their results; docs/theory/senses.md says how they relate."""
 
 BY_HAND = "a network is written by hand and run in tests/theory/test_fixed_gates.py"
-BLOCKS_FADE = "blocks of single factors are compiled for factors of 2; here all of them shrink the state"
+BLOCKS_FADE = (
+    "blocks are compiled for factors of 2, and here all of them shrink the state; the factors are written by "
+    "hand and run in tests/theory/test_shrinking_blocks.py"
+)
 NEVER_RESET = "the compiler splits resets off from turns, not from permutations that are no solvable group"
 LINDEMANN = f"gates γ e^{{iθ}} are transcendental, and numbers of the record are algebraic; {BY_HAND}"
 ROUNDING = (
