@@ -127,3 +127,8 @@ def test_a_small_budget_leaves_gaps_and_not_errors() -> None:
 
 def test_networks_are_made_only_when_asked_for() -> None:
     assert study_language(find_language("parity"), architectures=["lstm"]).networks == ()
+
+
+def test_slow_languages_begin_first_also_without_an_automaton() -> None:
+    costs = {name: atlas._cost(name) for name in ("shuffle-6", "s4", "shuffle-2", "parity")}
+    assert sorted(costs, key=lambda name: -costs[name]) == list(costs)

@@ -53,10 +53,10 @@ MOST_UNITS = 200
 FEW_CELLS = 500
 """Joint configurations that are searched for a failing word before anything else."""
 
-MOST_STEPS = 4_000
+MOST_STEPS = 2_400
 """Cells of unknowns times letters after which a closure for all words waits for that of valid prefixes."""
 
-FEW_UNKNOWNS = 500
+FEW_UNKNOWNS = 100
 """As many cells of unknowns are walked at once for any alphabet."""
 
 MORE_CELLS = 40
