@@ -69,7 +69,7 @@ def atlas(
     """Write the page of every named language × every architecture.
 
     What was computed is kept in the folder .atlas beside the page, so that the next run is quick. The
-    first one takes about two minutes.
+    first one takes a few minutes.
 
     \b
     nerode atlas -o atlas.html

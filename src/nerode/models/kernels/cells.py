@@ -222,13 +222,17 @@ class _Gru(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
         _, weight, _, initial, _ = inputs
+        # Otherwise zeros are made for the gradient of the gates, which nobody uses.
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(output[1])
         ctx.save_for_backward(weight, initial, *output)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, dstates: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, dstates: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the tensors that were given."""
+        if dstates is None:
+            return (None,) * len(ctx.needs_input_grad)
         weight, initial, states, saved = (dense(tensor) for tensor in ctx.saved_tensors)
         hidden = states.shape[-1]
         dinputs = states.new_empty(*states.shape[:3], 3 * hidden)
@@ -260,13 +264,17 @@ class _GruResetFirst(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
         _, weight, initial, _ = inputs
+        # Otherwise zeros are made for the gradient of the gates, which nobody uses.
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(output[1])
         ctx.save_for_backward(weight, initial, *output)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, dstates: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, dstates: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the tensors that were given."""
+        if dstates is None:
+            return (None,) * len(ctx.needs_input_grad)
         weight, initial, states, saved = (dense(tensor) for tensor in ctx.saved_tensors)
         hidden = states.shape[-1]
         dinputs = states.new_empty(*states.shape[:3], 3 * hidden)
