@@ -6,8 +6,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.core import Budget, BudgetExceeded
-from nerode.kernel import PREDICT, UP_TO_LENGTH, VALID_PREFIXES, Refutation, certificate_to_json
+from nerode.kernel import (
+    PREDICT,
+    UP_TO_LENGTH,
+    VALID_PREFIXES,
+    Certificate,
+    Refutation,
+    certificate_to_json,
+)
 from nerode.languages import CounterLanguage, Dyck, Language, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, network_to_json
@@ -238,7 +244,7 @@ def test_solve_says_when_there_are_no_weights() -> None:
     assert solve([], [Fraction(0)]) == []
 
 
-def test_a_network_that_counts_what_it_cannot_name_is_not_proved() -> None:
+def test_a_flag_that_grows_with_every_violation_is_a_tally() -> None:
     language = counter_language("dyck-1")
     network = networks.counter_network(language)
     layer = network.layers[1]
@@ -254,5 +260,7 @@ def test_a_network_that_counts_what_it_cannot_name_is_not_proved() -> None:
         ),
     )
     assert first_failure(growing, language, 8) is None
-    with pytest.raises(BudgetExceeded, match="cells"):
-        certify_exact(growing, language, task=PREDICT, budget=Budget(elements=1_200))
+    assert isinstance(certify_exact(growing, language, task=PREDICT), Certificate)
+    # One that starts below 0 forgets the first violation.
+    forgiving = with_layer(growing, 1, start=(-1,))
+    assert isinstance(certify_exact(forgiving, language, task=PREDICT), Refutation)
