@@ -190,7 +190,7 @@ def _certify_counters(prover: Prover, network: Network, language: Language) -> O
 
 
 def _certify_few(prover: Prover, network: Network, language: Language, most: int) -> Outcome | None:
-    """What is found for all words with so many cells of unknowns; None if there are more."""
+    """The outcome for all words with so many cells of unknowns; None if there are more."""
     try:
         return _certify(prover, network, language, PREDICT, most=most)
     except BudgetExceeded as stop:
