@@ -103,7 +103,10 @@ def show_conclusion(
     record, folder = next(((r, f) for r, f in runs if r.divergence is None), runs[0])
     steps = [(f"nerode report {out}", "curves, tables and theory on one page"), *steps]
     seed = f"{record.title}, seed {record.complete.run.seed}"
-    steps.append((f"nerode analyse {folder}", f"look inside {seed}; `nerode runs ls {out}` lists all keys"))
+    trust = " --trust-code" if record.spec.model.module else ""
+    steps.append(
+        (f"nerode analyse {folder}{trust}", f"look inside {seed}; `nerode runs ls {out}` lists all keys")
+    )
     console.print("\nNext", style="bold")
     for command, what in steps:
         console.print(f"  {command}\n      {what}", markup=False, soft_wrap=True)
@@ -111,5 +114,5 @@ def show_conclusion(
 
 def _asked(task: TaskGroup) -> str:
     """The name by which `nerode compare` knows what a task is about."""
-    language = task.settings.get("language")
-    return language if isinstance(language, str) else task.name
+    about = task.settings.get("language") or task.settings.get("monoid")
+    return about if isinstance(about, str) else task.name

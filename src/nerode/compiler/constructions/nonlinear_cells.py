@@ -37,7 +37,7 @@ from nerode.compiler.thresholds import (
     threshold_decoder,
     unit_sum,
 )
-from nerode.core import Exact, NotCompilable, Reference
+from nerode.core import Exact, NotCompilable, Reference, plural
 from nerode.languages import Dfa
 from nerode.network import CELL_STATES, Affine, GatedCell, Layer, Network, ScoreDecoder, Squashed, zero_map
 from nerode.verdict import ClassCondition, State, nonlinear, regular, relu_state, squashed
@@ -86,8 +86,8 @@ def compile_elman_tanh(request: Request) -> Network:
         layer,
         threshold_decoder(dfa, coding, names, sign_indicator(names)),
         route=(
-            f"{len(names)} threshold units for {dfa.num_states} states, saturated by the gain {gain}: "
-            f"correct under noise of up to {margin} on every unit"
+            f"{plural(len(names), 'threshold unit')} for {plural(dfa.num_states, 'state')}, saturated by the "
+            f"gain {gain}: correct under noise of up to {margin} on every unit"
         ),
         reference=Reference("Dankowiakowski2025"),
     )
@@ -231,8 +231,8 @@ def compile_gated_cells(request: Request) -> Network:
         cell_layer(cell, names, reads, _gates(cell, reads, names, rows, gate), _start(cell, signs, scale)),
         threshold_decoder(dfa, coding, names, sign_indicator(names, scale)),
         route=(
-            f"{len(names)} cells, one for each threshold unit of {dfa.num_states} states; gates saturated by "
-            f"biases of {gate} make them an Elman network with gain {gain}"
+            f"{plural(len(names), 'cell')}, one for each threshold unit of "
+            f"{plural(dfa.num_states, 'state')}; gates saturated by biases of {gate} make them an Elman network with gain {gain}"
         ),
         reference=Reference(_REFERENCES[cell]),
     )
