@@ -232,7 +232,8 @@ def compile_gated_cells(request: Request) -> Network:
         threshold_decoder(dfa, coding, names, sign_indicator(names, scale)),
         route=(
             f"{plural(len(names), 'cell')}, one for each threshold unit of "
-            f"{plural(dfa.num_states, 'state')}; gates saturated by biases of {gate} make them an Elman network with gain {gain}"
+            f"{plural(dfa.num_states, 'state')}; gates saturated by biases of {gate} make them "
+            f"an Elman network with gain {gain}"
         ),
         reference=Reference(_REFERENCES[cell]),
     )
