@@ -98,3 +98,23 @@ def test_the_loader_needs_no_torch() -> None:
         "from nerode.models.compiled import Stream; print('torch' in sys.modules)"
     )
     assert python("-c", program, choice="").stdout.strip() == "False"
+
+
+FORKED = """
+import os, torch
+from nerode.models.kernels.scan import diagonal_scan
+torch.set_num_threads(2)
+x = torch.full((64, 64, 64), 0.5)
+wanted = diagonal_scan(x, x)[0]
+child = os.fork()
+if child == 0:
+    os._exit(0 if diagonal_scan(x, x)[0].numpy().tobytes() == wanted.numpy().tobytes() else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_forked_copy_does_not_wait_for_threads_that_it_does_not_have() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr

@@ -2,6 +2,8 @@
 // computed by the same instructions on any thread, so results do not depend on the number of threads.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -24,10 +26,13 @@ namespace nerode {
 constexpr int OK = 0;
 constexpr int OUT_OF_MEMORY = 1;
 
+// The process that loaded the library. A copy of it made by fork has the pool's memory and none of its threads.
+inline const pid_t loaded_by = getpid();
+
 // Calls work(number, count) on each of at most `threads` threads, `count` being how many there are.
 inline void run_threads(int64_t threads, const std::function<void(int64_t, int64_t)>& work) {
   if (threads == 1) return work(0, 1);
-  if (GOMP_parallel && omp_get_thread_num && omp_get_num_threads) {
+  if (GOMP_parallel && omp_get_thread_num && omp_get_num_threads && getpid() == loaded_by) {
     const auto enter = [](void* given) {
       (*static_cast<const std::function<void(int64_t, int64_t)>*>(given))(omp_get_thread_num(),
                                                                            omp_get_num_threads());
