@@ -30,7 +30,7 @@ def test_the_wrong_language_is_found() -> None:
 
 
 def test_a_format_that_is_too_coarse_is_refused() -> None:
-    with pytest.raises(NotCompilable, match=r"roundings in torch.bfloat16 give a wrong answer after \d+"):
+    with pytest.raises(NotCompilable, match=r"roundings in bfloat16 give a wrong answer after \d+"):
         load_architecture(facts_of("last-but-8").language, "mlstm", dtype=torch.bfloat16)
 
 
