@@ -137,6 +137,8 @@ def numbers(data, path=()):
 def test_changed_weights_are_refused_or_do_the_same(case):
     network, language, certificate = case
     refused = 0
+    # Of five letters there are half a million words up to a length of 8.
+    longest = 6 if language["name"] == "aabbccddee" else 8
     for path in list(numbers(network["layers"], ()))[::17][:16]:
         wrong = copy.deepcopy(network)
         place = wrong["layers"]
@@ -152,7 +154,7 @@ def test_changed_weights_are_refused_or_do_the_same(case):
             continue
         if result.ok:
             spoken = resolve_language(language["name"])
-            assert first_failure(network_from_json(wrong), spoken, 8) is None
+            assert first_failure(network_from_json(wrong), spoken, longest) is None
         else:
             refused += 1
     assert refused

@@ -252,9 +252,9 @@ def serve(
             timeout_graceful_shutdown=1,
             ws="none",
         )
-        tell(access.address)
-        if browser:
-            threading.Timer(0.5, webbrowser.open, [access.address]).start()
         # The end of an interrupted server is its ordinary end.
         with contextlib.suppress(KeyboardInterrupt):
+            tell(access.address)
+            if browser:
+                threading.Timer(0.5, webbrowser.open, [access.address]).start()
             uvicorn.Server(config).run(sockets=[listener])

@@ -17,7 +17,7 @@ r"""Cases of bad input, one per line of a table:
     @each-cut:DIR:NAME    that damage to NAME in every folder of DIR
     @stdout:WHERE @stderr:WHERE @stdin:WHERE           closed, full, gone (no reader), or a file
     @without:PACKAGE      torch, extras, native, home
-    @signal:NAME:SECONDS  a signal to the command
+    @signal:NAME:SECONDS  a signal to the command; with `said` for the seconds once it has said something
     @twice                two of them at once, into the same folder
     @slow                 only in `make test-slow`
 """

@@ -78,7 +78,7 @@ def run_case(case: dict[str, Any], inputs: Path, root: Path) -> dict[str, Any]:
         if status:
             return {"error": f"the set-up of {case['text']!r} failed"}
     children = [_start(place, number, case["words"], setup) for number in range(count)]
-    codes = [_wait(child, setup, place / f"err-{number}") for number, child in enumerate(children)]
+    codes = [_wait(child, setup, place, number) for number, child in enumerate(children)]
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     said = {
         name: "".join(
@@ -92,14 +92,15 @@ def run_case(case: dict[str, Any], inputs: Path, root: Path) -> dict[str, Any]:
     return {"codes": codes, **said, "seconds": seconds, "stray": stray}
 
 
-def _wait(child: int, setup: list[str], ready: Path) -> int:
+def _wait(child: int, setup: list[str], place: Path, number: int) -> int:
     """The status of a child as a shell would say it; it gets its signal, and is ended when it hangs.
 
     Seconds count from when the child is ready, and a signal waits until the child has had a third of them of
-    the processor: on a busy machine it would come before the command does anything.
+    the processor: on a busy machine it would come before the command does anything. A server, which waits
+    itself, gets it once it has said something.
     """
-    kinds = [item.split(":")[1:] for item in setup if item.startswith("@signal:")]
-    signals = [(float(after), getattr(signal, f"SIG{name}")) for name, after in kinds]
+    ready, said = place / f"err-{number}", place / f"out-{number}"
+    signals = [item.split(":")[1:] for item in setup if item.startswith("@signal:")]
     begun = time.monotonic()
     while not ready.exists() and time.monotonic() - begun < WALL_SECONDS:
         time.sleep(0.002)
@@ -110,15 +111,19 @@ def _wait(child: int, setup: list[str], ready: Path) -> int:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
         now = time.monotonic() - begun
-        if (
-            signals
-            and now > signals[0][0]
-            and (_processor(child) > signals[0][0] / 3 or now > 20 * signals[0][0])
-        ):
-            os.kill(child, signals.pop(0)[1])
+        if signals and _is_due(signals[0][1], child, now, said):
+            os.kill(child, getattr(signal, f"SIG{signals.pop(0)[0]}"))
         if now > WALL_SECONDS:
             os.kill(child, signal.SIGKILL)
         time.sleep(0.002)
+
+
+def _is_due(when: str, child: int, now: float, said: Path) -> bool:
+    """Whether a signal is to be sent to a child that has been at work for some seconds."""
+    if when == "said":
+        return now > 1 and said.stat().st_size > 0
+    after = float(when)
+    return now > after and (_processor(child) > after / 3 or now > 20 * after)
 
 
 def _processor(child: int) -> float:
