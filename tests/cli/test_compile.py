@@ -31,12 +31,12 @@ def test_the_network_is_printed_readably(parity):
 
 
 def test_json_keeps_its_contract(tmp_path):
-    outcome = run("compile", "flip-flop", "--to", "mamba", "-o", str(tmp_path / "ff"), "--json")
+    outcome = run("compile", "tomita-1", "--to", "mamba", "-o", str(tmp_path / "net"), "--json")
     found = json.loads(outcome.out)
     assert found.keys() >= {"target", "construction", "layers", "width", "bits", "parameters", "out"}
     assert found["target"] == "mamba"
     assert "all lengths in exact arithmetic" in found["claims"]
-    checked = json.loads(run("verify", str(tmp_path / "ff"), "--json").out)
+    checked = json.loads(run("verify", str(tmp_path / "net"), "--json").out)
     assert checked["ok"] is True
     assert checked["failure"] is None
     assert all(c.keys() >= {"scope", "dtype", "length", "eps", "method"} for c in checked["claims"])

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ TABLES = Path(__file__).parent / "tables"
 _ESCAPE = re.compile(r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\\\")
 _REPEAT = re.compile(r"<<(.+?)>>\*(\d+)", re.DOTALL)
 _PLACES = ("torch", "extras")
+_DAMAGE = tuple(f"@{kind}" for kind in "copy: put: cut: empty: noise: rm: dir: deep: key: each-".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,11 @@ class Case:
         """Whether it takes seconds."""
         return "@slow" in self.setup
 
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """The end that it shares with its twins: the same sentence of the same command."""
+        return self.codes, self.phrase, self.words[:1], self.without
+
 
 def read_table(path: Path) -> list[Case]:
     """Returns the cases of a table."""
@@ -105,6 +112,19 @@ def make_case(table: str, line: int, code: str, phrase: str, text: str) -> Case:
 def all_cases() -> list[Case]:
     """Returns the cases of all tables, and those of every command."""
     return [*(case for path in sorted(TABLES.glob("*.txt")) for case in read_table(path)), *command_cases()]
+
+
+def first_cases() -> list[Case]:
+    """Returns the cases of `make test`: none that is slow, and two for each outcome of damaged files."""
+    seen: Counter[object] = Counter()
+    found = []
+    for case in all_cases():
+        if not case.slow:
+            seen[case.outcome] += 1
+            damage = all(item.startswith(_DAMAGE) for item in case.setup)
+            if not case.setup or not damage or seen[case.outcome] <= 2:
+                found.append(case)
+    return found
 
 
 _EVERY_COMMAND = (

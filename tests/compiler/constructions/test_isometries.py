@@ -48,7 +48,7 @@ def test_gates_of_modulus_one(text: str, construction: str, to: str) -> None:
 
 
 @pytest.mark.parametrize("to", ["aussm", "orthogonal"])
-@pytest.mark.parametrize("text", ["flip-flop", "tomita-3", "u2", "t3"])
+@pytest.mark.parametrize("text", ["flip-flop", "tomita-3", "u2", pytest.param("t3", marks=pytest.mark.slow)])
 def test_registers_that_grow(text: str, to: str) -> None:
     network = proved(text, to)
     assert network.origin.construction == "growing-registers"

@@ -20,7 +20,7 @@ def closed(model: Model, language: Language) -> int | str:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("architecture", ["mamba", "griffin", "mamba-2"])
-@pytest.mark.parametrize("name", ["tomita-1", "(ab)*", "(a|b)*"])
+@pytest.mark.parametrize("name", ["tomita-1", pytest.param("(ab)*", marks=pytest.mark.slow), "(a|b)*"])
 def test_every_length_in_every_format(name: str, architecture: str, dtype: str) -> None:
     language = resolve_language(name)
     if (architecture, dtype) == ("mamba-2", "float16"):

@@ -22,7 +22,7 @@ def parity(tmp_path_factory):
 @pytest.fixture(scope="module")
 def dyck(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dyck")
-    assert run("compile", "dyck-1", "--to", "gla", "-o", str(folder)).code == 0
+    assert run("compile", "dyck-1", "--to", "diagonal", "-o", str(folder)).code == 0
     return folder
 
 
