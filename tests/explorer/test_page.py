@@ -360,3 +360,40 @@ _CONTRASTS = """
   return pale;
 }
 """
+
+
+def test_where_the_heads_of_a_run_look(address: str, open_page: OpenPage) -> None:
+    """The answers of the jobs are given here: training is tested elsewhere."""
+    page = opened(open_page, at(address, view="runs"))
+    asked: list[str] = []
+
+    def run(route: Any) -> None:
+        found = route.fetch().json()
+        found["spec"]["model"] = {"layers": "transformer-alibi"}
+        route.fulfill(json=found)
+
+    def attention(route: Any) -> None:
+        asked.append(json.loads(route.request.post_data).get("word", ""))
+        word = ["⊢", *(asked[-1].split() or ["1", "h"])]
+        shares = [1 / (place + 1) for place in range(len(word))]
+        head = {"layer": 0, "head": 1, "looks": [0] * len(word), "shares": shares}
+        route.fulfill(json={"word": word, "heads": [{**head, "previous": 0.5, "first": 1, "distance": 1.5}]})
+
+    page.route("**/api/run", run)
+    page.route("**/api/attention", attention)
+    for job in ("analysis", "extraction"):
+        page.route(
+            f"**/api/{job}",
+            lambda route: route.fulfill(json={"left_out": {}, "equal": True, "queries": {"words": 1}}),
+        )
+    page.locator("table.runs button", has_text="lstm").click()
+    page.get_by_role("button", name="Look inside").click()
+    page.locator("#attention table.looks").wait_for()
+    assert page.locator("#attention thead th").all_inner_texts() == ["head", "⊢0", "11", "h2"]
+    assert page.locator("#attention tbody th").all_inner_texts() == ["layer 1, head 2"]
+    assert page.locator("#attention td").all_inner_texts() == ["0", "0", "0"]
+    assert "100 % of its weight on ⊢ at 0" in str(page.locator("#attention td").first.get_attribute("title"))
+    page.locator("#attention input").fill("h h 1")
+    page.locator("#attention form button").click()
+    until(page, lambda: page.locator("#attention td").count() == 4)
+    assert asked == ["", "h h 1"]
