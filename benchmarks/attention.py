@@ -58,9 +58,9 @@ def words_of(language: Language, length: int) -> list[list[int]]:
     return found
 
 
-def words_read(model: Model, language: Language, length: int) -> dict[str, Any]:
+def words_read(name: str, model: Model, language: Language, length: int) -> dict[str, Any]:
     """Returns how the words of a language were read; kept from an earlier run if nothing has changed."""
-    asked = {"language": language.name, "length": length, "model": fingerprint(model)}
+    asked = {"language": name, "length": length, "model": fingerprint(model)}
     for line in KEPT.read_text().splitlines() if KEPT.exists() else ():
         known = json.loads(line)
         if asked.items() <= known.items():
@@ -95,9 +95,9 @@ def count_wrong(model: Model, language: Language, length: int) -> tuple[int, int
     return at_once, stepped
 
 
-def star_free(names: Sequence[str]) -> list[tuple[Language, Dfa | None]]:
+def star_free(names: Sequence[str]) -> list[tuple[str, Language, Dfa | None]]:
     """Returns the star-free languages, with their automata unless these are too large to be built."""
-    found: list[tuple[Language, Dfa | None]] = []
+    found: list[tuple[str, Language, Dfa | None]] = []
     for name in names or BESTIARY:
         language = find_language(name)
         if not language.regular:
@@ -107,10 +107,10 @@ def star_free(names: Sequence[str]) -> list[tuple[Language, Dfa | None]]:
         except BudgetExceeded:
             # Bounded brackets are star-free, however many stacks there are.
             if isinstance(language, Dyck):
-                found.append((language, None))
+                found.append((name, language, None))
             continue
         if find_counter(dfa) is None:
-            found.append((language, dfa))
+            found.append((name, language, dfa))
     return found
 
 
@@ -122,8 +122,8 @@ def report_star_free(names: Sequence[str], length: int) -> None:
         f"{'CPU s':>6} {'wrong':>6} {'stepped':>7}"
     )
     total, every = 0.0, 0
-    for language, dfa in star_free(names):
-        name, started = language.name, time.process_time()
+    for name, language, dfa in star_free(names):
+        started = time.process_time()
         try:
             network = compile_language(language, TARGET)
             exact = isinstance(certify(network, language), Certificate)
@@ -140,7 +140,7 @@ def report_star_free(names: Sequence[str], length: int) -> None:
             cascade = compile_language(language, TARGET, Options(construction="star-free-heads"))
             depth, most = str(levels), str(2 * levels + 1)
             blocks = str(len(network_to_decoder(cascade, TARGET).blocks))
-        read = words_read(model, language, length) if length else {}
+        read = words_read(name, model, language, length) if length else {}
         print(
             f"{name:<22} {network.origin.construction:<18} {len(model.blocks):>6} {depth:>3} {blocks:>7} "
             f"{most:>5} {len(proof.heads):>5} {proof.joint_states:>6} {proof.length:>10} "
