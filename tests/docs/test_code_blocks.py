@@ -23,15 +23,7 @@ def test_every_block_says_what_it_is(page: Path) -> None:
         assert block.kind in KINDS, f"{page.name}, line {block.line}: a block of the kind {block.kind!r}"
 
 
-LONG = {"regex-to-transformer.md", "certify-a-trained-rnn.md", "own-architecture.md"}
-"""Tutorials that take longest; the tests of the commands have the same steps on smaller inputs."""
-
-
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else []) for page in WITH_CODE],
-    ids=lambda p: str(p.relative_to(ROOT)),
-)
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_page(page) > 0
