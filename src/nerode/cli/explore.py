@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from nerode.core import InputError
+from nerode.core import Budget, InputError
+from nerode.languages import resolve_language
 
 
 @click.command()
@@ -26,6 +27,8 @@ def explore(language: str, port: int, runs: Path | None, no_browser: bool, as_js
     """
     if runs is not None and not runs.is_dir():
         raise InputError(f"there is no folder {str(runs)!r}; --runs wants one that `nerode train` wrote")
+    if language:
+        resolve_language(language, budget=Budget(seconds=10))
     from nerode.explorer import serve
 
     def tell(address: str) -> None:
