@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from nerode.analysis.probes import draw_probe, margin, margins, plain, read_word, symbols_of, usual_length
+from nerode.analysis.probes import draw_probe, margin, margins, plain, read_word, symbols_of
 from nerode.core import InputError
 from nerode.records import TaskConfig
 from nerode.tasks import Batch, build_task
@@ -25,9 +25,11 @@ def test_words_of_a_task_have_the_longest_length_of_training():
 
 
 def test_lengths_that_are_not_trained_on_are_passed_over():
-    assert usual_length(build_task(TaskConfig(name="ngram-text"))) == 20
-    assert usual_length(build_task(TaskConfig(name="flip-flop", settings={"longest": 63}))) == 62
-    assert usual_length(build_task(TaskConfig(name="flip-flop-512"))) == 512
+    assert build_task(TaskConfig(name="ngram-text")).usual_length(64) == 20
+    assert build_task(TaskConfig(name="flip-flop", settings={"longest": 63})).usual_length(64) == 62
+    assert build_task(TaskConfig(name="flip-flop-512")).usual_length(64) == 512
+    # No word of (abab)* has a length between 48 and 52.
+    assert build_task(TaskConfig(name="predict-abab-star")).usual_length(50) == 48
 
 
 def test_without_a_task_letters_are_random_and_numbered():

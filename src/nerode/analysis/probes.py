@@ -66,7 +66,7 @@ def draw_probe(subject: LoadedNetwork, *, count: int, length: int | None = None,
     """
     rng = stream(seed, "analysis", "words")
     if subject.task is not None:
-        length = usual_length(subject.task) if length is None else length
+        length = subject.task.usual_length(LONGEST) if length is None else length
         batch = subject.task.sample(length, count, rng)
         # What a model reads has its own type; tasks give features in double precision.
         inputs = batch.inputs.to(_dtype(subject.model)) if batch.inputs.is_floating_point() else batch.inputs
@@ -74,13 +74,6 @@ def draw_probe(subject: LoadedNetwork, *, count: int, length: int | None = None,
     letters = num_letters(subject)
     drawn = torch.from_numpy(rng.integers(0, letters, (count, length or LONGEST)))
     return ProbeWords(inputs=drawn, symbols=symbols_of(subject))
-
-
-def usual_length(task: Task) -> int:
-    """Returns the longest length of training up to 64, or the shortest if all are longer."""
-    low, high = task.training_lengths
-    lengths = [n for n in range(low, max(low, min(high, LONGEST)) + 1) if task.trains_on(n)]
-    return lengths[-1] if lengths else next(n for n in range(low, high + 1) if task.trains_on(n))
 
 
 def num_letters(subject: LoadedNetwork) -> int:

@@ -124,6 +124,20 @@ class Task(ABC):
         low, high = self.training_lengths
         return low <= length <= high
 
+    def has(self, length: int) -> bool:
+        """Returns whether there are sequences of a length, whatever their split."""
+        try:
+            self.sample(length, 1, np.random.default_rng(0))
+        except InputError:
+            return False
+        return True
+
+    def usual_length(self, at_most: int) -> int:
+        """Returns the longest length of training up to a limit, or the shortest if all are longer."""
+        low, high = self.training_lengths
+        lengths = [*range(min(high, at_most), low - 1, -1), *range(max(low, at_most + 1), high + 1)]
+        return next(length for length in lengths if self.trains_on(length) and self.has(length))
+
     def choose_length(self, lengths: Sequence[int], rng: np.random.Generator) -> int:
         """Returns the length of a step of training, one of those given; all are as likely by default."""
         return lengths[int(rng.integers(len(lengths)))]

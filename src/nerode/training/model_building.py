@@ -342,10 +342,9 @@ def declared_theory(spec: ModelSpec, model: nn.Module) -> str:
 
 def measure_own(model: nn.Module, task: Task) -> dict[str, Any]:
     """Returns what is measured of the transitions of an own model along a few words of its task."""
-    length = min(task.training_lengths[1], _MEASURED_LENGTH)
-    while length < task.training_lengths[1] and not task.trains_on(length):
-        length += 1
-    batch = task.sample(length, _MEASURED_WORDS, stream(0, "own model", "transitions"))
+    batch = task.sample(
+        task.usual_length(_MEASURED_LENGTH), _MEASURED_WORDS, stream(0, "own model", "transitions")
+    )
     dtype = next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float32)
     inputs = batch.inputs.to(dtype) if batch.inputs.is_floating_point() else batch.inputs
     was_training = model.training

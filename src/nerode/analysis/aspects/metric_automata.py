@@ -28,7 +28,7 @@ import torch
 from nerode.analysis.aspects.forgetting import forgetting
 from nerode.analysis.extraction.oracle import Floats, Machine, States
 from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, question_of
-from nerode.analysis.probes import usual_length
+from nerode.analysis.probes import LONGEST
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
 from nerode.records import BitCollapse, LetterRates, LoopCollapse, MetricAutomaton
@@ -318,7 +318,7 @@ def metric(subject: LoadedNetwork, *, settings: MetricSettings | None = None) ->
 
 def _words(subject: LoadedNetwork, settings: MetricSettings) -> np.ndarray[Any, Any]:
     assert subject.task is not None
-    length = usual_length(subject.task)
+    length = subject.task.usual_length(LONGEST)
     drawn = subject.task.sample(length, settings.words, stream(settings.seed, "metric", "words"))
     return np.asarray(drawn.inputs.numpy())
 

@@ -538,7 +538,7 @@ def undecided_gates(model: nn.Module, task: Task) -> dict[str, float] | None:
     if not is_stateful(model):
         return None
     view = as_layered(model)
-    batch = task.sample(task.training_lengths[1], 16, stream(0, "settle", "gates"))
+    batch = task.sample(task.usual_length(task.training_lengths[1]), 16, stream(0, "settle", "gates"))
     found = {}
     with torch.no_grad():
         layers: Sequence[SequenceLayer | OwnLayer] = view.layers
