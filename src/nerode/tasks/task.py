@@ -135,7 +135,8 @@ class Task(ABC):
     def usual_length(self, at_most: int) -> int:
         """Returns the longest length of training up to a limit, or the shortest if all are longer."""
         low, high = self.training_lengths
-        lengths = [*range(min(high, at_most), low - 1, -1), *range(max(low, at_most + 1), high + 1)]
+        near = range(min(high, at_most), low - 1, -1)
+        lengths: list[int] = [*near, *range(max(low, at_most + 1), high + 1)]
         return next(length for length in lengths if self.trains_on(length) and self.has(length))
 
     def choose_length(self, lengths: Sequence[int], rng: np.random.Generator) -> int:
