@@ -1,4 +1,4 @@
-"""One table of all speeds: benchmarks/RESULTS.md, from one run on an idle machine (about ten minutes).
+"""One table of all speeds: benchmarks/RESULTS.md, from one run on an idle machine.
 
 `make bench` runs it. Each row says what was done, against whom, how many times as long the peer takes, the
 least and the largest ratio of one turn, the target, and what limits it.
