@@ -77,8 +77,8 @@ EXACT: tuple[tuple[str, str, int], ...] = (
 """Architecture, task and layers, where theory says yes."""
 
 STOPPED = {
-    ("mamba", "predict-d-3", 3, 201): "when the time of a session was over",
-    ("lstm", "s3", 1, 201): "after a second, when the time of a session was over",
+    ("mamba", "predict-d-3", 3, 201): "by hand",
+    ("lstm", "s3", 1, 201): "by hand after a second",
 }
 """Runs that were begun and have no end yet; the page names them."""
 
