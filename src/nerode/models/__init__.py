@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         read_tensors,
         save_model,
     )
+    from nerode.models.kernels.arguments import dtype_name
     from nerode.models.model import Model, ModelConfig, build_model, part_of
     from nerode.models.own_models import (
         MOST_STATES,
@@ -82,6 +83,7 @@ __all__ = [
     "as_layered",
     "build_model",
     "configuration",
+    "dtype_name",
     "dtype_of",
     "fill_weights",
     "find_member",

@@ -26,7 +26,16 @@ from nerode.analysis.polish.learned import (
 )
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, to_complex, to_mapping, write_atomically, write_exact
-from nerode.models import TORCH_DTYPES, WEIGHTS_FILE, LayerConfig, Model, ModelConfig, dtype_of, save_model
+from nerode.models import (
+    TORCH_DTYPES,
+    WEIGHTS_FILE,
+    LayerConfig,
+    Model,
+    ModelConfig,
+    dtype_name,
+    dtype_of,
+    save_model,
+)
 from nerode.models.architectures import Orthogonal
 from nerode.proofs import POLISH_CLAIM, POLISH_FILE, POLISH_FORMAT, POLISH_VERSION, check_polished
 from nerode.records import LengthScore
@@ -133,7 +142,7 @@ def polish(
         group=learned.lettered.group.name,
         elements=learned.lettered.order,
         letters=len(learned.lettered.letters),
-        dtype=str(chosen).removeprefix("torch."),
+        dtype=dtype_name(chosen),
         rounds=averaged.rounds,
         defects=averaged.defects,
         degrees=_degrees(network),

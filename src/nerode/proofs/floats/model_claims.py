@@ -11,6 +11,7 @@ import torch
 from nerode.core import Budget, BudgetExceeded, NerodeError, plural
 from nerode.kernel import LANGUAGE_TASKS, TESTED, Certificate, Claim, Refutation
 from nerode.languages import Language, language_hash, resolve_language
+from nerode.models import dtype_name
 from nerode.models.compiled import CompiledModel, load_model as load_bare
 from nerode.network import LogitDecoder, Network
 from nerode.proofs.certification import certify
@@ -53,7 +54,7 @@ def load_model(
             precision.
     """
     model = load_bare(network, dtype=dtype)
-    name = str(dtype).removeprefix("torch.")
+    name = dtype_name(dtype)
     model.find_claims = functools.partial(_network_claims, network, language, name, budget)
     return model
 

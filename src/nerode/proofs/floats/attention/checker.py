@@ -20,7 +20,7 @@ import torch
 from nerode.core import Budget, started
 from nerode.kernel import DTYPES
 from nerode.languages import Dfa, Language
-from nerode.models import Model, dtype_of
+from nerode.models import Model, dtype_name, dtype_of
 from nerode.proofs.floats.attention.closure import Cases, Closure
 from nerode.proofs.floats.attention.errors import Rounding, Values, padded
 from nerode.proofs.floats.attention.heads import HeadLemmas
@@ -317,7 +317,7 @@ def _require(model: Model, letters: int) -> None:
 def audit(model: Model) -> str | None:
     """Returns why exp on this machine does not do what the lemmas take for granted, None if a sample does."""
     dtype = torch.float64 if next(model.parameters()).dtype == torch.float64 else torch.float32
-    name = str(dtype).removeprefix("torch.")
+    name = dtype_name(dtype)
     points = -torch.linspace(0, UNDERFLOW[name], 10_001, dtype=dtype)
     found, exact = points.exp(), points.double().exp()
     off = ((found.double() - exact).abs() / exact.clamp(min=torch.finfo(dtype).tiny)).max()
