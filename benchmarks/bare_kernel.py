@@ -26,7 +26,7 @@ from typing import Any
 
 from nerode.core import Budget
 from nerode.languages.bestiary import BESTIARY, find_language
-from nerode.languages.description import definition_hash
+from nerode.languages.resolve import definition_hash
 from nerode.network import network_hash
 from nerode.proofs import Certificate, write_folder
 from nerode.study import TARGETS, study_networks

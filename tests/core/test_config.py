@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
 from typing import Any, Literal
 
 import pytest
 from hypothesis import given, strategies as st
 
+from nerode.core import add_plugins, config
 from nerode.core.config import Registry, from_mapping, to_mapping
 from nerode.core.errors import InputError, UnknownName
 
@@ -144,3 +146,37 @@ def test_no_row_replaces_another() -> None:
     with pytest.raises(ValueError, match="two rows of the bird table are called 'robin'"):
         registry.add("robin", 9)
     assert registry["robin"] == 0
+
+
+def _with(monkeypatch: pytest.MonkeyPatch, value: str, *, name: str = "mine") -> None:
+    point = EntryPoint(name=name, value=value, group="nerode.tasks")
+    monkeypatch.setattr(config, "_points", lambda group: [point] if group == point.group else [])
+
+
+def test_a_row_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    _with(monkeypatch, "math:pi", name="pi-row")
+    table: Registry[float] = Registry("number")
+    assert add_plugins("tasks", table, float) == [table["pi-row"]]
+    assert add_plugins("languages", table, float) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "match"),
+    [
+        ("no_such_module:row", "mine", "cannot be loaded: ModuleNotFoundError"),
+        ("math:no_such_row", "mine", "cannot be loaded: AttributeError"),
+        ("math:sqrt", "mine", "is a builtin_function_or_method, not a float"),
+        ("math:pi", "Not Kebab", "is not kebab-case"),
+        ("math:pi", "taken", "two rows of the number table"),
+    ],
+)
+def test_a_broken_plugin_is_one_sentence(
+    value: str, name: str, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with(monkeypatch, value, name=name)
+    table: Registry[Any] = Registry("number")
+    table.add("taken", 1.0)
+    with pytest.raises(InputError, match=match) as error:
+        add_plugins("tasks", table, float)
+    assert "uninstall" in str(error.value)
+    assert list(table) == ["taken"]

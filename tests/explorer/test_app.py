@@ -14,8 +14,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from nerode.explorer.app import Explorer, make_app, open_socket
-from nerode.explorer.guard import Access
+from nerode.explorer.app import Access, Explorer, make_app, open_socket
 from nerode.explorer.workers import Limits
 from tests.explorer.conftest import first_line, running
 

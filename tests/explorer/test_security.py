@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from nerode.explorer.app import open_socket
-from nerode.explorer.guard import HEADERS, POLICY
+from nerode.explorer.app import HEADERS, POLICY, open_socket
 from tests.explorer.conftest import slow_language
 
 ORDER = {"language": {"text": "(ab)*"}}

@@ -9,8 +9,8 @@ import pytest
 from benchmarks import findings, polish
 from nerode.records import read_tables
 from nerode.report import claims_page, table_markdown
+from nerode.reproduce import PAPERS, find_tables
 from nerode.reproduce.measuring import seeds_of, specs_of
-from nerode.reproduce.papers import PAPERS, find_tables
 from nerode.reproduce.records import RULE, compare_cells, count_coverage, judge_again
 from nerode.training import run_key
 

@@ -13,7 +13,7 @@ from nerode.core import Budget
 from nerode.report import settlement_lines
 
 if TYPE_CHECKING:
-    from nerode.analysis.repair import FailureSearch
+    from nerode.analysis import FailureSearch
 
 
 @click.command(cls=Command)
@@ -58,8 +58,7 @@ def repair(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opti
     nerode repair runs/9b7ef0cf02d1bbd9
     nerode repair runs/9b7ef0cf02d1bbd9 -o mended
     """
-    from nerode.analysis import load_subject
-    from nerode.analysis.repair import RepairSettings, find_failing_word, repair as mend
+    from nerode.analysis import RepairSettings, find_failing_word, load_subject, repair as mend
     from nerode.training import claim_model_folder, write_model
 
     if out is not None:

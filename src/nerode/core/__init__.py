@@ -4,7 +4,7 @@ Open `errors` first: everything that nerode raises on purpose.
 """
 
 from nerode.core.budget import TABLES, Budget, budgeted_property, charge, enforce, started
-from nerode.core.config import Registry, from_mapping, to_mapping
+from nerode.core.config import PLUGIN_GROUPS, Registry, add_plugins, from_mapping, to_mapping
 from nerode.core.doors import (
     Displays,
     MissingExtra,
@@ -49,20 +49,22 @@ from nerode.core.exact import (
 from nerode.core.files import (
     MARK,
     Disk,
+    Json,
     claim_file,
     claim_folder,
     decode_text,
     excerpt,
     is_own,
     open_stream,
+    parse_json,
     read_bytes,
+    read_json,
+    read_json_lines,
     read_lines,
     read_text,
     whole_folder,
     write_atomically,
 )
-from nerode.core.json_files import Json, parse_json, read_json, read_json_lines
-from nerode.core.plugins import PLUGIN_GROUPS, add_plugins
 from nerode.core.refs import Reference, Work, work
 from nerode.core.rng import stream
 from nerode.core.roots_of_unity import cosine_bounds, prime_factors

@@ -8,13 +8,6 @@ and samplers, each behind its own door.
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
 from nerode.languages.brackets import Dyck, bounded_dyck_1
 from nerode.languages.counters import START, CounterLanguage, CounterMachine, CounterRule, Counters
-from nerode.languages.description import (
-    describe_language,
-    is_named_rightly,
-    language_from_description,
-    language_hash,
-    title_of,
-)
 from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import Language, Legal, RegularLanguage
@@ -29,7 +22,15 @@ from nerode.languages.operations import (
     prefix_closure,
     union,
 )
-from nerode.languages.resolve import looks_like_a_file, resolve_language
+from nerode.languages.resolve import (
+    describe_language,
+    is_named_rightly,
+    language_from_description,
+    language_hash,
+    looks_like_a_file,
+    resolve_language,
+    title_of,
+)
 
 __all__ = [
     "END",

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         check_object,
         profile_language,
     )
-    from nerode.study.conclusions import conclude_model, conclude_table, conclude_task
     from nerode.study.eggboxes import (
         PARTS,
         Box,
@@ -69,6 +68,9 @@ if TYPE_CHECKING:
         TheoryOfRuns,
         TrainingOutcome,
         architectures_of,
+        conclude_model,
+        conclude_table,
+        conclude_task,
         declared_verdicts,
         find_disagreements,
         read_experiments,

@@ -7,13 +7,74 @@ are not. `study_language` has the whole way.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from nerode.algebra import Profile, profile as algebra_profile
-from nerode.core import Budget, BudgetExceeded, started
+from nerode.core import Budget, BudgetExceeded, NotCompilable, started
 from nerode.languages import Dfa, Language
-from nerode.verdict import VerdictTable, VerdictTask, decide
+from nerode.verdict import Sense, Size, Status, Verdict, VerdictTable, VerdictTask, collect_facts, decide
+from nerode.verdict.theorems import THEOREMS
+
+if TYPE_CHECKING:
+    from nerode.network import Network
+
+MOST_ARCHITECTURES = 8
+"""Verdicts on more architectures than that are shown with the sizes of their theorems."""
+
+_MOST_TRANSITIONS = 500
+_SECONDS = 1.0
+_UNKNOWN = 10**9
+
+
+def is_cheap(profile: Profile, table: VerdictTable) -> bool:
+    """Returns whether networks for all "yes" of a table are made in about a second."""
+    if len(table.architectures()) > MOST_ARCHITECTURES:
+        return False
+    if not profile.regular:
+        return True
+    return profile.num_states is not None and profile.num_states <= _MOST_TRANSITIONS
+
+
+def with_compiled_sizes(language: Language, profile: Profile, table: VerdictTable) -> VerdictTable:
+    """Returns the verdicts; a "yes" has the size of the compiler's network where that is smaller."""
+    if profile.regular and (profile.num_states or 0) * len(language.alphabet) > _MOST_TRANSITIONS:
+        return table
+    from nerode.compiler import Options, compile_language
+
+    budget = Budget(seconds=_SECONDS).start()
+    facts = collect_facts(language, task=VerdictTask.RECOGNISE, profile=profile, budget=budget)
+    made: dict[str, Network] = {}
+    for name in table.architectures():
+        if any(v.architecture == name and v.status is Status.YES for v in table):
+            try:
+                made[name] = compile_language(language, name, Options(budget=budget), facts=facts)
+            except (NotCompilable, BudgetExceeded):
+                continue
+    return replace(table, verdicts=tuple(_sized(v, made.get(v.architecture)) for v in table))
+
+
+def _sized(verdict: Verdict, network: Network | None) -> Verdict:
+    if network is None or verdict.status is not Status.YES:
+        return verdict
+    from nerode.compiler import CONSTRUCTIONS
+
+    theorem = THEOREMS[CONSTRUCTIONS[network.origin.construction].theorem]
+    if not theorem.senses & {verdict.sense, Sense.ROBUST}:  # what is robust is right in every sense
+        return verdict
+    factors = [n for layer in network.layers if (n := layer.recurrence.most_factors) is not None]
+    found = Size(
+        layers=network.depth, width=network.width, factors=max(factors, default=None), note="compiled"
+    )
+    return replace(verdict, size=found) if _rank(found) < _rank(verdict.size) else verdict
+
+
+def _rank(size: Size | None) -> tuple[int, ...]:
+    """Orders sizes: fewer layers, then factors, then states."""
+    if size is None or size.layers is None:
+        return (_UNKNOWN,)
+    width = _UNKNOWN if size.width is None else size.width
+    return (size.layers, size.factors or 0, width)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +129,8 @@ def check_language(
         table = decide(
             language, architectures=architectures, task=task, dtype=dtype, profile=found, budget=budget
         )
-        if architectures is not None:
-            from nerode.study.sizes import is_cheap, with_compiled_sizes
-
-            if is_cheap(found, table):
-                table = with_compiled_sizes(language, found, table)
+        if architectures is not None and is_cheap(found, table):
+            table = with_compiled_sizes(language, found, table)
     return LanguageVerdicts(language=language, profile=found, table=table)
 
 

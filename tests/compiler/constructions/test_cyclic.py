@@ -10,7 +10,7 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable, cosine, root_of_unity
 from nerode.languages import RegularLanguage
 from nerode.languages.groups import word_problem
-from nerode.languages.regex.compile import regular_language
+from nerode.languages.regex import regular_language
 from nerode.network.interpreter import Interpreter
 from nerode.proofs import certify
 from tests.compiler.agreement import (

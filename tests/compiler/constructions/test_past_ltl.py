@@ -17,8 +17,8 @@ from nerode.languages.pastltl import (
     subformulas,
     temporal_depth,
     temporal_subformulas,
+    truth_along,
 )
-from nerode.languages.pastltl.compile import truth_along
 from nerode.network import Fixed
 from nerode.network.interpreter import Interpreter
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for

@@ -15,7 +15,7 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.bestiary import find_language
-from nerode.languages.regex.compile import regular_language
+from nerode.languages.regex import regular_language
 from nerode.network import Fixed, Gated
 from nerode.network.interpreter import Interpreter
 from nerode.verdict import quasi_aperiodic

@@ -6,8 +6,8 @@ import pytest
 
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError
 from nerode.languages.dfa import Dfa
+from nerode.languages.formats import read_automaton
 from nerode.languages.formats.att import dfa_from_att, dfa_to_att, table_from_text
-from nerode.languages.formats.table import read_automaton
 
 DATA = Path(__file__).parent / "data"
 FILE = Path("x.att")

@@ -6,8 +6,8 @@ import pytest
 
 from nerode.core import Budget, BudgetExceeded, FormatError
 from nerode.languages.dfa import Dfa
+from nerode.languages.formats import read_automaton
 from nerode.languages.formats.dot import dfa_from_dot, dfa_to_dot
-from nerode.languages.formats.table import read_automaton
 
 DATA = Path(__file__).parent / "data"
 FILE = Path("x.dot")

@@ -7,9 +7,8 @@ import pytest
 
 from nerode.core import Budget, BudgetExceeded, FormatError
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats import read_language
+from nerode.languages.formats import read_automaton, read_language
 from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff
-from nerode.languages.formats.table import read_automaton
 
 DATA = Path(__file__).parent / "data"
 FILE = Path("x.jff")

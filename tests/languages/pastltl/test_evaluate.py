@@ -20,8 +20,8 @@ from nerode.languages.pastltl import (
     Yesterday,
     holds,
     parse,
+    truth_along,
 )
-from nerode.languages.pastltl.compile import truth_along
 from tests.languages.pastltl.strategies import formulas
 
 

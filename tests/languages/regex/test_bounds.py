@@ -5,8 +5,7 @@ from hypothesis import given
 
 from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.regex import Expression, Regex, parse, regex_to_dfa
-from nerode.languages.regex.compile import least_states, simplify
+from nerode.languages.regex import Expression, Regex, least_states, parse, regex_to_dfa, simplify
 from tests.languages.regex.strategies import expressions
 
 

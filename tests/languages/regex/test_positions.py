@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nerode.core import Budget, BudgetExceeded
-from nerode.languages.regex import Complement, concat, parse, regex_to_dfa
-from nerode.languages.regex.compile import simplify
+from nerode.languages.regex import Complement, concat, parse, regex_to_dfa, simplify
 from nerode.languages.regex.positions import PositionAutomaton, position_automaton
 
 

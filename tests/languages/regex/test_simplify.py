@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.notation import subtrees
-from nerode.languages.regex import EmptySet, Epsilon, Expression, Regex, matches, parse, to_text
-from nerode.languages.regex.compile import simplify
+from nerode.languages.regex import EmptySet, Epsilon, Expression, Regex, matches, parse, simplify, to_text
 from tests.languages.regex.strategies import expressions, words
 
 AB = Alphabet(("a", "b"))

@@ -6,8 +6,7 @@ from hypothesis import given
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.determinise import minimise
-from nerode.languages.regex import Expression, Regex, parse, positions as module, regex_to_dfa
-from nerode.languages.regex.compile import simplify
+from nerode.languages.regex import Expression, Regex, parse, positions as module, regex_to_dfa, simplify
 from nerode.languages.regex.positions import MaskAutomaton, PositionAutomaton, minimal_dfa, position_automaton
 from tests.languages.regex.strategies import expressions
 

@@ -9,8 +9,15 @@ import pytest
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError
 from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats import FORMATS, format_of, read_automaton, read_language, write_automaton
-from nerode.languages.formats.table import dfa_from_json, dfa_to_json
+from nerode.languages.formats import (
+    FORMATS,
+    dfa_from_json,
+    dfa_to_json,
+    format_of,
+    read_automaton,
+    read_language,
+    write_automaton,
+)
 
 DATA = Path(__file__).parent / "data"
 SUFFIXES = [suffix for row in FORMATS.values() for suffix in row.suffixes]
