@@ -24,7 +24,7 @@ from nerode.core import Budget
 from nerode.languages import describe_language
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
 from nerode.models.compiled import score_text
-from nerode.models.compiled.perplexity import NextWordScorer
+from nerode.models.compiled.streaming import NextWordScorer
 from nerode.network import Network, network_to_json
 from nerode.proofs import Certificate, certificate_to_json, check
 from nerode.proofs.certification import certify_ngrams

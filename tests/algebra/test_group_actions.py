@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from nerode.algebra.composition_factors import (
+from nerode.algebra.group_structure import (
     action_on_blocks,
+    describe_group,
     find_blocks,
     has_trivial_centre,
     kernel_on_blocks,
     pointwise_stabiliser,
     quotient_group,
 )
-from nerode.algebra.group_structure import describe_group
 from nerode.algebra.permutation_groups import ElementTable, PermutationGroup
 from tests.algebra import named_groups as build
 

@@ -15,8 +15,8 @@ from nerode.core import Exact, exact_sum
 from nerode.languages import Language, Legal, Word
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, PointDecoder
-from nerode.network.interpreter import Interpreter
 from nerode.network.json_form import network_from_json, network_text, network_to_json
+from nerode.network.step import Interpreter
 from nerode.verdict import Facts, VerdictTask, collect_facts, find_architecture
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from nerode.languages import Language
 from nerode.network import Network
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 
 
 def walk(language: Language, length: int, errors: int, seed: int) -> Iterator[int]:

@@ -14,7 +14,7 @@ from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
 from nerode.models.compiled.load import load_model
 from nerode.models.compiled.plan import plan_stream
-from nerode.models.onnx.export import to_onnx
+from nerode.models.onnx import to_onnx
 from nerode.network import Interpreter
 
 

@@ -11,11 +11,10 @@ from nerode.core import InputError
 from nerode.languages.bestiary import find_language
 from nerode.languages.pastltl import formula_language
 from nerode.network import network_from_json, network_hash, network_to_json
-from nerode.network.affine import Affine
+from nerode.network.affine import Affine, StateNames
 from nerode.network.cells import GatedCell, Squashed
 from nerode.network.choices import ByChoice
 from nerode.network.json_form import describe_network
-from nerode.network.writing import StateNames
 from tests.compiler.agreement import build
 from tests.compiler.requests import build_named
 

@@ -14,7 +14,7 @@ from nerode.core import Reference
 from nerode.explorer.networks import layer_matrices
 from nerode.languages import Alphabet, Legal
 from nerode.models.compiled.load import load_model
-from nerode.models.onnx.export import to_onnx
+from nerode.models.onnx import to_onnx
 from nerode.network import (
     Affine,
     Embedding,

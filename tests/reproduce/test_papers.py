@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from nerode.core import InputError, UnknownName
 from nerode.languages import resolve_language
-from nerode.models.configurations import all_configurations
+from nerode.models.published import all_configurations
 from nerode.records import TrainSpec
 from nerode.reproduce import PAPERS, find_tables, sweep_text, toml_value
 from nerode.reproduce.published.memory_tracking import MARKS

@@ -128,7 +128,7 @@ def test_steps_do_not_count_where_epochs_do():
 
 
 def test_a_configuration_of_a_paper():
-    from nerode.models.configurations import all_configurations
+    from nerode.models.published import all_configurations
 
     name, row = next((n, r) for n, r in all_configurations().items() if not r.scores and r.features is None)
     config = spec_model_config(ModelSpec(configuration=name, width=0, depth=0), build_task(PARITY))

@@ -13,7 +13,7 @@ from nerode.algebra.records import GroupFactor
 from nerode.compiler.group_representations import fewest_reflections
 from nerode.languages import resolve_language
 from nerode.verdict.decision import decide
-from nerode.verdict.theorems.reflections import reflection_room
+from nerode.verdict.theorems.groups import reflection_room
 
 
 @pytest.mark.parametrize(

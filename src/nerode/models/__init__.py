@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         State,
         Surroundings,
     )
-    from nerode.models.configurations import configuration, model_config
     from nerode.models.decoder_stream import DecoderStream
     from nerode.models.ensembles import Ensemble
     from nerode.models.exact_gates import ExactGates, ThreeValuedGates
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         measure_transitions,
         step_derivative,
     )
+    from nerode.models.published import configuration, model_config
     from nerode.models.zoo import LayerConfig, all_members, find_member
 
 __getattr__, __dir__ = lazy_door(__name__, __file__)

@@ -3,11 +3,19 @@
 Open `record` first (the parts of a network), then `step` (what it computes per letter, over any numbers).
 """
 
-from nerode.network.affine import Affine, AffineBuilder, Factor, Row, multiplied, zero_map
+from nerode.network.affine import (
+    Affine,
+    AffineBuilder,
+    Factor,
+    NamedMap,
+    Row,
+    StateNames,
+    multiplied,
+    zero_map,
+)
 from nerode.network.attention import HEAD_KINDS, AttentionHeads
 from nerode.network.cells import CELL_GATES, CELL_STATES, GatedCell, Squashed
 from nerode.network.choices import ByChoice, ColumnTable, FactorTable, RowTable
-from nerode.network.interpreter import Answer, Interpreter, NetworkState
 from nerode.network.json_form import (
     NETWORK_FORMAT,
     describe_network,
@@ -30,8 +38,7 @@ from nerode.network.record import (
     PointDecoder,
     ScoreDecoder,
 )
-from nerode.network.step import LayerStep, NetworkStep
-from nerode.network.writing import NamedMap, StateNames
+from nerode.network.step import Answer, Interpreter, LayerStep, NetworkState, NetworkStep
 
 __all__ = [
     "CELL_GATES",

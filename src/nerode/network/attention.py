@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from nerode.core import Exact, InputError
-from nerode.network.affine import Affine, check_map
+from nerode.network.affine import Affine, NamedMap, StateNames, check_map, shorten, write_row
 from nerode.network.moves import Gated, Kind, Recurrence, Transition
 from nerode.network.numbers import Numbers, RecurrenceStep
-from nerode.network.writing import NamedMap, StateNames, shorten, write_row
 
 HEAD_KINDS = ("last", "once", "previous", "mean")
 """What a head does with the past."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from nerode.core import Exact, InputError, is_rational
-from nerode.network.affine import Affine, check_map
+from nerode.network.affine import Affine, NamedMap, StateNames, check_map, write_map
 from nerode.network.moves import Kind, Recurrence
 from nerode.network.numbers import Numbers, RecurrenceStep
-from nerode.network.writing import NamedMap, StateNames, write_map
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,27 +12,25 @@ from typing import Any, ClassVar, Self
 
 from nerode.core import Exact, InputError, write_exact
 from nerode.network.affine import (
+    MOST_LINES,
     Affine,
     Factor,
+    NamedMap,
     Row,
+    StateNames,
     Vector,
     check_map,
     check_matrix,
     check_vectors,
     moved_columns,
     multiplied,
-)
-from nerode.network.moves import Kind, Recurrence, Transition
-from nerode.network.numbers import Numbers, RecurrenceStep
-from nerode.network.writing import (
-    MOST_LINES,
-    NamedMap,
-    StateNames,
     shorten,
     write_grid,
     write_map,
     write_vector,
 )
+from nerode.network.moves import Kind, Recurrence, Transition
+from nerode.network.numbers import Numbers, RecurrenceStep
 
 
 class MatrixTable(ABC):

@@ -16,7 +16,7 @@ from typing import Any
 from nerode.core import Exact, InputError, Reference, read_exact, simplify, write_exact
 from nerode.languages import END, Alphabet, Legal
 from nerode.network import attention, cells, choices, moves
-from nerode.network.affine import Affine, Factor, Row
+from nerode.network.affine import Affine, Factor, Row, StateNames, shorten, write_map, write_row, write_vector
 from nerode.network.moves import Kind, Recurrence
 from nerode.network.record import (
     Decoder,
@@ -28,7 +28,6 @@ from nerode.network.record import (
     PointDecoder,
     ScoreDecoder,
 )
-from nerode.network.writing import StateNames, shorten, write_map, write_row, write_vector
 
 NETWORK_FORMAT = "nerode-network"
 VERSION = 1

@@ -18,9 +18,20 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from nerode.core import Exact, write_exact
-from nerode.network.affine import Affine, Row, check_map, check_matrix, constant_map
+from nerode.network.affine import (
+    Affine,
+    NamedMap,
+    Row,
+    StateNames,
+    check_map,
+    check_matrix,
+    constant_map,
+    shorten,
+    write_grid,
+    write_map,
+    write_row,
+)
 from nerode.network.numbers import Numbers, RecurrenceStep
-from nerode.network.writing import NamedMap, StateNames, shorten, write_grid, write_map, write_row
 
 Transition = tuple[Sequence[Row], Sequence[Exact]]
 """A matrix and a vector: h ↦ A h + b."""

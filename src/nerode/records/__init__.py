@@ -28,7 +28,6 @@ from nerode.records.analysis import (
     TraceStrip,
     WordTrace,
 )
-from nerode.records.imports import IMPORT_FILE, IMPORT_FORMAT, ImportRecord, read_import
 from nerode.records.lock import LOCK, Owner, current_owner, locked, read_owner
 from nerode.records.model_claims import (
     MARKS,
@@ -46,15 +45,19 @@ from nerode.records.model_claims import (
     unexamined,
 )
 from nerode.records.run_record import (
+    IMPORT_FILE,
+    IMPORT_FORMAT,
     AxisScore,
     Divergence,
     HistoryRow,
+    ImportRecord,
     LengthScore,
     NotFinite,
     RunRecord,
     extrapolates_to,
     first_failing_length,
     join_scores,
+    read_import,
 )
 from nerode.records.spec import (
     MAX_LENGTH,

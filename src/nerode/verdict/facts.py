@@ -13,7 +13,7 @@ from nerode.algebra import COMPUTED, AccessTree, GroupInside, GroupStructure, Pr
 from nerode.algebra.classes import ComponentTable, fixed_pair, split_letter
 from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property
 from nerode.languages import START, CounterLanguage, Dfa, Language, Word
-from nerode.verdict.conditions import Condition
+from nerode.verdict.classes import Condition
 from nerode.verdict.records import VerdictTask
 
 _MOST_MAPS = 20_000

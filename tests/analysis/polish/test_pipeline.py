@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from nerode.analysis.polish import NoExactForm, exact_parts, invert, multiply, polish
 from nerode.analysis.polish.learned import LetteredGroup, read_learned
-from nerode.analysis.polish.pipeline import NoExactForm, exact_parts, invert, multiply, polish
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import InputError, root_of_unity, square_root, to_complex
 from nerode.languages.groups import finite_monoid

@@ -10,7 +10,7 @@ from nerode.core import NotCompilable, cosine, root_of_unity
 from nerode.languages import Legal
 from nerode.languages.bestiary import find_language, lookup_language
 from nerode.languages.regex import regular_language
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from tests.compiler.agreement import assert_does, assert_points_apart, build, first_disagreement, named
 from tests.compiler.requests import build_named
 from tests.compiler.walks import assert_predicts

@@ -11,7 +11,7 @@ from nerode.core import NotCompilable, cosine, root_of_unity
 from nerode.languages import RegularLanguage
 from nerode.languages.groups import word_problem
 from nerode.languages.regex import regular_language
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from nerode.proofs import certify
 from tests.compiler.agreement import (
     assert_does,

@@ -14,7 +14,7 @@ from nerode.core import NotCompilable, cosine, root_of_unity, sine
 from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.groups import word_problem
 from nerode.network import ByChoice, Gated
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from nerode.verdict import solvable
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.strategies import dfas

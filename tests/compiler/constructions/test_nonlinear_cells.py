@@ -8,7 +8,7 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import BESTIARY, find_language
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from nerode.proofs import EXACT, Certificate
 from nerode.proofs.certification import certify_exact
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for

@@ -20,7 +20,7 @@ from nerode.languages.pastltl import (
     truth_along,
 )
 from nerode.network import Fixed
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from tests.compiler.agreement import assert_does, build, first_disagreement, request_for
 from tests.compiler.requests import star_free_request
 from tests.compiler.walks import assert_follows_long_words

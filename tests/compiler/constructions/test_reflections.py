@@ -12,7 +12,7 @@ from nerode.core import NotCompilable, cosine, to_float
 from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.groups import word_problem
 from nerode.network import Factor
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from nerode.verdict import find_architecture
 from tests.compiler.agreement import (
     assert_does,

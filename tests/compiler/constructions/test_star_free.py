@@ -17,7 +17,7 @@ from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.bestiary import find_language
 from nerode.languages.regex import regular_language
 from nerode.network import Fixed, Gated
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from nerode.verdict import quasi_aperiodic
 from tests.compiler.agreement import assert_does, build, first_disagreement, named, request_for
 from tests.compiler.requests import build_named, request_named, star_free_names, star_free_request

@@ -11,7 +11,7 @@ from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
 from nerode.languages.regex import regular_language
 from nerode.network import Fixed
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from tests.compiler.agreement import assert_does, build, first_disagreement
 from tests.compiler.requests import (
     build_named,

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from nerode.core import InputError, UnknownName
 from nerode.models.audit import Match, Pair, Peer, all_peers, audit_layer, audit_peer, compare, match_weights
-from nerode.models.audit.peer import give_weights
+from nerode.models.audit.peers import give_weights
 from nerode.models.zoo import all_members
 from tests.models.architectures.peers import features
 from tests.models.audit.planted import NAMES, Planted, gru

@@ -15,8 +15,7 @@ from safetensors.torch import load_file
 from nerode.core import InputError
 from nerode.languages import Language, resolve_language
 from nerode.models.compiled import load_architecture
-from nerode.models.exports import write_export
-from nerode.models.exports.folder import answers_of
+from nerode.models.exports import answers_of, write_export
 from nerode.models.whole import whole_model
 from tests.models.compiled.walks import lawful_word, legal_table
 

@@ -53,7 +53,6 @@ from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
 from nerode.languages.language import RegularLanguage
 from nerode.languages.notation import fold, subtrees
-from nerode.languages.regex.parse import parse
 from nerode.languages.regex.positions import minimal_dfa, position_automaton
 from nerode.languages.regex.syntax import (
     MAX_REPEAT,
@@ -70,6 +69,7 @@ from nerode.languages.regex.syntax import (
     concat,
     intersection,
     matches,
+    parse,
     to_text,
     union,
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from nerode.languages.sampling.counters import depth_automaton, even_half
-from nerode.languages.sampling.near_miss import NearMissScripts, sample_near_miss
 from nerode.languages.sampling.shares import (
+    NearMissScripts,
     letter_shares,
     sample_accepted,
     sample_accepted_batch,
+    sample_near_miss,
     sample_prefix,
     sample_prefix_batch,
 )

@@ -6,7 +6,6 @@ from nerode.core import lazy_door
 
 if TYPE_CHECKING:
     from nerode.models.compiled.attention_decoder import network_to_decoder
-    from nerode.models.compiled.layer import CompiledLayer
     from nerode.models.compiled.load import (
         Around,
         CarriedModel,
@@ -16,10 +15,9 @@ if TYPE_CHECKING:
         main_refusal,
         writer_of,
     )
-    from nerode.models.compiled.model import CompiledModel
-    from nerode.models.compiled.perplexity import TextScore, score_text
+    from nerode.models.compiled.model import CompiledLayer, CompiledModel
     from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
-    from nerode.models.compiled.streaming import Stream, TextReader
+    from nerode.models.compiled.streaming import Stream, TextReader, TextScore, score_text
 
 __getattr__, __dir__ = lazy_door(__name__, __file__)
 

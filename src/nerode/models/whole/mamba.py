@@ -1,32 +1,124 @@
-"""The whole Mamba model: blocks of a norm and a mixer on a residual stream, a final norm, a linear head.
+"""The whole Mamba and Mamba-2 models: blocks of a norm and a mixer on a residual stream, a norm, a head.
 
-Channels are
-
-    unit       T · (literals - …)   D = 1   a conjunction, at this letter or one letter late
-    constant   T                    D = 1   makes B and C
-    register   T                    D = 0   its step Δ is 0 (holds), 32 (becomes 1) or 64 (becomes 2)
-
-A step is softplus(-1024 + what the units say), so the value that a register takes is in Δ: exp(-Δ · 64) is 0,
-and Δ B u is 32 or 64, which C shows as 1 or 2. A level has a register for each label but the start, and in
-place of the start one that becomes 1 whenever the level moves. Label v is shown as the difference of the two.
-All registers of a level move together, so that the zero state shows the start label. Labels before the letter
-are registers of their own, driven by late units.
-
-The convolution has two taps here. `nerode export` writes four, as published, of which two are 0.
+SiLU is ReLU on multiples of T = 128, bit for bit: SiLU(128 k) = 128 k, and SiLU(-128 k) = -0. A channel whose
+step is 0 passes D u on, so that it is a unit: a conjunction of literals, at this letter or, by the
+convolution, one letter late. Lookups and what may follow are made of units, whatever the mixer.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
-from nerode.algebra.cascades import Level, Source
+from nerode.algebra.cascades import Level, Lookup, Source
 from nerode.core import Budget
 from nerode.languages import Language
 from nerode.models.architectures.mamba import Mamba
+from nerode.models.architectures.mamba2 import Mamba2
+from nerode.models.base import Surroundings
 from nerode.models.model import Model, ModelConfig
-from nerode.models.whole.mixers import NEVER, RATE, MixerBlock, T, WholeMixers
-from nerode.models.whole.stream import ALWAYS, reset_label, terms_of
+from nerode.models.whole.stream import ALWAYS, Form, Wanted, WholeModel, reset_label, terms_of
 from nerode.models.zoo import LayerConfig
+
+T = 128.0
+"""A 1 after in_proj and SiLU, and the gate SiLU(z)."""
+
+NEVER = 1024.0
+"""softplus(-NEVER) is 0 in every type."""
+
+RATE = 64.0
+"""-A: exp(-32 · 64) is 0 in every type."""
+
+
+@dataclass(slots=True)
+class MixerBlock:
+    """One mixer.
+
+    Attributes:
+        channels: the form on the stream that each channel reads, and whether it comes one letter late.
+        steps: for each register the form of its step.
+        shown: (place, channel) → units of the stream.
+        known: channels by what they say.
+    """
+
+    channels: list[tuple[Form, bool]] = field(default_factory=list)
+    steps: dict[int, Form] = field(default_factory=dict)
+    shown: dict[tuple[int, int], float] = field(default_factory=dict)
+    known: dict[object, int] = field(default_factory=dict)
+
+    def channel(self, form: Form, *, late: bool = False) -> int:
+        """Adds a channel and returns its number."""
+        self.channels.append((form, late))
+        return len(self.channels) - 1
+
+    def show(self, place: int, channel: int, amount: float) -> None:
+        """Adds a multiple of what a channel says to a place of the stream."""
+        self.shown[place, channel] = self.shown.get((place, channel), 0.0) + amount
+
+
+class WholeMixers(WholeModel):
+    """The plan of a model whose blocks are mixers; a subclass plans the levels and writes the mixers."""
+
+    def __init__(self, language: Language, budget: Budget | None = None) -> None:
+        self.blocks: list[MixerBlock] = []
+        super().__init__(language, budget)
+        self.block(1)
+
+    def block(self, number: int) -> MixerBlock:
+        """Returns a block by its number, from 1."""
+        while len(self.blocks) < number:
+            self.blocks.append(MixerBlock())
+        return self.blocks[number - 1]
+
+    def unit(
+        self, block: MixerBlock, literals: tuple[Wanted, ...], *, late: bool = False, at_mark: bool = False
+    ) -> int:
+        """Returns the channel of a conjunction, which is never true at the beginning mark unless asked."""
+        key = (tuple(sorted(literals)), late, at_mark)
+        if key not in block.known:
+            form = self.conjunction(literals, at_mark=at_mark)
+            block.known[key] = block.channel(form, late=late)
+        return block.known[key]
+
+    def add_lookup(self, number: int, lookup: Lookup) -> None:
+        """Adds units that move the unit of the group from the default to the value."""
+        source, default = Source("lookup", number), lookup.otherwise[0]
+        self.ready[source] = self.first_block(lookup)
+        group, block = self.group(source, lookup.num_values, default), self.block(self.ready[source])
+        for term in terms_of(lookup):
+            unit = self.unit(block, term.literals, at_mark=self.defined_at_mark[number])
+            for value, factor in term.adds.items():
+                block.show(group.place(value), unit, factor)
+            block.show(group.place(default), unit, -sum(term.adds.values()))
+
+    def add_reader(self, lookup: Lookup) -> None:
+        """Adds a block of units that say what may follow, unless the head can read it from the labels."""
+        if self.read_labels(lookup):
+            return
+        block = self.block(self.first_block(lookup))
+        for letter in range(self.letters + 1):
+            group = self.group(Source("legal", letter), 2, 0)
+            for term in terms_of(lookup):
+                amount = self.follows(term, letter)
+                if amount:
+                    unit = self.unit(block, term.literals, at_mark=True)
+                    block.show(group.place(1), unit, amount)
+                    block.show(group.place(0), unit, -amount)
+            self.head.append({group.place(1): 1.0, group.place(0): -1.0})
+
+    def mixers(self, channels: int, layer: LayerConfig) -> ModelConfig:
+        """Returns the published settings around the mixers, which have twice the width in channels."""
+        return ModelConfig(
+            layers=(layer,) * len(self.blocks),
+            surroundings=Surroundings(norm="rms", residual=True),
+            letters=self.letters,
+            outputs=self.letters + 1,
+            width=self.stream_width(-(-channels // 2)),
+            beginning=True,
+            final_norm="rms",
+            head_bias=False,
+        )
+
 
 FORGETS, SETS = 32.0, 64.0
 """Δ of a register that becomes 1, and 2."""
@@ -34,6 +126,20 @@ FORGETS, SETS = 32.0, 64.0
 
 class WholeMamba(WholeMixers):
     """A star-free language as a whole Mamba model: one block per depth of the cascade, and one that reads it.
+
+    Channels are
+
+        unit       T · (literals - …)   D = 1   a conjunction, at this letter or one letter late
+        constant   T                    D = 1   makes B and C
+        register   T                    D = 0   its step Δ is 0 (holds), 32 (becomes 1) or 64 (becomes 2)
+
+    A step is softplus(-1024 + what the units say), so the value that a register takes is in Δ: exp(-Δ · 64)
+    is 0, and Δ B u is 32 or 64, which C shows as 1 or 2. A level has a register for each label but the start,
+    and in place of the start one that becomes 1 whenever the level moves. Label v is shown as the difference
+    of the two. All registers of a level move together, so that the zero state shows the start label. Labels
+    before the letter are registers of their own, driven by late units.
+
+    The convolution has two taps here. `nerode export` writes four, as published, of which two are 0.
 
     Implements: [GuDao2023]
     """
@@ -127,3 +233,111 @@ def _fill_mixer(layer: Mamba, block: MixerBlock, constant: int, unit: float) -> 
     layer.x_proj.weight[layer.rank + 1, constant] = 1 / FORGETS / T
     for (place, channel), amount in block.shown.items():
         layer.out_proj.weight[place, channel] = unit * amount / (T if channel in block.steps else T * T)
+
+
+MOVES = 32.0
+"""Δ of a register that takes a value."""
+
+STORED = MOVES * T * T
+"""The state of a register that is 1: Δ B u. It is beyond float16."""
+
+BITS = {False: 13, True: 28}
+"""The binary logarithm of the constant over the others, for a channel: by whether the type is float64. Twice
+this is more than the bits of the type."""
+
+
+class WholeMamba2(WholeMixers):
+    """A star-free language as a whole Mamba-2 model: up to three blocks per depth of the cascade.
+
+    A head is one channel. The step of a head comes straight from the stream, neither late nor through SiLU,
+    so the context of a level stands on the stream before the level moves. The value that a register takes is
+    in u:
+
+        register   u = T where the level moves to the label    Δ = 32 where the level moves, else 0    D = 0
+
+    exp(-32 · 64) is 0, so a register becomes 0 or 1, or holds. A level has one register for each label but
+    the start, which is shown where none of them is 1. The labels before the letter are the labels on the
+    stream, read one letter late in the next block.
+
+    The mixer divides its channels by their root mean square before the last map. A constant channel, two
+    where the channels are no power of four, is so large that the squares of all others vanish beside its
+    square, however they are added up. So the norm divides by a power of two, which its weights undo.
+
+    Implements: [DaoGu2024]
+    """
+
+    architecture = "mamba-2"
+
+    dtypes = ("float64", "float32", "bfloat16")
+
+    def add_level(self, number: int, level: Level, *, wants_old: bool) -> None:
+        """Adds registers for the labels after the letter and, where they are read, a copy one letter late."""
+        resets = self.resets(level)
+        turn = 1 + max((self.ready[source] for source in resets.reads), default=0)
+        new = Source("new", number)
+        block = self.block(turn)
+        for register, label in self._labels(new, level, turn):
+            block.channels[register] = (resets.to.get(label, {}), False)
+            block.steps[register] = resets.moves
+        if wants_old:
+            block = self.block(turn + 1)
+            for channel, label in self._labels(Source("old", number), level, turn + 1):
+                block.channels[channel] = ({self.place((new, label)): 1.0}, True)
+
+    def _labels(self, source: Source, level: Level, turn: int) -> list[tuple[int, int]]:
+        """Places for the labels of a level, and for each but the start an empty channel that shows it."""
+        group, block = self.group(source, level.num_labels, level.start), self.block(turn)
+        self.ready[source] = turn
+        found = [(block.channel({}), label) for label in range(level.num_labels) if label != level.start]
+        for channel, label in found:
+            block.show(group.place(label), channel, 1.0)
+            block.show(group.place(level.start), channel, -1.0)
+        return found
+
+    def config(self) -> ModelConfig:
+        """Returns the published settings; of sizes, one state and heads of one channel."""
+        channels = max(len(block.channels) for block in self.blocks) + 2
+        return self.mixers(
+            channels,
+            LayerConfig(name="mamba-2", settings={"states": 1, "head_size": 1, "convolution": 2}),
+        )
+
+    def fill(self, model: Model, unit: float) -> None:
+        """Sets the weights of the mixers and norms."""
+        for norm in [model.final_norm, *(block.norm for block in model.blocks)]:
+            norm.weight.fill_(1)  # type: ignore[union-attr, operator]
+        for layer, block in zip(model.layers, self.blocks, strict=True):
+            assert isinstance(layer, Mamba2)
+            _fill_mixer_2(layer, block, unit)
+
+
+def _fill_mixer_2(layer: Mamba2, block: MixerBlock, unit: float) -> None:
+    assert layer.convolution is not None
+    assert layer.D is not None
+    assert layer.norm_weight is not None
+    bits, size = BITS[unit > T], layer.channels.bit_length() - 1
+    # One constant where the channels are 4ⁿ, two where they are 2 · 4ⁿ: the mean square is a power of four.
+    constants = range(len(block.channels), len(block.channels) + 1 + size % 2)
+    weight, first = layer.in_proj.weight, 2 * layer.channels
+    gates, inputs, steps = weight[: layer.channels], weight[layer.channels : first], weight[first + 2 :]
+    gates[:, ALWAYS] = T
+    weight[first : first + 2, ALWAYS] = T
+    layer.convolution.weight[:, 1] = 1
+    layer.dt_bias.fill_(-NEVER)
+    layer.A_log.fill_(math.log(RATE))
+    layer.D.fill_(STORED)
+    for channel, (form, late) in enumerate(block.channels):
+        for place, amount in form.items():
+            inputs[channel, place] = T * amount
+        if late:
+            layer.convolution.weight[channel] = layer.convolution.weight[channel].flip(0)
+    for register, form in block.steps.items():
+        layer.D[register] = 0
+        for place, amount in form.items():
+            steps[register, place] = (NEVER + MOVES) * amount
+    for channel in constants:
+        inputs[channel, ALWAYS] = T
+        layer.D[channel] = STORED * 2.0 ** (bits + (size + 1) // 2)
+    layer.norm_weight.fill_(2.0 ** (bits + size % 2))
+    for (place, channel), amount in block.shown.items():
+        layer.out_proj.weight[place, channel] = unit * amount

@@ -7,7 +7,6 @@ from nerode.verdict.theorems import (
     fixed_gates,
     floats,
     groups,
-    reflections,
     robustness,
     softmax,
     star_free,
@@ -15,16 +14,20 @@ from nerode.verdict.theorems import (
 )
 from nerode.verdict.theorems.base import THEOREMS, Theorem
 from nerode.verdict.theorems.fixed_gates import sign_group
-from nerode.verdict.theorems.groups import parity_like
-from nerode.verdict.theorems.reflections import cyclic_group
+from nerode.verdict.theorems.groups import cyclic_group, parity_like
 
 add_plugins("theorems", THEOREMS, Theorem)
 
-__all__ = ["THEOREMS", "Theorem", "attention", "counting", "cyclic_group", "fixed_gates", "floats", "groups"]
-__all__ += [
-    "nonlinear",
+__all__ = [
+    "THEOREMS",
+    "Theorem",
+    "attention",
+    "counting",
+    "cyclic_group",
+    "fixed_gates",
+    "floats",
+    "groups",
     "parity_like",
-    "reflections",
     "robustness",
     "sign_group",
     "softmax",

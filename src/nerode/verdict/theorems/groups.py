@@ -1,25 +1,54 @@
-"""Groups in the monoid: signs, roots of unity, matrices; reflections have a file of their own."""
+"""Groups in the monoid: signs, roots of unity, matrices, and products of reflections."""
 
 from __future__ import annotations
 
+from nerode.algebra import GroupFactor, GroupStructure
 from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
+    above_minus_half,
     can_fade,
     complex_gates,
     dense,
     diagonal,
+    exact_gates,
+    free_write,
     has_minus_one,
+    has_negative,
     householder,
     input_dependent,
     linear,
+    many_factors,
+    nonnegative,
+    one_factor,
     permutation_diagonal,
     real_gates,
+    scalar_gate,
+    signed,
     softmax,
 )
-from nerode.verdict.facts import Facts, LanguageCondition, regular, solvable, two_groups
+from nerode.verdict.facts import (
+    Facts,
+    LanguageCondition,
+    group_language,
+    regular,
+    solvable,
+    two_groups,
+    with_group,
+)
 from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import CAST, LOG_BITS, SARROF, TAME, TC0, Theorem, hybrid_of, theorem
+from nerode.verdict.theorems.base import (
+    BLOCKS_FADE,
+    CAST,
+    LOG_BITS,
+    SARROF,
+    TAME,
+    TC0,
+    NoNetwork,
+    Theorem,
+    hybrid_of,
+    theorem,
+)
 
 parity_like = LanguageCondition(
     "a group language with two states",
@@ -236,5 +265,265 @@ theorem(
         assumptions=("|D| = 1: in the limit over the reals, by saturation (logit of 17 in float32)",),
         reason=lambda f: "column-one-hot transition matrices",
         size=_states_size,
+    )
+)
+
+
+shrinks_evenly = many_factors | exact_gates
+"""Reflections with β = 2, or factors enough to shrink a state evenly where β only comes close to 2."""
+
+_EVENLY = (
+    "n_h counts factors with β = 2; where β stays below 2, in exact arithmetic, further factors shrink the "
+    "state evenly and its direction is read (docs/theory)"
+)
+
+swaps_only = LanguageCondition(
+    "one in which every letter is neutral or swaps two states",
+    lambda f: None if f.automaton is None else (f.most_points_moved or 99) <= 2,
+)
+cyclic_group = with_group("a cyclic group language", lambda group: group.cyclic)
+rotation_group = with_group(
+    "a finite group of rotations of space",
+    lambda group: group.cyclic or group.is_dihedral or group.name in ("Z2xZ2", "A4", "S4", "A5"),
+)
+
+
+def reflection_room(group: GroupStructure) -> tuple[int, int] | None:
+    """Returns dimensions in which a group acts, and reflections that each element is a product of at most.
+
+    Cyclic and dihedral groups turn and mirror the plane, S_n and A_n permute n points, a direct product acts
+    on the sum of what its factors act on. None where a factor is none of these.
+
+    Implements: [Grazzi2025, Theorem 3]
+    """
+    rooms = [_factor_room(factor) for factor in group.direct_factors]
+    known = [room for room in rooms if room is not None]
+    if not known or len(known) < len(rooms):
+        return None
+    return sum(d for d, _ in known), sum(r for _, r in known)
+
+
+def _factor_room(factor: GroupFactor) -> tuple[int, int] | None:
+    n = factor.number
+    if factor.family == "Z" and n <= 2:
+        return n - 1, n - 1
+    if factor.family == "Z" or factor.is_dihedral:
+        return 2, 2
+    # A permutation with c cycles is a product of n - c swaps; an even one of an even number of them.
+    swaps = n - 1
+    if factor.family == "S":
+        return n, swaps
+    return (n, swaps - swaps % 2) if factor.family == "A" else None
+
+
+def _swap_size(facts: Facts, architecture: Architecture) -> Size:
+    moved = facts.most_points_moved or 2
+    return Size(layers=1, width=facts.profile.num_states, factors=max(1, moved - 1))
+
+
+def _reflection_size(facts: Facts, architecture: Architecture) -> Size:
+    """The letters as permutations of the states, or a better known representation of their group."""
+    on_states = _swap_size(facts, architecture)
+    group = facts.group_of_language
+    room = None if group is None else reflection_room(group.structure)
+    if room is None or (room[1], room[0]) >= (on_states.factors or 0, on_states.width or 0):
+        return on_states
+    return Size(layers=1, width=room[0], factors=room[1])
+
+
+theorem(
+    Theorem(
+        name="group-by-reflections",
+        statement="A group language is done by one layer whose transitions are products of k-1 reflections, "
+        "k the largest number of points that a letter moves in a permutation representation of the group.",
+        language=group_language,
+        architecture=linear & householder & has_minus_one & many_factors,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Grazzi2025", "Theorem 3"),
+        provenance=Provenance.READ,
+        model=TAME,
+        assumptions=(_EVENLY,),
+        reason=lambda f: "every letter permutes the states: products of reflections",
+        size=_reflection_size,
+    )
+)
+
+theorem(
+    Theorem(
+        name="rotation-group-two-reflections",
+        statement="A rotation of space is a product of two reflections, so the finite rotation groups "
+        "(cyclic, "
+        "dihedral, A4, S4, A5) are done with n_h = 2 and three dimensions in one layer.",
+        language=rotation_group,
+        architecture=linear & householder & has_minus_one & many_factors,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Siems2025"),
+        provenance=Provenance.SECONDARY,
+        model=CAST,
+        assumptions=(_EVENLY,),
+        reason=lambda f: "a rotation group: two reflections a letter",
+        size=lambda f, a: Size(layers=1, width=3, factors=2),
+    )
+)
+
+theorem(
+    Theorem(
+        name="swaps-one-reflection",
+        statement="If every letter swaps two states or does nothing, one reflection a token suffices.",
+        language=group_language & swaps_only,
+        architecture=linear & householder & has_minus_one,
+        over_the_reals=shrinks_evenly,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Grazzi2025", "Theorem 3"),
+        provenance=Provenance.READ,
+        model=CAST,
+        reason=lambda f: "every letter is one swap",
+        size=_swap_size,
+    )
+)
+
+theorem(
+    Theorem(
+        name="addition-by-two-reflection-layers",
+        statement="Addition modulo m is done by two layers of single reflections in the plane.",
+        language=cyclic_group,
+        architecture=linear & householder & has_minus_one,
+        over_the_reals=shrinks_evenly,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Grazzi2025", "Theorem 6"),
+        provenance=Provenance.READ,
+        model=CAST,
+        assumptions=("with the two cases of the proof's induction exchanged",),
+        reason=lambda f: "a cyclic group: position parity, then reflections in the plane",
+        size=lambda f, a: Size(layers=2, width=3, factors=1, note="1 + 2"),
+    )
+)
+
+theorem(
+    Theorem(
+        name="regular-by-householder-products",
+        statement="Every regular language is done by finitely many layers whose transitions are products of "
+        "generalised Householder factors.",
+        language=regular,
+        architecture=linear & householder & has_minus_one & many_factors,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Grazzi2025", "Theorem 4"),
+        provenance=Provenance.READ,
+        model=CAST,
+        assumptions=(
+            "the printed proof hands the new state upwards; a delay between the layers mends it",
+            _EVENLY,
+        ),
+        reason=lambda f: "permutation-reset layers by Krohn-Rhodes",
+    )
+)
+
+theorem(
+    Theorem(
+        name="regular-by-gated-deltaproduct",
+        statement="For any n_h ≥ 1, gated DeltaProduct with β in [0,2] recognises every regular language in "
+        "finitely many layers.",
+        language=regular,
+        architecture=linear & householder & has_minus_one & scalar_gate,
+        over_the_reals=shrinks_evenly,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Siems2025"),
+        provenance=Provenance.SECONDARY,
+        model=CAST,
+        reason=lambda f: "permutation-reset layers; the gate clears the state",
+    )
+)
+
+theorem(
+    Theorem(
+        name="regular-by-single-reflections",
+        statement="Four layers with one reflection a token solve the word problem of every S_n, so with "
+        "set-reset heads they do every regular language.",
+        language=regular,
+        architecture=linear & householder & has_minus_one & one_factor,
+        over_the_reals=shrinks_evenly,
+        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Siems2025"),
+        provenance=Provenance.SECONDARY,
+        model=CAST,
+        assumptions=(
+            "stated for the word problem of S_n with a lookup table of exponential size between the layers",
+            "other monoids through the Krohn-Rhodes decomposition",
+        ),
+        reason=lambda f: (
+            "one reflection per token: four layers for each group of the Krohn-Rhodes cascade, registers for "
+            "the rest"
+        ),
+    )
+)
+
+theorem(
+    Theorem(
+        name="regular-by-rwkv7",
+        statement="RWKV-7 with the removal doubled, so that a gate of -1 exists, recognises every regular "
+        "language with four layers.",
+        language=regular,
+        architecture=linear & householder & signed & one_factor & free_write,
+        senses=frozenset({Sense.FINITE_PRECISION}),
+        conclusion=Status.YES,
+        reference=Reference("Peng2025Rwkv7"),
+        provenance=Provenance.SECONDARY,
+        model=TAME,
+        assumptions=(
+            "the abstract claims it of RWKV-7; a swap I - 2 κ κᵀ needs a removal of 2, which the published "
+            "parametrisation, a in (0,1), does not contain",
+        ),
+        reason=lambda f: "any regular language in four layers",
+        size=lambda f, a: Size(layers=4),
+    )
+)
+
+theorem(
+    Theorem(
+        name="exact-blocks-one-factor",
+        statement="One factor per token, β strictly between 0 and 2: over a block of tokens, timed by a "
+        "clock of signs, the factors make a multiple of the permutation of the block before, so that "
+        "directions are exact over the reals.",
+        language=regular,
+        architecture=linear & householder & one_factor & has_negative,
+        senses=frozenset({Sense.EXACT}),
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=TAME,
+        assumptions=(
+            "Krohn-Rhodes: blocks for the groups, registers that fade for the rest",
+            "the readout looks at directions however small the state is",
+        ),
+        reason=lambda f: "blocks of tokens turn the state and shrink it evenly; its direction is exact",
+        no_network=(NoNetwork(reason=BLOCKS_FADE, architecture=above_minus_half),),
+    )
+)
+
+theorem(
+    Theorem(
+        name="exact-products-of-contractions",
+        statement="Products of factors with β in (0,1) make multiples of every rotation, so several factors "
+        "per token do every regular language over the reals.",
+        language=regular,
+        architecture=linear & householder & nonnegative & many_factors,
+        senses=frozenset({Sense.EXACT}),
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=TAME,
+        assumptions=(
+            "a matrix of positive determinant is a product of at most five positive definite ones "
+            "[Ballantine1970]",
+            "as many factors per token as the dimension asks for; the readout looks at directions",
+        ),
+        reason=lambda f: "products of contractions turn and shrink the state; its direction is exact",
     )
 )

@@ -21,7 +21,7 @@ from nerode.languages.ngrams import (
     seed_ngram_language,
 )
 from nerode.network import Fixed, LogitDecoder, Network, Squashed
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 
 Rows = list[dict[int, Fraction]]
 

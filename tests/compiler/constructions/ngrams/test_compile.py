@@ -13,8 +13,8 @@ from nerode.compiler.pipeline import compile_language
 from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import InputError, NotCompilable
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
-from nerode.network.interpreter import Interpreter
 from nerode.network.json_form import network_from_json, network_to_json
+from nerode.network.step import Interpreter
 from nerode.verdict.theorems import THEOREMS
 from tests.compiler.constructions.ngrams.models import (
     EPS,

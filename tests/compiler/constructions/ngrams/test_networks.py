@@ -12,7 +12,7 @@ import pytest
 from nerode.compiler.constructions.ngrams import networks
 from nerode.languages.ngrams import seed_templates
 from nerode.network import Affine, Network
-from nerode.network.interpreter import Interpreter
+from nerode.network.step import Interpreter
 from tests.compiler.constructions.ngrams.models import (
     EPS,
     Rows,

@@ -7,8 +7,8 @@ import torch
 
 from nerode.core import InputError, UnknownName
 from nerode.models.base import Surroundings
-from nerode.models.configurations import all_configurations, configuration, model_config
 from nerode.models.model import Model, build_model
+from nerode.models.published import all_configurations, configuration, model_config
 
 DIFFERENT = {
     # As if the heads, 2 directions of 32 places and 2 strengths, had a second bias.

@@ -1,11 +1,11 @@
 from fractions import Fraction
 
 from nerode.core import root_of_unity
-from nerode.network.affine import Affine
-from nerode.network.writing import (
+from nerode.network.affine import (
     MOST_COLUMNS,
     MOST_LINES,
     MOST_TERMS,
+    Affine,
     shorten,
     write_grid,
     write_map,

@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from nerode.core import BudgetExceeded
-from nerode.verdict.conditions import Condition
+from nerode.verdict.classes import Condition
 
 VALUES = (True, False, None)
 
