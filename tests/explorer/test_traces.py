@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nerode.compiler import compile_language
-from nerode.explorer.float_traces import float_steps
+from nerode.explorer.inside import float_steps
 from nerode.explorer.jobs import run_job
 from nerode.languages import resolve_language
 from nerode.models.compiled import load_model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -81,8 +80,6 @@ def rehearse(kind: str) -> None:
     run_job("network", {"language": language, "target": "mamba"})
     run_job("proof", {"language": language, "target": "mamba"})
     arithmetic = "float32" if kind == "floats" else "exact"
-    if kind == "floats":
-        importlib.import_module("nerode.explorer.inside")
     run_job("trace", {"language": language, "target": "mamba", "word": "ab", "arithmetic": arithmetic})
 
 

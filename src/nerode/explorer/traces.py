@@ -65,7 +65,7 @@ def _network_steps(order: TraceOrder, network: Network, word: Word) -> list[Step
     if order.arithmetic == "exact":
         return exact_steps(network, word)
     # This is where torch is needed, and only here.
-    from nerode.explorer.float_traces import float_steps
+    from nerode.explorer.inside import float_steps
 
     return float_steps(network, word, dtype=order.arithmetic, noise=order.noise, seed=order.seed)
 

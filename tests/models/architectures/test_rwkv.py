@@ -16,7 +16,7 @@ from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings, RwkvChannelM
 from nerode.models.architectures.rwkv6 import MIXTURES, Rwkv6, Rwkv6Settings
 from nerode.models.audit import Pair, give_weights
 from nerode.models.audit.peers import match_places
-from nerode.models.libraries.layers import RWKV_CHANNEL_MIX
+from nerode.models.libraries.places import RWKV_CHANNEL_MIX
 from nerode.models.parts.short_convolution import Depth
 from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features
 from tests.models.architectures.weights import shaken

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
-from nerode.models.exact_cells import ExactCell, StackedRows
+from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.weight_writer import BlockPlan, CellPlan, WeightWriter, as_tensor, set_affine
 

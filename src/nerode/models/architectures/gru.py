@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
-from nerode.models.exact_cells import ExactCell, StackedRows
+from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
 from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, as_tensor, set_affine

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
-from nerode.models.exact_cells import ExactCell, StackedRows
+from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import lstm_step
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
-from nerode.models.exact_cells import ExactCell, StackedRows
+from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine

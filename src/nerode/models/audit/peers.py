@@ -33,7 +33,7 @@ from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings
 from nerode.models.architectures.slstm import Slstm, SlstmSettings
 from nerode.models.base import SequenceLayer
 from nerode.models.kernels.matrix_scan import decay_scan_reference, delta_scan_reference
-from nerode.models.libraries.layers import (
+from nerode.models.libraries.places import (
     MAMBA,
     MAMBA_2,
     MLSTM_BLOCK,
@@ -41,10 +41,10 @@ from nerode.models.libraries.layers import (
     RWKV_4,
     SLSTM_BLOCK,
     SLSTM_CELL,
+    Place,
     griffin,
     torch_cell,
 )
-from nerode.models.libraries.places import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, real_part, to_complex, to_float
 from nerode.languages import Legal
-from nerode.models.compiled.affine_map import AffineMap
-from nerode.models.compiled.numbers import Converter
+from nerode.models.compiled.numbers import AffineMap, Converter
 from nerode.models.compiled.plan import Plan, compose
 from nerode.models.weight_writer import PlaceForm, combine
 from nerode.network import Decoder, LogitDecoder, LogSum, PointDecoder, ScoreDecoder

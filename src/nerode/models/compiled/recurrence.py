@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.models.compiled.affine_map import AffineMap
-from nerode.models.compiled.numbers import Converter
+from nerode.models.compiled.numbers import AffineMap, Converter
 from nerode.models.compiled.torch_numbers import TorchNumbers
 from nerode.models.kernels import cells
 from nerode.models.kernels.scan import dense_scan, diagonal_scan

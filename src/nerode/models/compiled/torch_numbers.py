@@ -13,8 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, to_float
-from nerode.models.compiled.affine_map import AffineMap, frozen
-from nerode.models.compiled.numbers import Converter
+from nerode.models.compiled.numbers import AffineMap, Converter, frozen
 from nerode.network import Affine, Factor, Numbers, Row
 
 _MOST_PLACES = 1 << 27

@@ -18,16 +18,18 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models.base import Surroundings
-from nerode.models.libraries.layers import (
+from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
+from nerode.models.libraries.places import (
     MAMBA,
     MAMBA_BIASES,
     MLSTM_BLOCK,
     SLSTM_BLOCK,
     SLSTM_CELL,
+    Place,
+    inside,
+    renamed,
     torch_cell,
 )
-from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
-from nerode.models.libraries.places import Place, inside, renamed
 from nerode.models.model import ModelConfig
 from nerode.models.zoo import LayerConfig
 

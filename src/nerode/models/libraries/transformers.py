@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models.base import Surroundings
-from nerode.models.libraries.layers import (
+from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
+from nerode.models.libraries.places import (
     LOCAL_ATTENTION,
     MAMBA,
     MAMBA_2,
@@ -20,10 +21,11 @@ from nerode.models.libraries.layers import (
     MLSTM_LARGE,
     RWKV_4,
     RWKV_CHANNEL_MIX,
+    Place,
     griffin,
+    inside,
+    renamed,
 )
-from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
-from nerode.models.libraries.places import Place, inside, renamed
 from nerode.models.model import ModelConfig
 from nerode.models.zoo import LayerConfig
 

@@ -22,8 +22,7 @@ from nerode.core import Budget, started
 from nerode.kernel import DTYPES
 from nerode.languages import Dfa, Language
 from nerode.models import Model, dtype_name, dtype_of
-from nerode.proofs.floats.attention.errors import Rounding, Values, padded
-from nerode.proofs.floats.attention.heads import HeadLemmas
+from nerode.proofs.floats.attention.heads import HeadLemmas, Rounding, Values, padded
 from nerode.proofs.floats.attention.records import UNDERFLOW, AttentionProof, HeadFinding, NotProved
 from nerode.proofs.floats.attention.sides import UNKNOWN, LanguageSide, side_of
 from nerode.proofs.floats.attention.streams import explore_streams
