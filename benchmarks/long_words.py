@@ -31,11 +31,11 @@ from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models import Model, State, all_members
-from nerode.models.compiled import CompiledModel, load_architecture, load_model
+from nerode.models.compiled import CompiledModel, load_model
 from nerode.models.compiled.load import writer_of
 from nerode.network import Interpreter, Network
 from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
-from nerode.proofs.floats import examine
+from nerode.proofs.floats import examine, load_architecture
 from nerode.proofs.floats.certify import certify_module
 from nerode.study import NetworkStudy, all_targets
 from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, VerdictTask, collect_facts, verdict_for
@@ -235,7 +235,7 @@ def _real_row(name: str, target: str, facts: Facts, words: str) -> Row:
     status = verdict_for(facts, ARCHITECTURES[target], Sense.FINITE_PRECISION).status
     begun = time.process_time()
     try:
-        model = load_architecture(facts.language, target, facts=facts, budget=Budget(seconds=600))
+        model = load_architecture(facts.language, target, facts=facts, budget=Budget(seconds=600), seconds=0)
     except NotCompilable as refusal:
         return _no_row(name, target, status, refusal)
     proved, note = _proved_real(model, facts.language)

@@ -20,7 +20,7 @@ from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, stream
 from nerode.models import Model
 from nerode.models.architectures import Orthogonal
-from nerode.models.compiled import load_architecture
+from nerode.proofs.floats import load_architecture
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 from tests.analysis.polish.planted import planted, turns
@@ -60,7 +60,7 @@ def test_the_word_is_as_short_as_the_shortest_of_all_words(seed: int) -> None:
 
 
 def test_a_network_with_finitely_many_states_that_is_right_is_always_right() -> None:
-    model = load_architecture(nr.language("parity"), "lstm")
+    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
     subject = subject_of("predict-parity", model)
     found = find_failing_word(subject)
     assert found.failing is None
@@ -69,7 +69,7 @@ def test_a_network_with_finitely_many_states_that_is_right_is_always_right() -> 
 
 
 def test_one_weight_changed_gives_a_word() -> None:
-    model = load_architecture(nr.language("parity"), "lstm")
+    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
     with torch.no_grad():
         dict(model.named_parameters())["blocks.0.layer.recurrent"].neg_()
     found = find_failing_word(subject_of("predict-parity", model))
@@ -92,7 +92,7 @@ class WrongInBatches(ByBatch):
 
 
 def test_what_is_right_in_batches_alone_is_not_called_right() -> None:
-    model = load_architecture(nr.language("parity"), "lstm")
+    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
     model.__class__ = ByBatch
     found = find_failing_word(subject_of("predict-parity", model))
     assert not found.always_right
@@ -101,7 +101,7 @@ def test_what_is_right_in_batches_alone_is_not_called_right() -> None:
 
 
 def test_a_word_that_fails_in_batches_only_is_none() -> None:
-    model = load_architecture(nr.language("parity"), "lstm")
+    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
     model.__class__ = WrongInBatches
     found = find_failing_word(subject_of("predict-parity", model))
     assert found.failing is None

@@ -408,8 +408,6 @@ def read_json(
     path: Path,
     *,
     max_bytes: int = MAX_BYTES,
-    max_depth: int = MAX_DEPTH,
-    max_digits: int = MAX_DIGITS,
     hint: str = "",
 ) -> Json:
     """Returns the value of a JSON file.
@@ -417,24 +415,21 @@ def read_json(
     Args:
         path: the file.
         max_bytes: the largest size that is read.
-        max_depth: lists and objects that may be nested in each other.
-        max_digits: digits that a whole number may have.
         hint: what a user can do where the file is missing or unreadable.
 
     Raises:
         FormatError: with the path, and the line where there is one; see the head of this file.
     """
-    text = read_text(path, max_bytes=max_bytes, hint=hint)
-    return parse_json(text, path=path, max_depth=max_depth, max_digits=max_digits)
+    return parse_json(read_text(path, max_bytes=max_bytes, hint=hint), path=path)
 
 
-def read_json_lines(path: Path, *, max_bytes: int = MAX_BYTES) -> list[Json]:
+def read_json_lines(path: Path) -> list[Json]:
     """Returns the values of a file with one JSON value per line; empty lines are passed over.
 
     Raises:
         FormatError: as `read_json`, with the line of the file.
     """
-    lines = read_text(path, max_bytes=max_bytes).split("\n")
+    lines = read_text(path, max_bytes=MAX_BYTES).split("\n")
     return [parse_json(text, path=path, line=i) for i, text in enumerate(lines, start=1) if text.strip()]
 
 

@@ -56,7 +56,7 @@ def with_alphabet(dfa: Dfa, alphabet: Alphabet) -> Dfa:
 
 def complement(dfa: Dfa) -> Dfa:
     """Returns the automaton of the words over its alphabet that are not in the language."""
-    return minimise(_replace(dfa, accepting=~dfa.accepting))
+    return minimise(_accepting(dfa, ~dfa.accepting))
 
 
 def intersection(left: Dfa, right: Dfa, budget: Budget | None = None) -> Dfa:
@@ -107,7 +107,7 @@ def reverse(dfa: Dfa, budget: Budget | None = None) -> Dfa:
 
 def prefix_closure(dfa: Dfa) -> Dfa:
     """Returns the automaton of the prefixes of words of the language."""
-    return minimise(_replace(dfa, accepting=dfa.live))
+    return minimise(_accepting(dfa, dfa.live))
 
 
 def _boolean(
@@ -163,13 +163,8 @@ def _over(dfa: Dfa, alphabet: Alphabet) -> Dfa:
     )
 
 
-def _replace(dfa: Dfa, *, start: int | None = None, accepting: BoolArray | None = None) -> Dfa:
-    return Dfa(
-        alphabet=dfa.alphabet,
-        transitions=dfa.transitions,
-        start=dfa.start if start is None else start,
-        accepting=dfa.accepting if accepting is None else accepting,
-    )
+def _accepting(dfa: Dfa, accepting: BoolArray) -> Dfa:
+    return Dfa(alphabet=dfa.alphabet, transitions=dfa.transitions, start=dfa.start, accepting=accepting)
 
 
 def _edges(dfa: Dfa) -> list[Edge]:

@@ -232,16 +232,15 @@ class Paper:
 TICKS = {"✓": 1.0, "✗": 0.0}
 
 
-def percent_cells(
-    columns: Sequence[str], readings: Sequence[Reading], printed: str, *, trained: int = 1
-) -> tuple[TableCell, ...]:
+def percent_cells(columns: Sequence[str], readings: Sequence[Reading], printed: str) -> tuple[TableCell, ...]:
     """Returns cells of percentages written like "100/54/10"; `–` for one that the paper does not have.
+
+    The first column is about lengths that are trained on.
 
     Args:
         columns: the headings.
         readings: how each is measured here.
         printed: the numbers.
-        trained: how many of the first columns are about lengths that are trained on.
     """
     return tuple(
         TableCell(
@@ -249,7 +248,7 @@ def percent_cells(
             reading=reading,
             published=None if text == "–" else float(text) / 100,
             printed=text,
-            trained=number < trained,
+            trained=number == 0,
         )
         for number, (column, reading, text) in enumerate(
             zip(columns, readings, printed.split("/"), strict=True)
@@ -257,17 +256,15 @@ def percent_cells(
     )
 
 
-def tick_cells(
-    columns: Sequence[str], readings: Sequence[Reading], printed: str, *, trained: int = 1
-) -> tuple[TableCell, ...]:
-    """Returns cells of ticks and crosses written like "✓✗–", a character each."""
+def tick_cells(columns: Sequence[str], readings: Sequence[Reading], printed: str) -> tuple[TableCell, ...]:
+    """Returns cells of ticks and crosses written like "✓✗–", one character per cell."""
     return tuple(
         TableCell(
             column=column,
             reading=reading,
             published=TICKS.get(text),
             printed=text,
-            trained=number < trained,
+            trained=number == 0,
         )
         for number, (column, reading, text) in enumerate(zip(columns, readings, printed, strict=True))
     )

@@ -478,7 +478,7 @@ READINGS = {
 
 
 def declared_verdicts(
-    trained: Iterable[TrainingOutcome], languages: Iterable[str], sense: Sense, budget: Budget | None = None
+    trained: Iterable[TrainingOutcome], languages: Iterable[str], sense: Sense
 ) -> dict[tuple[str, str], str]:
     """Returns what theory says of trained models that declare a class, by language and class.
 
@@ -493,7 +493,7 @@ def declared_verdicts(
         except UnknownName:
             continue
         if row.is_class:
-            table = decide(resolve_language(language), architectures=[row.name], budget=budget)
+            table = decide(resolve_language(language), architectures=[row.name])
             found[language, architecture] = table[row.name, sense].status.value
     return found
 

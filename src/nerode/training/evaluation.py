@@ -47,14 +47,14 @@ def evaluate(
     )
 
 
-def evaluate_axes(model: nn.Module, task: Task, *, sequences: int, part: int = PART) -> tuple[AxisScore, ...]:
+def evaluate_axes(model: nn.Module, task: Task, *, sequences: int) -> tuple[AxisScore, ...]:
     """Returns the scores at each value of each axis of the task, other than the length."""
     return tuple(
         AxisScore(
             axis=axis.name,
             value=value,
             trained=value in axis.trained,
-            score=score(model, task, [_draw_axis(task, axis.name, value, sequences)], part=part),
+            score=score(model, task, [_draw_axis(task, axis.name, value, sequences)], part=PART),
         )
         for axis in task.axes
         for value in axis.values

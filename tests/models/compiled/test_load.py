@@ -9,7 +9,8 @@ import torch
 
 from nerode.compiler import Options, compile_language
 from nerode.core import NotCompilable
-from nerode.models.compiled.load import first_error, load_architecture, network_to_architecture
+from nerode.models.compiled.load import first_error, network_to_architecture
+from nerode.proofs.floats import load_architecture
 from tests.models.compiled.walks import facts_of, legal_table, random_words
 
 
@@ -18,30 +19,30 @@ def test_roundings_of_deep_overwrites_are_found_and_avoided() -> None:
     steep = Options(exclusive_scan=False, retention=Fraction(1, 2**11))
     network = compile_language(language, "hgrn2", steep, facts=facts_of("last-but-8"))
     assert first_error(network_to_architecture(network, "hgrn2"), language) is not None
-    model = load_architecture(language, "hgrn2", facts=facts_of("last-but-8"))
+    model = load_architecture(language, "hgrn2", facts=facts_of("last-but-8"), seconds=0)
     words = random_words(2, batch=4, length=2000)
     assert torch.equal(model(words)[0] > 0.5, legal_table(language, words))
 
 
 def test_the_wrong_language_is_found() -> None:
-    model = load_architecture(facts_of("tomita-1").language, "gla")
+    model = load_architecture(facts_of("tomita-1").language, "gla", seconds=0)
     assert first_error(model, facts_of("tomita-1").language) is None
     assert first_error(model, facts_of("tomita-2").language) == 1
 
 
 def test_a_format_that_is_too_coarse_is_refused() -> None:
     with pytest.raises(NotCompilable, match=r"roundings in bfloat16 give a wrong answer after \d+"):
-        load_architecture(facts_of("last-but-8").language, "mlstm", dtype=torch.bfloat16)
+        load_architecture(facts_of("last-but-8").language, "mlstm", dtype=torch.bfloat16, seconds=0)
 
 
 def test_a_language_without_long_words() -> None:
     language = facts_of("aabbccddee").language
-    assert first_error(load_architecture(language, "mamba"), language) is None
+    assert first_error(load_architecture(language, "mamba", seconds=0), language) is None
 
 
 @pytest.mark.parametrize("name", ["tomita-3", "abab-star"])
 def test_signs_that_are_also_overwritten_are_split_for_gates_of_two_values(name: str) -> None:
     language = facts_of(name).language
-    model = load_architecture(language, "mamba-signed", facts=facts_of(name))
+    model = load_architecture(language, "mamba-signed", facts=facts_of(name), seconds=0)
     words = random_words(len(language.alphabet), batch=4, length=2000)
     assert torch.equal(model(words)[0] > 0.5, legal_table(language, words))

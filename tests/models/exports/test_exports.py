@@ -14,9 +14,9 @@ from safetensors.torch import load_file
 
 from nerode.core import InputError
 from nerode.languages import Language, resolve_language
-from nerode.models.compiled import load_architecture
 from nerode.models.exports import answers_of, write_export
 from nerode.models.whole import whole_model
+from nerode.proofs.floats import load_architecture
 from tests.models.compiled.walks import lawful_word, legal_table
 
 transformers = pytest.importorskip("transformers")
@@ -155,11 +155,13 @@ def test_mamba_ssm_has_the_shapes_of_its_mamba_2(tmp_path: Path) -> None:
 
 def test_refusals(tmp_path: Path) -> None:
     language = resolve_language("tomita-1")
-    zoo = load_architecture(language, "mamba", surroundings="zoo")
+    zoo = load_architecture(language, "mamba", surroundings="zoo", seconds=0)
     with pytest.raises(InputError, match="--surroundings published"):
         write_export(tmp_path / "a", zoo, language, to="huggingface")
     with pytest.raises(InputError, match="loads no model of gla"):
-        write_export(tmp_path / "a", load_architecture(language, "gla"), language, to="huggingface")
+        write_export(
+            tmp_path / "a", load_architecture(language, "gla", seconds=0), language, to="huggingface"
+        )
     with pytest.raises(InputError, match="fla loads no model of mamba-2"):
         write_export(tmp_path / "a", whole_model(language, "mamba-2"), language, to="fla")
     wrong = whole_model(resolve_language("tomita-2"), "mamba")

@@ -8,13 +8,13 @@ import torch
 from nerode.core import Budget, NotCompilable
 from nerode.languages.bestiary import find_language
 from nerode.models import find_member
-from nerode.models.compiled import load_architecture
+from nerode.proofs.floats import load_architecture
 from nerode.proofs.floats.certify import certify_module
 
 
 def certified_length(name: str, architecture: str, dtype: str) -> int | str:
     language = find_language(name)
-    model = load_architecture(language, architecture, dtype=getattr(torch, dtype))
+    model = load_architecture(language, architecture, dtype=getattr(torch, dtype), seconds=0)
     assert all(layer.resolve()[0] is find_member(architecture).kind for layer in model.config.layers)
     return certify_module(
         model,
@@ -54,4 +54,4 @@ def test_right_at_every_length(name, architecture, dtype):
 
 def test_what_an_architecture_cannot_do_is_refused():
     with pytest.raises(NotCompilable, match="star-free"):
-        load_architecture(find_language("parity"), "mamba")
+        load_architecture(find_language("parity"), "mamba", seconds=0)

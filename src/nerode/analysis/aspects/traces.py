@@ -94,19 +94,19 @@ def _strip(name: str, layer: int, kind: str, values: Tensor) -> TraceStrip:
 
 
 @torch.no_grad()
-def attention_maps(model: Model, probe: ProbeWords, row: int = 0) -> AttentionMaps | None:
+def attention_maps(model: Model, probe: ProbeWords) -> AttentionMaps | None:
     """Returns where each head looks along one word, None for a model without attention over all positions."""
     found = []
     for number, layer in enumerate(model.layers):
         if isinstance(layer, Attention):
             weights = layer.weights(model.inputs_of(number, probe.inputs, with_mark=True)).double()
-            found += [_map(number, head, weights[:, head], row) for head in range(weights.shape[1])]
-    word = (*[MARK] * model.config.beginning, *probe.spell(row))
+            found += [_map(number, head, weights[:, head]) for head in range(weights.shape[1])]
+    word = (*[MARK] * model.config.beginning, *probe.spell(0))
     return AttentionMaps(word=word, heads=tuple(found)) if found else None
 
 
-def _map(layer: int, head: int, weights: Tensor, row: int) -> AttentionMap:
-    """The map of one head, from its weights (batch, time, time)."""
+def _map(layer: int, head: int, weights: Tensor) -> AttentionMap:
+    """The map of one head, from its weights (batch, time, time); the first word is shown."""
     time = weights.shape[1]
     places = torch.arange(time, dtype=weights.dtype)
     distances = (places[:, None] - places).clamp(min=0)
@@ -115,7 +115,7 @@ def _map(layer: int, head: int, weights: Tensor, row: int) -> AttentionMap:
     return AttentionMap(
         layer=layer,
         head=head,
-        weights=tuple(tuple(line) for line in weights[row].tolist()),
+        weights=tuple(tuple(line) for line in weights[0].tolist()),
         distance=float((weights * distances).sum(-1).mean()),
         entropy=float(-(weights * logs).sum(-1).mean()),
         previous=float(weights.diagonal(-1, dim1=1, dim2=2).mean()) if one else 0.0,

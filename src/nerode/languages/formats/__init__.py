@@ -301,17 +301,13 @@ def write_automaton(dfa: Dfa, path: Path | str) -> tuple[Path, ...]:
 
 
 def read_language(
-    path: Path | str,
-    *,
-    symbols: Path | str | None = None,
-    alphabet: Iterable[str] | None = None,
-    budget: Budget | None = None,
+    path: Path | str, *, alphabet: Iterable[str] | None = None, budget: Budget | None = None
 ) -> RegularLanguage:
     """Returns the language of the automaton in a file, named after the file.
 
     Args and errors are those of `read_automaton`.
     """
-    automaton = read_automaton(path, symbols=symbols, alphabet=alphabet, budget=budget)
+    automaton = read_automaton(path, alphabet=alphabet, budget=budget)
     row, stem = format_of(path)
     name = Path(path).name
     named = (

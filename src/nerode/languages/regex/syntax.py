@@ -79,58 +79,42 @@ class Letters(Expression):
         return self.symbols
 
 
-def _check_parts(node: Concat | Union | Intersection) -> None:
-    kind = type(node)
-    if len(node.parts) < 2 or any(isinstance(part, kind) for part in node.parts):
-        raise InputError(
-            f"a {kind.__name__} needs at least two parts, none of them a {kind.__name__}; "
-            f"{kind.__name__.lower()}() makes one from any parts"
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Concat(Expression):
+class Combination(Expression):
+    """Two parts or more, none of which is a combination of the same kind."""
+
+    parts: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        kind = type(self)
+        if len(self.parts) < 2 or any(isinstance(part, kind) for part in self.parts):
+            raise InputError(
+                f"a {kind.__name__} needs at least two parts, none of them a {kind.__name__}; "
+                f"{kind.__name__.lower()}() makes one from any parts"
+            )
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The parts."""
+        return self.parts
+
+
+class Concat(Combination):
     """One part after the other."""
 
-    parts: tuple[Expression, ...]
-
-    def __post_init__(self) -> None:
-        _check_parts(self)
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The parts."""
-        return self.parts
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Union(Expression):
+class Union(Combination):
     """Words of at least one part."""
 
-    parts: tuple[Expression, ...]
-
-    def __post_init__(self) -> None:
-        _check_parts(self)
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The parts."""
-        return self.parts
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Intersection(Expression):
+class Intersection(Combination):
     """Words of all parts."""
 
-    parts: tuple[Expression, ...]
-
-    def __post_init__(self) -> None:
-        _check_parts(self)
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The parts."""
-        return self.parts
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -115,8 +115,6 @@ TARGETS: dict[str, tuple[str | None, str]] = {
 MARK = 1
 """The place of the stream that is 1 at the beginning mark and 0 at letters."""
 
-_Term = tuple[Exact, PlaceForm]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreDesign:

@@ -263,33 +263,6 @@ class CarriedModel:
     network: Network | None
 
 
-def load_architecture(
-    language: Language,
-    architecture: str,
-    *,
-    dtype: torch.dtype = torch.float32,
-    facts: Facts | None = None,
-    budget: Budget | None = None,
-    surroundings: Around | None = None,
-) -> Model:
-    """Returns the first model of an architecture that does a language on a few words, without claims.
-
-    `nr.load_architecture` finds out what is known of it; the arguments are those of `candidate_models`.
-
-    Raises:
-        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network, or
-            the format is too coarse for it.
-    """
-    refusals = []
-    for found in candidate_models(
-        language, architecture, dtype=dtype, facts=facts, budget=budget, surroundings=surroundings
-    ):
-        if not isinstance(found, NotCompilable):
-            return found.model
-        refusals.append(found)
-    raise main_refusal(refusals)
-
-
 def main_refusal(refusals: Sequence[NotCompilable]) -> NotCompilable:
     """Returns the refusal that says most: a theorem's, or that of the first network, or the only one."""
     possible = [refusal for refusal in refusals if refusal.impossible]

@@ -171,9 +171,9 @@ def _candidates(placement: Placement, route: Route) -> list[tuple[Label, float]]
     return found
 
 
-def states_under(placement: Placement, label: Label, *, margin: float = 2.0) -> list[int]:
+def states_under(placement: Placement, label: Label) -> list[int]:
     """Returns the states whose circle, with a margin, meets the label's box."""
-    return [q for q, (x, y) in placement.centre.items() if label.gap_to(x, y) < placement.radius[q] + margin]
+    return [q for q, (x, y) in placement.centre.items() if label.gap_to(x, y) < placement.radius[q] + 2]
 
 
 def _points_inside(label: Label, points: Floats, *, margin: float = 0.0) -> int:

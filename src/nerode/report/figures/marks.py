@@ -95,7 +95,6 @@ def number_axis(
     log: bool = False,
     domain: Sequence[float] | None = None,
     values: Sequence[float] | None = None,
-    grid: bool = True,
 ) -> Json:
     """Returns the encoding of a number along an axis.
 
@@ -105,12 +104,11 @@ def number_axis(
         log: whether equal factors take equal room.
         domain: smallest and largest value; by default those of the rows.
         values: where ticks are; by default round numbers.
-        grid: whether there are lines at the ticks.
     """
     scale: Json = {"type": "log", "nice": False} if log else {"type": "linear", "nice": False, "zero": False}
     if domain is not None:
         scale["domain"] = list(domain)
-    axis: Json = {"grid": grid, "title": title}
+    axis: Json = {"grid": True, "title": title}
     if values is not None:
         # All of them say what was measured; where they do not fit, every other one is left out.
         axis |= {"values": list(values), "format": ",d", "labelOverlap": "parity"}
@@ -141,10 +139,10 @@ def _multiples(low: float, high: float) -> list[float]:
     return [float(f"{i * step:.12g}") for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def spans_decades(values: Iterable[float], factor: float = 8) -> bool:
+def spans_decades(values: Iterable[float]) -> bool:
     """Returns whether numbers are better shown by their logarithms."""
     found = [v for v in values if math.isfinite(v)]
-    return bool(found) and min(found) > 0 and max(found) > factor * min(found)
+    return bool(found) and min(found) > 0 and max(found) > 8 * min(found)
 
 
 def fitted(values: Iterable[float], *, low: float | None = None, high: float | None = None) -> list[float]:

@@ -131,16 +131,9 @@ def _bars(chart: SmallChart) -> Iterator[str]:
         yield "</g>"
 
 
-def sparkline(
-    points: Sequence[tuple[float, float, float]], *, width: float = 96, height: float = 20
-) -> Markup:
-    """Returns a line of shares between 0 and 1 without axes.
-
-    Args:
-        points: lowest, middle and highest value of each column.
-        width: in pixels.
-        height: in pixels.
-    """
+def sparkline(points: Sequence[tuple[float, float, float]]) -> Markup:
+    """Returns a line of shares between 0 and 1 without axes; each column has a lowest, middle and highest."""
+    width, height = 96, 20
     step = (width - 6) / max(1, len(points) - 1)
 
     def place(i: int, share: float) -> str:

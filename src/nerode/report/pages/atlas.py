@@ -66,7 +66,6 @@ def atlas_page(
     entries: Sequence[AtlasEntry],
     *,
     sense: Sense = Sense.FINITE_PRECISION,
-    dtype: str = "float32",
     command: str = "",
     trained: Sequence[TrainingOutcome] = (),
     declared: Mapping[tuple[str, str], str] | None = None,
@@ -77,7 +76,6 @@ def atlas_page(
     Args:
         entries: the languages; those of one group are put together, else the order is kept.
         sense: the arithmetic that the matrix shows first.
-        dtype: the float format of the IEEE sense, the default of `decide`.
         command: the command line that made the page.
         trained: what training found.
         declared: verdicts by language and class, for trained models that declare one.
@@ -104,7 +102,7 @@ def atlas_page(
             [a.title, a.name, a.update, families.index(family_title(a))] for a in architectures
         ],
         "families": families,
-        "senses": [sense_title(s, dtype) for s in SENSE_TITLES],
+        "senses": [sense_title(s, "float32") for s in SENSE_TITLES],
         "first": first,
         "strings": book.strings,
         "answers": book.answers,

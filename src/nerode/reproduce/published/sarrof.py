@@ -71,10 +71,10 @@ _UP_TO_50 = (
 _SLOW = ("d-3", "d-4", "d-12", "aabbccddee", "shuffle-4", "shuffle-6", "boolean-5")
 
 
-def _own_spec(language: str, layers: str = "mamba", **run: Any) -> dict[str, Any]:
+def _own_spec(language: str, **run: Any) -> dict[str, Any]:
     return spec(
         "language-prediction",
-        small_model(layers),
+        small_model("mamba"),
         settings={"language": language},
         **{
             "steps": 400,
