@@ -132,7 +132,7 @@ def place_sign(builder: LayerBuilder, number: int, level: TabledLevel, commands:
 def place_turn(builder: LayerBuilder, number: int, level: TabledLevel, commands: CommandForms) -> LevelLabels:
     """Adds a counter modulo m: the root of unity e(label/m), gates e(amount/m) and 0.
 
-    The readout compares the number with each root: the real part of their quotient is 1 for the right one
+    The readout compares the number with each root: the real part of their quotient is 1 for the correct one
     and at most cos(2π/m) for the others.
     """
     m = level.num_labels

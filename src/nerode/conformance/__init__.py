@@ -16,6 +16,4 @@ from nerode.core import lazy_door
 if TYPE_CHECKING:
     from nerode.conformance.checks import CHECKS, ModelUnderTest, examine, suite
 
-__getattr__, __dir__ = lazy_door(__name__, __file__)
-
-__all__ = ["CHECKS", "ModelUnderTest", "examine", "suite"]
+__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)

@@ -4,7 +4,7 @@ The door of a large stage would load all of it for whoever needs one name: `nero
 compiler nor the figures. A lazy door lists its imports under `if TYPE_CHECKING:`, where type checkers and the
 import contracts read them, and ends with
 
-    __getattr__, __dir__ = lazy_door(__name__, __file__)
+    __getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
 
 which reads the same list from the file, so that every name stands there once.
 
@@ -92,8 +92,8 @@ def to_frame(columns: Mapping[str, Sequence[object]]) -> Any:
     return pandas.DataFrame({name: list(values) for name, values in columns.items()})
 
 
-def lazy_door(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns `__getattr__` and `__dir__` of a package whose imports stand under `if TYPE_CHECKING:`.
+def lazy_door(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Returns `__getattr__`, `__dir__`, `__all__` of a package whose imports stand under `if TYPE_CHECKING:`.
 
     Args:
         package: `__name__` of the package.
@@ -111,7 +111,7 @@ def lazy_door(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[
         setattr(sys.modules[package], name, value)
         return value
 
-    return load, lambda: sorted(homes)
+    return load, lambda: sorted(homes), sorted(homes)
 
 
 def _listed_imports(source: str) -> dict[str, str]:

@@ -59,7 +59,7 @@ def works() -> dict[str, Work]:
 def parse_works(text: str) -> dict[str, Work]:
     """Returns the entries of a BibTeX text by key, in their order.
 
-    Values stand in braces, one field a line, and an entry ends with a brace on a line of its own.
+    Values stand in braces, one field per line, and an entry ends with a brace on a line of its own.
 
     Raises:
         ValueError: if an entry does not have this form, lacks a title, an author or a year, or has the key

@@ -154,9 +154,9 @@ class LevelSweep:
         self.grown = False
 
     def prove(self) -> bool:
-        """Returns whether the relation is closed and every state in it is right.
+        """Returns whether the relation is closed and every state in it is correct.
 
-        Often every label is right with everything above it, so this is tried first.
+        Often every label is correct with everything above it, so this is tried first.
         """
         return self._starts_right() and (self._round(everything=True) or self._grow())
 
@@ -185,7 +185,7 @@ class LevelSweep:
         return self._decoding.value(len(self.cascade.levels), known, self.cascade.state)
 
     def _round(self, *, everything: bool) -> bool:
-        """Follows every letter through every level once; returns whether all final states are right.
+        """Follows every letter through every level once; returns whether all final states are correct.
 
         Args:
             everything: whether every label counts as possible; the relation is then left alone.

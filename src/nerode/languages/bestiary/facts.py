@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Fact(Generic[T]):
-    """A value and why it is right."""
+    """A value and why it is correct."""
 
     value: T
     why: str

@@ -103,7 +103,7 @@ class LetterShares:
         return self._totals[length]
 
     def draw(self, length: int, count: int, rng: np.random.Generator) -> IntArray:
-        """Returns `count` independent uniformly random words of a length that has words, one a row."""
+        """Returns `count` independent uniformly random words of a length that has words, one per row."""
         words = np.empty((length, count), dtype=np.int32)
         states = np.full(count, self.dfa.start, dtype=np.int32)
         for first, shares, points in self._blocks(length, (count,), rng):

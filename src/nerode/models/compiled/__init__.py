@@ -18,22 +18,4 @@ if TYPE_CHECKING:
     from nerode.models.compiled.recurrence import CompiledRecurrence, Drive
     from nerode.models.compiled.streaming import Stream, TextReader, TextScore, score_text
 
-__getattr__, __dir__ = lazy_door(__name__, __file__)
-
-__all__ = [
-    "Around",
-    "CarriedModel",
-    "CompiledLayer",
-    "CompiledModel",
-    "CompiledRecurrence",
-    "Drive",
-    "Stream",
-    "TextReader",
-    "TextScore",
-    "candidate_models",
-    "load_model",
-    "main_refusal",
-    "network_to_decoder",
-    "score_text",
-    "writer_of",
-]
+__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)

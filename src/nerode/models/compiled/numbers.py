@@ -149,7 +149,7 @@ class AffineMap(nn.Module):
     Args:
         inputs: number of inputs.
         rows: the entries of each row.
-        bias: one number a row; None for none.
+        bias: one number per row; None for none.
         numbers: makes the tensors.
         place: what errors call the map.
         is_complex: whether coefficients are complex; the outputs then are, the inputs stay real.
