@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         check_object,
         profile_language,
     )
+    from nerode.study.conclusions import conclude_model, conclude_table, conclude_task
     from nerode.study.eggboxes import (
         PARTS,
         Box,
@@ -68,9 +69,6 @@ if TYPE_CHECKING:
         TheoryOfRuns,
         TrainingOutcome,
         architectures_of,
-        conclude_model,
-        conclude_table,
-        conclude_task,
         declared_verdicts,
         find_disagreements,
         read_experiments,
