@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,7 @@ def check_bare(python: Path, folders: list[str]) -> tuple[int, float]:
     return accepted, time.perf_counter() - begun
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks bare_kernel")
     parser.add_argument(
         "--languages", default="", help="names with commas between them; all if none are given"

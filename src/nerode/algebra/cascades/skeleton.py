@@ -2,10 +2,10 @@
 
 While a word takes an image x of a level onto another image x·a of the same level, the level keeps its label.
 Inside one class this is correct by the numbering of the tiles. Between two classes it is correct if the label
-is a *section*: it says one tile for each class such that every letter takes the tile of an image into the tile
-of the next one. A class may therefore share the level of the classes that it leads to if every one of its
-tiles belongs to a section. A class whose tiles are permuted by a group shares its level with no class that
-leads to it or that it leads to.
+is a *section*: it says one tile for each class such that every letter takes the tile of an image into the
+tile of the next one. A class may therefore share the level of the classes that it leads to if every one of
+its tiles belongs to a section. A class whose tiles are permuted by a group shares its level with no class
+that leads to it or that it leads to.
 """
 
 from __future__ import annotations
