@@ -136,7 +136,7 @@ def _without_network(
     return "missing", _rows_of(left)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Prints one line per pair that is not "both" or "neither", and the counts."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks networks")
     parser.add_argument("--languages", nargs="*", metavar="LANG")
