@@ -114,7 +114,7 @@ def test_a_chain_of_scales_and_registers_between_them(data: st.DataObject) -> No
     sign = data.draw(st.sampled_from([1, -1]))
     unknown = ValueRange(None, None)
     region = FormRegion({"s1": unknown, "s2": unknown, "r": unknown})
-    region.chain, region.registers = ["", "s1", "s2"], {"r": (sign, 2, Fraction(1, 2), 3)}
+    region.chain, region.registers = {"": 0, "s1": 1, "s2": 2}, {"r": (sign, 2, Fraction(1, 2), 3)}
     first = data.draw(st.fractions(Fraction(1, 20), 1, max_denominator=20))
     second = first * data.draw(st.fractions(Fraction(1, 20), 1, max_denominator=20))
     share = data.draw(st.fractions(0, 1, max_denominator=8))
@@ -139,7 +139,7 @@ def test_a_power_of_a_counter_and_registers_below_it(data: st.DataObject) -> Non
     sign = data.draw(st.sampled_from([1, -1]))
     unknown = ValueRange(None, None)
     region = FormRegion({"p": unknown, "r": unknown, "t": ValueRange(0, None, True, 0)})
-    region.chain, region.registers, region.exponent = ["p", ""], {"r": (sign, 1, 1, 3)}, "t"
+    region.chain, region.registers, region.exponent = {"p": 0, "": 1}, {"r": (sign, 1, 1, 3)}, "t"
     count = data.draw(st.integers(0, 4))
     power = Fraction(4) ** count
     size = 1 + data.draw(st.fractions(0, 1, max_denominator=8)) * (3 * power - 1)

@@ -15,9 +15,11 @@ from hypothesis import given, strategies as st
 from nerode.kernel.numbers import (
     Field,
     Number,
+    Ratio,
     RootSum,
     cyclotomic_polynomial,
     imaginary_part,
+    plain,
     read_rational,
     real_bounds,
     real_part,
@@ -129,6 +131,20 @@ def test_arithmetic_of_roots(order: int, j: int, k: int) -> None:
     assert number * field.inverse(number) == 1
     i = field.root(field.order // 4)
     assert real_part(number) + i * imaginary_part(number) == number
+
+
+RATIONALS = st.fractions(min_value=-50, max_value=50, max_denominator=60)
+
+
+@given(RATIONALS, RATIONALS)
+def test_ratios_compute_like_fractions(a: Fraction, b: Fraction) -> None:
+    for x in (a, plain(a)):
+        for y in (b, plain(b)):
+            assert (x + y, x - y, x * y, -x) == (a + b, a - b, a * b, -a)
+            assert [x == y, x < y, x <= y, x > y, x >= y] == [a == b, a < b, a <= b, a > b, a >= b]
+            assert x != y or hash(x) == hash(y)
+    for value in (plain(a) + plain(b), plain(a) - plain(b), plain(a) * plain(b), plain(a)):
+        assert type(value) is (int if value.denominator == 1 else Ratio)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 6, 15, 30, 105, 360])

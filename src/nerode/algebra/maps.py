@@ -1,11 +1,12 @@
 """Maps of a finite set to itself as arrays: rows, a numbered set of rows, and all products of some maps.
 
 A map is a row of small integers, padded to whole 64-bit words. `MapIndex` numbers maps in the order in which
-they come and looks them up by whole arrays; `enumerate_maps` finds all products breadth first.
+they come and looks them up by whole arrays; `enumerate_maps` finds all products, and both Cayley graphs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -264,44 +265,116 @@ class EnumeratedMaps:
     last: Numbers
     length: Numbers
     right: Numbers
+    left: Numbers
+
+
+_PARENT, _LAST, _LENGTH, _FIRST, _SUFFIX = range(5)
+"""What is known of the least word of an element: all but its last letter, the letter, how many there are, its
+first letter, and all but the first one."""
 
 
 def enumerate_maps(letters: npt.NDArray[np.integer[Any]], budget: Budget) -> EnumeratedMaps:
-    """Returns all maps that words over different letters induce.
+    """Returns all maps that words over different letters induce, with both Cayley graphs.
 
-    Elements are taken from the front of one queue and multiplied by every letter in order; new ones join
-    the queue at the end in order of appearance. So the queue is in shortlex order of least words.
+    Elements are taken by the length of their least words. For x = a s and a letter b, the product s b is
+    known from shorter words. Only where its least word is that of s with b at the end may x b be new: such
+    products are multiplied and looked up. All others are a followed by s b, and read off what is known.
 
     Args:
         letters: one row of images for each letter, no two equal.
         budget: its elements, bytes and seconds.
+
+    Implements: [FroidurePin1997]
     """
     num_letters, num_points = letters.shape
     layout = RowLayout(num_points)
     tables = [layout.letter_table(letter) for letter in letters]
     index = MapIndex(layout)
     index.add(layout.pack(np.arange(num_points)[None, :]))
-    origin: npt.NDArray[np.int32] = np.zeros((1, 3), dtype=np.int32)
-    right = np.empty((1, num_letters), dtype=np.int32)
-    chunk = max(_LEAST_CHUNK, _CHUNK_BYTES // (max(1, num_letters) * layout.row_bytes))
-    done = 0
-    while done < index.size:
-        end = min(done + chunk, index.size)
-        products = np.empty((end - done, num_letters, layout.width), dtype=layout.dtype)
-        for column, table in enumerate(tables):
-            products[:, column] = layout.times_letter(index.rows[done:end], table)
-        before = index.size
-        numbers, new = index.add(products.reshape(-1, layout.width))
-        right = grown(right, end)
-        right[done:end] = numbers.reshape(end - done, num_letters)
-        origin = grown(origin, index.size)
-        added = origin[before : index.size]
-        added[:, 0] = done + new // max(1, num_letters)
-        added[:, 1] = new % max(1, num_letters)
-        added[:, 2] = origin[added[:, 0], 2] + 1
-        done = end
-        known = {"elements found": index.size}
-        budget.check("elements", index.size, **known)
-        budget.check("bytes", index.nbytes + right.nbytes + origin.nbytes, **known)
-    parent, last, length = (np.ascontiguousarray(column) for column in origin[: index.size].T)
-    return EnumeratedMaps(index=index, parent=parent, last=last, length=length, right=right[: index.size])
+    words = np.zeros((1, 5), dtype=np.int32)
+    right, left = (np.full((1, num_letters), _ABSENT, dtype=np.int32) for _ in range(2))
+    extends = np.zeros((1, num_letters), dtype=np.bool_)
+    pairs = max(_LEAST_CHUNK, _CHUNK_BYTES // layout.row_bytes)
+    start = 0
+    while start < index.size:
+        end = index.size
+        right, left, extends = (grown(array, end) for array in (right, left, extends))
+        left[start:end], extends[start:end] = _ABSENT, False
+        level = words[start:end]
+        may_be_new = np.ones((1, num_letters), dtype=np.bool_)
+        if start:
+            shorter, may_be_new = right[level[:, _SUFFIX]], extends[level[:, _SUFFIX]]
+            # Products of the same length wait until all that may be new are numbered.
+            right[start:end] = _at(left, shorter, level[:, _FIRST, None])
+        elements, columns = np.divmod(np.flatnonzero(may_be_new), max(1, num_letters))
+        for first in range(0, len(elements), pairs):
+            x, b = elements[first : first + pairs], columns[first : first + pairs]
+            before = index.size
+            numbers, new = index.add(_products(layout, index.rows, start + x, b, tables))
+            right[start + x, b] = numbers
+            words = grown(words, index.size)
+            added, x, b = words[before : index.size], x[new], b[new]
+            extends[start + x, b] = True
+            added[:, _PARENT], added[:, _LAST], added[:, _LENGTH] = start + x, b, words[start, _LENGTH] + 1
+            added[:, _FIRST] = words[start + x, _FIRST] if start else b
+            added[:, _SUFFIX] = shorter[x, b] if start else 0
+            known = {"elements found": index.size}
+            budget.check("elements", index.size, **known)
+            tables_bytes = right.nbytes + left.nbytes + extends.nbytes + words.nbytes
+            budget.check("bytes", index.nbytes + tables_bytes, **known)
+        if start:
+            _read_off(start, shorter, words, right[:end], left)
+            level = words[start:end]
+            left[start:end] = _at(right, left[level[:, _PARENT]], level[:, _LAST, None])
+        else:
+            left[0] = right[0]
+        start = end
+    parent, last, length = (np.ascontiguousarray(words[: index.size, k]) for k in (_PARENT, _LAST, _LENGTH))
+    return EnumeratedMaps(
+        index=index,
+        parent=parent,
+        last=last,
+        length=length,
+        right=right[: index.size],
+        left=left[: index.size],
+    )
+
+
+def _at(table: Numbers, rows: Numbers, columns: Numbers) -> Numbers:
+    """The entries of a table at rows and columns that broadcast together."""
+    found: Numbers = table.ravel().take(rows.astype(np.intp) * table.shape[1] + columns)
+    return found
+
+
+def _products(
+    layout: RowLayout,
+    rows: Rows,
+    elements: npt.NDArray[np.intp],
+    columns: npt.NDArray[np.intp],
+    tables: Sequence[bytes | Rows],
+) -> Rows:
+    """Each of some elements followed by the letter of its column."""
+    found = np.empty((len(elements), layout.width), dtype=layout.dtype)
+    for column, table in enumerate(tables):
+        mine = np.flatnonzero(columns == column)
+        if len(mine):
+            found[mine] = layout.times_letter(rows[elements[mine]], table)
+    return found
+
+
+def _read_off(start: int, shorter: Numbers, words: Numbers, right: Numbers, left: Numbers) -> None:
+    """Fills in the products x b of one length where s b = p c has the same length: they are (a p) c.
+
+    The word of a p with c is before that of x with b, so some of those that wait can always be filled in.
+    """
+    num_letters = max(1, right.shape[1])
+    places = np.flatnonzero(right[start:] == _ABSENT)
+    known, firsts = shorter.ravel()[places], words[start + places // num_letters, _FIRST]
+    sources = _at(left, words[known, _PARENT], firsts).astype(np.intp) * num_letters + words[known, _LAST]
+    products = right.ravel()
+    places += start * num_letters
+    while len(places):
+        values = products.take(sources)
+        products[places] = values
+        waits = values == _ABSENT
+        places, sources = places[waits], sources[waits]

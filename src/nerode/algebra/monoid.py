@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +33,7 @@ class TransitionMonoid:
         last: the last letter of the least word, as a position in `letters`; 0 for the identity.
         length: the length of the least word.
         distinct_right: `distinct_right[x, c]` is x followed by `letters[c]`; shape (m, u).
+        distinct_left: `distinct_left[x, c]` is `letters[c]` followed by x; shape (m, u).
         index: the maps themselves.
     """
 
@@ -44,6 +44,7 @@ class TransitionMonoid:
     last: Numbers
     length: Numbers
     distinct_right: Numbers
+    distinct_left: Numbers
     index: MapIndex
 
     def __len__(self) -> int:
@@ -74,21 +75,6 @@ class TransitionMonoid:
             if len(self.letters) == len(self.column)
             else self.distinct_right[:, self.column]
         )
-
-    @functools.cached_property
-    def distinct_left(self) -> Numbers:
-        """`distinct_left[x, c]` is `letters[c]` followed by x; shape (m, u).
-
-        If x is y followed by the letter b, then a followed by x is ay followed by b, and ay is known from
-        the elements with shorter words.
-        """
-        left = np.empty_like(self.distinct_right)
-        left[0] = self.distinct_right[0]
-        starts = np.searchsorted(self.length, np.arange(1, int(self.length[-1]) + 2))
-        for start, end in itertools.pairwise(starts.tolist()):
-            level = slice(start, end)
-            left[level] = self.distinct_right[left[self.parent[level]], self.last[level, None]]
-        return left
 
     @functools.cached_property
     def left(self) -> Numbers:
@@ -181,8 +167,8 @@ def transition_monoid(
 ) -> TransitionMonoid:
     """Returns the monoid of all maps that words induce on the states.
 
-    Products of known elements with letters are taken breadth first and many at a time; a map is looked up
-    by a 64-bit key and compared in full wherever the key does not determine it.
+    Products of known elements with letters are taken breadth first and many at a time; those that may be new
+    are looked up by a 64-bit key and compared in full wherever the key does not determine the map.
 
     Args:
         source: an automaton, or one row of images for each letter.
@@ -207,6 +193,7 @@ def transition_monoid(
         last=found.last,
         length=found.length,
         distinct_right=found.right,
+        distinct_left=found.left,
         index=found.index,
     )
 

@@ -117,6 +117,18 @@ def total(forms: Iterable[DirectionForm | Exact]) -> DirectionForm:
     return DirectionForm(terms, bias)
 
 
+def combination(parts: Iterable[tuple[Exact, DirectionForm]]) -> DirectionForm:
+    """Returns the sum of forms times numbers, from pairs (number, form)."""
+    charge()
+    terms: dict[str, Exact] = {}
+    bias: Exact = 0
+    for factor, form in parts:
+        bias = bias + factor * form.bias
+        for name, coefficient in form.terms.items():
+            terms[name] = terms.get(name, 0) + factor * coefficient
+    return DirectionForm(terms, bias)
+
+
 def conjunction(literals: Iterable[DirectionForm], relu: Relu) -> DirectionForm:
     """Returns 1 where all literals, each 0 or 1, are 1, 0 elsewhere; one unit for two literals or more."""
     parts = [form for form in dict.fromkeys(literals) if form != constant(1)]

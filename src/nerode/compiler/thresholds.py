@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from nerode.compiler.forms import DirectionForm, constant, direction, total
+from nerode.compiler.forms import DirectionForm, combination, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets
 from nerode.core import Exact, charge, simplify
@@ -276,7 +276,7 @@ def _list(dfa: Dfa, letters: Sequence[int]) -> str:
 
 def letter_sum(dfa: Dfa, amounts: Sequence[int]) -> DirectionForm:
     """Returns the amount of the current letter, read from one-hot letters."""
-    return total(a * direction(f"x={s}") for s, a in zip(dfa.alphabet.symbols, amounts, strict=True) if a)
+    return DirectionForm({f"x={s}": a for s, a in zip(dfa.alphabet.symbols, amounts, strict=True)})
 
 
 def unit_sum(
@@ -291,10 +291,10 @@ def unit_sum(
         bits: the values, 0 or 1, of all units before the letter.
     """
     here, coefficients = coding.feedback(unit)
-    state = total(c * bits[j] for j, c in coefficients.items())
+    state = combination((c, bits[j]) for j, c in coefficients.items())
     # One letter is always on, so the commonest level can go into the constant.
     common = statistics.mode(unit.levels) if unit.levels else 0
-    return state + letter_sum(dfa, [level - common for level in unit.levels]) + here + common
+    return total((state, letter_sum(dfa, [level - common for level in unit.levels]), here + common))
 
 
 def saturating_gain(spread: int) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -146,7 +146,7 @@ class FormRegion:
         scaled: for each unknown that is a product with the scale, a positive number of at most 1, the other
             factor: "" for the scale itself.
         free: unknowns that are any number, whose ranges may be cut anywhere.
-        chain: unknowns s₀ ≥ s₁ ≥ … > 0, among which "" stands for 1.
+        chain: unknowns s₀ ≥ s₁ ≥ … > 0 with their numbers, among which "" stands for 1.
         registers: unknowns between the numbers of the chain, as (sign, k, low, high): the absolute value is
             at least low · s_k and at most high · s_{k-1}.
         exponent: the counter of which the scale, or else the first number of the chain, is the power of four;
@@ -156,17 +156,26 @@ class FormRegion:
     ranges: dict[str, ValueRange]
     scaled: dict[str, str] = field(default_factory=dict)
     free: set[str] = field(default_factory=set)
-    chain: Sequence[str] = ("",)
-    registers: Mapping[str, tuple[int, int, Rational, Rational]] = field(default_factory=dict)
+    chain: Mapping[str, int] = field(default_factory=lambda: {"": 0})
+    registers: dict[str, tuple[int, int, Rational, Rational]] = field(default_factory=dict)
     exponent: str = ""
     _named: dict[AffineForm, str] = field(default_factory=dict)
 
     def bounds(self, value: Value) -> tuple[Rational | None, Rational | None]:
         """Returns the least and the greatest value; None for none."""
+        return self.least(value), self.greatest(value)
+
+    def least(self, value: Value) -> Rational | None:
+        """Returns the least value; None for none."""
         if not isinstance(value, AffineForm):
-            number = _rational(value)
-            return number, number
-        return min(self._sums(value, -1), default=None), max(self._sums(value, 1), default=None)
+            return _rational(value)
+        return min(self._sums(value, -1), default=None)
+
+    def greatest(self, value: Value) -> Rational | None:
+        """Returns the greatest value; None for none."""
+        if not isinstance(value, AffineForm):
+            return _rational(value)
+        return max(self._sums(value, 1), default=None)
 
     def _sums(self, value: AffineForm, side: int) -> list[Rational]:
         """Numbers whose extremes bound a form from one side; none if it has no bound.
@@ -176,12 +185,15 @@ class FormRegion:
         times the last s_k, which is positive. Where s₀ is above 1, it is any number, and a form that grows
         with it to the other side has no bound.
         """
-        one = self.chain.index("")
-        coefficients: list[Rational] = [0 for _ in self.chain]
+        one = self.chain[""]
+        coefficients: list[Rational] = [0] * len(self.chain)
         coefficients[one] = value.constant
-        scaled = {name: amount for name, amount in value.terms.items() if name in self.scaled}
+        scaled = {}
+        if self.scaled:
+            scaled = {name: amount for name, amount in value.terms.items() if name in self.scaled}
         if scaled:
-            end = self.bounds(self.direction(AffineForm(0, scaled)))[side > 0]
+            shown = self.direction(AffineForm(0, scaled))
+            end = self.greatest(shown) if side > 0 else self.least(shown)
             if end is None or (self.exponent and end * side > 0):
                 return []
             coefficients[one] += max(end, 0) if side > 0 else min(end, 0)
@@ -189,16 +201,19 @@ class FormRegion:
             if name in scaled:
                 continue
             if name in self.chain:
-                coefficients[self.chain.index(name)] += amount
+                coefficients[self.chain[name]] += amount
             elif name in self.registers:
                 sign, k, least, most = self.registers[name]
                 wide = amount * sign * side > 0
                 coefficients[k - 1 if wide else k] += amount * sign * (most if wide else least)
             else:
-                end = self.ranges[name].high if amount * side > 0 else self.ranges[name].low
+                known = self.ranges[name]
+                end = known.high if (amount > 0) == (side > 0) else known.low
                 if end is None:
                     return []
                 coefficients[one] += amount * end
+        if len(coefficients) == 1:
+            return coefficients
         if any(amount * side > 0 for amount in itertools.accumulate(coefficients[:one])):
             return []
         return list(itertools.accumulate(coefficients))[one:]
@@ -234,9 +249,10 @@ class FormRegion:
         if not isinstance(value, AffineForm):
             return value if sign(value) > 0 else 0
         direction = self.direction(value)
-        low, high = self.bounds(direction)
+        low = self.least(direction)
         if low is not None and low >= 0:
             return value
+        high = self.greatest(direction)
         if high is not None and high <= 0:
             return 0
         self._cut(direction)
@@ -268,7 +284,7 @@ class FormRegion:
             return power
         if not self.exponent or value.terms != {self.exponent: 1}:
             raise Undecided(f"4 to the power {value} is not known")
-        (whole,) = [name for name, factor in self.scaled.items() if not factor] or [self.chain[0]]
+        (whole,) = [name for name, factor in self.scaled.items() if not factor] or [next(iter(self.chain))]
         return AffineForm(0, {whole: power})
 
     def _new_unknown(self, value: AffineForm, high: Rational | None) -> AffineForm:

@@ -94,8 +94,14 @@ class ExactnessMeter:
         self._norms = [(Fraction(0), 0) for _ in network.layers]
         self._norm_grows = [False for _ in network.layers]
         self._seen: set[Hashable] = set()
+        self._growths: dict[AffineForm, tuple[Rational, Rational]] = {}
         for number, layer in enumerate(network.layers):
             self.state(number, layer.start, FormRegion({}))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some format may still be exact, so that sums matter."""
+        return not self._broken
 
     def give_up(self) -> None:
         """Says that something is computed that is no sum of products, so that no format is exact."""
@@ -224,10 +230,15 @@ class ExactnessMeter:
         if not isinstance(bound, AffineForm):
             assert not isinstance(bound, RootSum)
             return bound, 0
+        if bound not in self._growths:
+            self._growths[bound] = self._growth_of(bound)
+        return self._growths[bound]
+
+    def _growth_of(self, bound: AffineForm) -> tuple[Rational, Rational]:
         growing = [(amount, *self._counters[name]) for name, amount in bound.terms.items()]
-        start = sum((amount * abs(first) for amount, first, _ in growing), Fraction(bound.constant))
-        slope = max(
-            sum((amount * abs(steps[letter]) for amount, _, steps in growing), Fraction(0))
+        start = sum((amount * abs(first) for amount, first, _ in growing), bound.constant)
+        slope: Rational = max(
+            sum((amount * abs(steps[letter]) for amount, _, steps in growing), 0)
             for letter in range(len(self._network.alphabet.symbols))
         )
         return start - slope, slope

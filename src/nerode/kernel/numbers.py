@@ -37,7 +37,85 @@ _ROOT = re.compile(r"e\(\d{1,5}/(\d{1,5})\)", re.ASCII)
 _EXAMPLES = "write -3/4, e(7/60) or 1/2*e(1/8)-1"
 
 Rational = int | Fraction
+_RATIONAL = (int, Fraction)
 _Value = TypeVar("_Value")
+
+
+class Ratio(Fraction):
+    """A fraction that is not whole; sums and products with others like it and with ints are quick.
+
+    They do not go through the tests for other kinds of number that `Fraction` makes, and are ints where they
+    are whole. Everything else is the `Fraction` that it is.
+    """
+
+    __slots__ = ()
+    _numerator: int
+    _denominator: int
+
+    def __add__(self, other: Any) -> Any:
+        n, d = self._numerator, self._denominator
+        if type(other) is int:
+            return _ratio(n + other * d, d)
+        if type(other) is not Ratio:
+            return plain(super().__add__(other))
+        e = other._denominator
+        if d == e:
+            return ratio(n + other._numerator, d)
+        return ratio(n * e + other._numerator * d, d * e)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Ratio:
+        return _ratio(-self._numerator, self._denominator)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is int:
+            return ratio(self._numerator * other, self._denominator)
+        if type(other) is not Ratio:
+            return plain(super().__mul__(other))
+        return ratio(self._numerator * other._numerator, self._denominator * other._denominator)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Ratio:
+            return type(other) is not int and super().__eq__(other)
+        return self._numerator == other._numerator and self._denominator == other._denominator
+
+    __hash__ = Fraction.__hash__
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self._numerator < other * self._denominator)
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self._numerator <= other * self._denominator)
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self._numerator > other * self._denominator)
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(self._numerator >= other * self._denominator)
+
+
+def _ratio(numerator: int, denominator: int) -> Ratio:
+    """The fraction of two numbers that have no common divisor; the denominator is above 1."""
+    found = object.__new__(Ratio)
+    found._numerator, found._denominator = numerator, denominator
+    return found
+
+
+def ratio(numerator: int, denominator: int) -> int | Ratio:
+    """Returns the quotient of two whole numbers, the second of which is positive."""
+    divisor = math.gcd(numerator, denominator)
+    if divisor == denominator:
+        return numerator // denominator
+    return _ratio(numerator // divisor, denominator // divisor)
 
 
 class RootSum:
@@ -57,7 +135,7 @@ class RootSum:
 
     def __add__(self, other: Number) -> Number:
         a = self.denominator
-        if isinstance(other, int | Fraction):
+        if isinstance(other, _RATIONAL):
             b = other.denominator
             numerators = [n * b for n in self.numerators]
             numerators[0] += other.numerator * a
@@ -82,7 +160,7 @@ class RootSum:
         return (-self) + other
 
     def __mul__(self, other: Number) -> Number:
-        if isinstance(other, int | Fraction):
+        if isinstance(other, _RATIONAL):
             scaled = [n * other.numerator for n in self.numerators]
             return self.field.number(scaled, self.denominator * other.denominator)
         if not isinstance(other, RootSum):
@@ -190,7 +268,7 @@ class Field:
         """Returns the number with these entries, in lowest terms; an int or a Fraction where it is one."""
         self.work.spend(len(numerators))
         if not any(numerators[1:]):
-            return plain(Fraction(numerators[0], denominator))
+            return ratio(numerators[0], denominator)
         divisor = math.gcd(denominator, *numerators) if denominator > 1 else 1
         if divisor > 1:
             numerators = [n // divisor for n in numerators]
@@ -357,7 +435,8 @@ def sign(value: Number) -> int:
         Undecided: if the number is not real, or nearer to zero than any network needs.
     """
     if not isinstance(value, RootSum):
-        return (value > 0) - (value < 0)
+        above = value.numerator
+        return (above > 0) - (above < 0)
     if not value.is_real():
         raise Undecided(f"{value} is not real and has no sign")
     bits = 64
@@ -466,7 +545,7 @@ def rational(value: object, what: str = "this method") -> Fraction:
     Raises:
         Undecided: if it is irrational; `what` needs rational numbers.
     """
-    if not isinstance(value, int | Fraction):
+    if not isinstance(value, _RATIONAL):
         raise Undecided(f"{what} needs rational numbers, not {quoted(value)}")
     return Fraction(value)
 
@@ -516,9 +595,9 @@ def write_number(value: Rational) -> str:
     return str(plain(Fraction(value)))
 
 
-def plain(value: _Value) -> _Value | int:
-    """Returns a whole number as an int, any other value as it is."""
-    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+def plain(value: _Value) -> _Value | int | Ratio:
+    """Returns a whole number as an int, any other fraction as a `Ratio`, any other value as it is."""
+    return ratio(value.numerator, value.denominator) if isinstance(value, Fraction) else value
 
 
 def combined(

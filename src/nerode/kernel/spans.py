@@ -55,6 +55,8 @@ def add(a: Span, b: Span) -> Span:
 
 def multiply(a: Span, b: Span) -> Span:
     """Returns the products."""
+    if a[0] >= 0 and b[0] >= 0:
+        return a[0] * b[0] >> PLACES, -(-a[1] * b[1] >> PLACES)
     products = (a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
     return min(products) >> PLACES, -(-max(products) >> PLACES)
 
@@ -188,6 +190,11 @@ class SpanRows:
                     [(name, c) for name, c in whole if name not in state],
                 )
             )
+        self._columns: dict[str, list[tuple[int, int]]] = {}
+        for i, (_, _, _, named) in enumerate(self._rows):
+            for name, c in named:
+                self._columns.setdefault(name, []).append((i, c))
+        self._divided = [(i, below) for i, (_, below, _, _) in enumerate(self._rows) if below != 1]
         self._size = sum(1 + len(held) + len(named) for _, _, held, named in self._rows)
         self._shares: dict[Sequence[Span], list[Span]] = {}
 
@@ -196,20 +203,20 @@ class SpanRows:
         self._work.spend(4 * self._size)
         shares = self._shares.get(state)
         if shares is None:
-            shares = [_total(0, held, state) for _, _, held, _ in self._rows]
-            if state:
-                self._shares[state] = shares
-        found = []
-        for (low, high), (start, below, _, terms) in zip(shares, self._rows, strict=True):
-            low, high = low + start, high + start
-            for name, c in terms:
-                span = table.get(name)
-                if span is not None:
-                    a, b = span if c > 0 else (span[1], span[0])
-                    low += c * a
-                    high += c * b
-            found.append((low, high) if below == 1 else (low // below, -(-high // below)))
-        return found
+            shares = [_total(start, held, state) for start, _, held, _ in self._rows]
+            self._shares[state] = shares
+        lows, highs = [low for low, _ in shares], [high for _, high in shares]
+        for name, (low, high) in table.items():
+            for i, c in self._columns.get(name, ()):
+                if c > 0:
+                    lows[i] += c * low
+                    highs[i] += c * high
+                else:
+                    lows[i] += c * high
+                    highs[i] += c * low
+        for i, below in self._divided:
+            lows[i], highs[i] = lows[i] // below, -(-highs[i] // below)
+        return list(zip(lows, highs, strict=True))
 
     def values(self, table: Mapping[str, Span], state: Sequence[Span] = ()) -> dict[int, Span]:
         """Returns all rows by number."""

@@ -105,24 +105,40 @@ class ColumnRows:
 
     def _touched(self, table: Mapping[str, Value], state: State) -> dict[int, Value]:
         """The rows that some input adds to."""
-        sums: dict[int, Value] = {}
-        columns, bias, meter = self.columns, self.bias, self._arithmetic.meter
+        columns, resting = self.columns, self._resting
         inputs = [(columns[name], v) for name, v in table.items() if name in columns]
         if state:
             inputs += [(column, v) for column, v in zip(self._held, state, strict=True) if v != 0]
-        terms: dict[int, list[tuple[Value, Value]]] = {}
+        sums: dict[int, Value] = {}
         count = 1 + len(table) + len(state)
         for column, v in inputs:
             count += len(column)
+            is_one = v == 1
             for i, c in column:
-                sums[i] = sums.get(i, bias[i]) + (v if c == 1 else c * v)
-                if meter is not None:
-                    terms.setdefault(i, [(1, bias[i])]).append((c, v))
+                term = c if is_one else v if c == 1 else c * v
+                known = sums.get(i)
+                if known is None:
+                    known = resting.get(i)
+                sums[i] = term if known is None else known + term
         self._arithmetic.work.spend(count * self._arithmetic.number_size)
-        if meter is not None:
-            for products in terms.values():
-                meter.sum(products, self._arithmetic.region)
+        meter = self._arithmetic.meter
+        if meter is not None and meter.is_open:
+            self._show_terms(inputs, meter)
         return sums
+
+    def _show_terms(
+        self, inputs: Sequence[tuple[Sequence[tuple[int, Number]], Value]], meter: ExactnessMeter
+    ) -> None:
+        """Shows a meter the terms of every row that some input adds to."""
+        terms: dict[int, list[tuple[Value, Value]]] = {}
+        for column, v in inputs:
+            for i, c in column:
+                if i in terms:
+                    terms[i].append((c, v))
+                else:
+                    terms[i] = [(1, self.bias[i]), (c, v)]
+        for products in terms.values():
+            meter.sum(products, self._arithmetic.region)
 
 
 class ExactArithmetic:
@@ -466,7 +482,8 @@ class Stepper:
                 number = 0 if not move.chosen else letter
                 if maps.selector is not None:
                     number = self._selected(maps.selector.values(table))
-                if arithmetic.meter is not None and move.factors is not None:
+                meter = arithmetic.meter
+                if meter is not None and meter.is_open and move.factors is not None:
                     self._meter_factors(move.factors[number], state)
                 moved: list[Any] = maps.moves[number].all_values(table, state)
                 if move.activation:

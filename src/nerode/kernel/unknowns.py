@@ -396,11 +396,11 @@ class MultipleCoordinate(Coordinate):
         """Returns the number, if the value is one times the scale after the letter."""
         scale = step.scales_after[self.number]
         if not isinstance(scale, AffineForm) or value == 0:
-            return rational(value)
+            return plain(rational(value))
         ((unknown, factor),) = scale.terms.items()
         if not isinstance(value, AffineForm) or value.constant != 0 or value.terms.keys() != {unknown}:
             raise self.refuse("is no multiple of its scale")
-        return Fraction(value.terms[unknown]) / factor
+        return plain(Fraction(value.terms[unknown]) / factor)
 
 
 class RegisterCoordinate(Coordinate):
@@ -417,7 +417,7 @@ class RegisterCoordinate(Coordinate):
         if label == 0:
             return 0
         bounds = (label, self.number, self.low, self.high)
-        step.region.registers = {**step.region.registers, self.name: bounds}
+        step.region.registers[self.name] = bounds
         return step.unknown(self.name, ValueRange(None, None))
 
     def fold(self, value: Value, step: CellStep) -> Hashable:
@@ -425,12 +425,16 @@ class RegisterCoordinate(Coordinate):
         if value == 0:
             return 0
         own, wider = step.scales_after[self.number], step.scales_after[self.number - 1]
-        for sign in (1, -1):
-            room = sign * value - self.low * own, self.high * wider - sign * value
-            least = [step.region.bounds(form)[0] for form in room]
-            if all(bound is not None and bound >= 0 for bound in least):
+        for sign, size in ((1, value), (-1, -value)):
+            if self._never_negative(size - self.low * own, step) and self._never_negative(
+                self.high * wider - size, step
+            ):
                 return sign
         raise self.refuse("leaves its bounds")
+
+    def _never_negative(self, value: Value, step: CellStep) -> bool:
+        least = step.region.least(value)
+        return least is not None and least >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -501,10 +505,10 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         "intervals": (table(listing(_range, most=MAX_POINTS)), {}),
         "merged": (whole(0, max(0, len(network.layers) - 1)), 0),
         "caps": (table(whole(1, MAX_CAP)), {}),
-        "scales": (listing(entries(place, read_rational), most=MAX_SCALES), []),
+        "scales": (listing(entries(place, _number), most=MAX_SCALES), []),
         "power": (whole(0, MAX_COUNTERS), None),
         "multiples": (table(whole(1, MAX_SCALES)), {}),
-        "registers": (table(entries(whole(1, MAX_SCALES), read_rational, read_rational)), {}),
+        "registers": (table(entries(whole(1, MAX_SCALES), _number, _number)), {}),
     }
     given = {k: read(cover[k], k) if k in cover else default for k, (read, default) in forms.items()}
 
@@ -868,23 +872,24 @@ class UnknownsDomain(Domain):
             v + c.increments[letter] * step.unit for v, c in zip(step.counters, known.counters, strict=True)
         ]
         step.moved = [known.scale * v for v in (step.unit, *moved)]
-        region.chain = ["", *(f"scale{k}" for k in range(1, len(known.factors)))]
+        region.chain = {f"scale{k}" if k else "": k for k in range(len(known.factors))}
         factors, power, step.weight = known.factors, known.scale, step.unit
         if known.exponent is not None:
             region.exponent = f"counter{known.exponent}"
-            power = Fraction(4) ** known.counters[known.exponent].increments[letter]
+            power = plain(Fraction(4) ** known.counters[known.exponent].increments[letter])
             if known.digits:
                 step.weight = region.times_scale("", ValueRange(1, 1))
             else:
-                region.chain, factors = ["power", ""], (power, 1)
+                region.chain, factors = {"power": 0, "": 1}, (power, 1)
         step.scales = [step.unknown(name, ValueRange(None, None)) if name else 1 for name in region.chain]
         step.scales_after = [f * s for f, s in zip(factors, step.scales, strict=True)]
         if known.digits:
             inner = [kinds[level] for level in (1, 2) if level in kinds]
             step.stack = self._code(step, inner) if kinds else values[-1]
             kind, closes = divmod(letter, 2)
-            digit, base = known.digits[kind] * step.weight, Fraction(known.base)
-            step.code = power * (base * (step.stack - digit) if closes else digit + step.stack * (1 / base))
+            digit, base = known.digits[kind] * step.weight, known.base
+            below = plain(1 / Fraction(base))
+            step.code = power * (base * (step.stack - digit) if closes else digit + step.stack * below)
         return step
 
     def _code(self, step: CellStep, inner: Sequence[int]) -> Value:
@@ -896,7 +901,7 @@ class UnknownsDomain(Domain):
             return step.region.times_scale("rest", rest) if powers else step.times_scale("rest", rest)
         if inner[0] == -1:
             return 0
-        return digits[inner[0]] * step.weight + self._code(step, inner[1:]) * (1 / Fraction(base))
+        return digits[inner[0]] * step.weight + self._code(step, inner[1:]) * plain(1 / Fraction(base))
 
     def _unfold(self, cell: UnknownsCell, step: CellStep) -> States:
         """The states of a cell as forms over the unknowns of a step."""

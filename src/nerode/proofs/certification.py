@@ -217,8 +217,8 @@ def _certify(
         # Counters and what fades have no end; for them the kernel looks for a failing word by itself.
         if language.regular and _unending_cover(network) is None:
             closed = prover.outcome(prover.prove("joint-closure", {"task": task}, most=FEW_CELLS))
-    except BudgetExceeded:
-        if budget.elements <= FEW_CELLS:
+    except BudgetExceeded as stop:
+        if stop.resource == "seconds" or budget.elements <= FEW_CELLS:
             raise
     if closed is not None and not isinstance(closed, Unproved):
         return closed

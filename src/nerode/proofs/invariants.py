@@ -563,15 +563,15 @@ def _sampled_steps(network: Network, language: Language, task: str, most: int) -
     """The effect of letters on each coordinate, on configurations that differ by more than low digits."""
     interpreter = Interpreter(network)
     steps: dict[Place, set[GatedStep]] = {}
+    fading = [(n, layer) for n, layer in enumerate(network.layers) if _may_fade(layer)]
 
     def successors(node: tuple[NetworkState, Hashable]) -> Iterator[tuple[NetworkState, Hashable]]:
         states, configuration = node
         for letter in letters_read(language, configuration, task):
             stream = interpreter.stream(states, letter)
-            for n, layer in enumerate(network.layers):
-                if _may_fade(layer):
-                    for i, step in _gated_steps(layer, stream, letter).items():
-                        steps.setdefault((n, i), set()).add(step)
+            for n, layer in fading:
+                for i, step in _gated_steps(layer, stream, letter).items():
+                    steps.setdefault((n, i), set()).add(step)
             yield interpreter.step(states, letter)[0], language.advance(configuration, letter)
 
     def rounded(node: tuple[NetworkState, Hashable]) -> Hashable:
