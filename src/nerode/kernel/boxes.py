@@ -89,15 +89,19 @@ class BoxDomain(ConfigurationDomain):
 
     def _labels(self, states: States) -> WalkCell:
         """For each layer the number of the interval that holds each coordinate."""
-        return tuple(
-            tuple([self._find(n, i, span) for i, span in enumerate(state)]) for n, state in enumerate(states)
-        )
-
-    def _find(self, layer: int, coordinate: int, span: Span) -> int:
-        for k, interval in enumerate(self._inside[layer][coordinate]):
-            if _holds(interval, span):
-                return k
-        raise Undecided(f"coordinate {coordinate + 1} of layer {layer + 1} {_shown(span)} is in no interval")
+        found = []
+        for n, (places, state) in enumerate(zip(self._inside, states, strict=True), start=1):
+            labels: list[int] = []
+            for intervals, (low, high) in zip(places, state, strict=True):
+                for k, (least, most) in enumerate(intervals):
+                    if least <= low and high <= most:
+                        labels.append(k)
+                        break
+                else:
+                    shown = _shown((low, high))
+                    raise Undecided(f"coordinate {len(labels) + 1} of layer {n} {shown} is in no interval")
+            found.append(tuple(labels))
+        return tuple(found)
 
 
 class NodeDomain(ConfigurationDomain):

@@ -169,13 +169,28 @@ class FormRegion:
         """Returns the least value; None for none."""
         if not isinstance(value, AffineForm):
             return _rational(value)
+        if len(self.chain) == 1 and not self.scaled:
+            return self._end(value, -1)
         return min(self._sums(value, -1), default=None)
 
     def greatest(self, value: Value) -> Rational | None:
         """Returns the greatest value; None for none."""
         if not isinstance(value, AffineForm):
             return _rational(value)
+        if len(self.chain) == 1 and not self.scaled:
+            return self._end(value, 1)
         return max(self._sums(value, 1), default=None)
+
+    def _end(self, value: AffineForm, side: int) -> Rational | None:
+        """The bound of a form from one side where all unknowns have ranges; None if it has no bound."""
+        total = value.constant
+        for name, amount in value.terms.items():
+            known = self.ranges[name]
+            end = known.high if (amount > 0) == (side > 0) else known.low
+            if end is None:
+                return None
+            total += amount * end
+        return total
 
     def _sums(self, value: AffineForm, side: int) -> list[Rational]:
         """Numbers whose extremes bound a form from one side; none if it has no bound.
@@ -212,8 +227,6 @@ class FormRegion:
                 if end is None:
                     return []
                 coefficients[one] += amount * end
-        if len(coefficients) == 1:
-            return coefficients
         if any(amount * side > 0 for amount in itertools.accumulate(coefficients[:one])):
             return []
         return list(itertools.accumulate(coefficients))[one:]
@@ -235,7 +248,8 @@ class FormRegion:
         Since the scale is positive, the signs are the same.
         """
         if (
-            not isinstance(value, AffineForm)
+            not self.scaled
+            or not isinstance(value, AffineForm)
             or value.constant != 0
             or not self.scaled.keys() >= value.terms.keys()
         ):
@@ -306,10 +320,11 @@ class FormRegion:
         direction = self.direction(AffineForm(value.constant - threshold, value.terms))
         if not isinstance(direction, AffineForm):
             return sign(direction) > 0
-        least, most = (self._sums(direction, side) for side in (-1, 1))
+        least = self._sums(direction, -1)
         if least and min(least) >= 0 and least[-1] > 0:
             return True
-        if most and max(most) <= 0:
+        most = self.greatest(direction)
+        if most is not None and most <= 0:
             return False
         self._cut(direction)
         raise Undecided(f"{value} is not on one side of {threshold}")
@@ -337,8 +352,12 @@ class FormRegion:
         """Returns what the value and its bounds on this region depend on."""
         if not isinstance(value, AffineForm):
             return value
+        parts = []
+        for name, amount in value.terms.items():
+            known = self.ranges[name]
+            parts.append((name, amount, known.low, known.high, known.grid))
         # By name: equal forms may have their terms in another order.
-        return (value, tuple([self.ranges[name] for name in sorted(value.terms)]))
+        return (value.constant, *(sorted(parts) if len(parts) > 1 else parts))
 
     def grid(self, value: Value) -> int | None:
         """Returns g such that the value is a multiple of 2**-g, None if none is known."""

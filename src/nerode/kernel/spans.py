@@ -55,8 +55,9 @@ def add(a: Span, b: Span) -> Span:
 
 def multiply(a: Span, b: Span) -> Span:
     """Returns the products."""
-    if a[0] >= 0 and b[0] >= 0:
-        return a[0] * b[0] >> PLACES, -(-a[1] * b[1] >> PLACES)
+    if a[0] >= 0:
+        low, high = b
+        return (a[low < 0] * low) >> PLACES, -(-a[high >= 0] * high >> PLACES)
     products = (a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
     return min(products) >> PLACES, -(-max(products) >> PLACES)
 
@@ -77,11 +78,10 @@ def divide(a: Span, b: Span) -> Span:
 def mix(share: Span, old: Span, new: Span) -> Span:
     """Returns (1 - share)·old + share·new for a share in [0,1].
 
-    This is linear in the share and grows with the other two, so the extremes are at the ends of the share.
+    This is old + share·(new - old), which grows with old and new, so the extremes are at ends of the share.
     """
-    lows = [((ONE - s) * old[0] + s * new[0]) >> PLACES for s in share]
-    highs = [-((-((ONE - s) * old[1] + s * new[1])) >> PLACES) for s in share]
-    return min(lows), max(highs)
+    fall, rise = new[0] - old[0], new[1] - old[1]
+    return old[0] + (share[fall < 0] * fall >> PLACES), old[1] - (-share[rise >= 0] * rise >> PLACES)
 
 
 def relu(a: Span) -> Span:
@@ -104,9 +104,14 @@ def tanh(a: Span) -> Span:
     return _tanh_at(a[0])[0], _tanh_at(a[1])[1]
 
 
-def sigmoid(a: Span) -> Span:
-    """Returns a span around the logistic function 1/(1 + e^-x)."""
-    return _sigmoid_at(a[0])[0], _sigmoid_at(a[1])[1]
+def tanhs(values: Iterable[Span]) -> list[Span]:
+    """Returns spans around the hyperbolic tangents of each."""
+    return [(_tanh_at(low)[0], _tanh_at(high)[1]) for low, high in values]
+
+
+def sigmoids(values: Iterable[Span]) -> list[Span]:
+    """Returns spans around the logistic function 1/(1 + e^-x) of each."""
+    return [(_sigmoid_at(low)[0], _sigmoid_at(high)[1]) for low, high in values]
 
 
 @functools.lru_cache(maxsize=1 << 17)

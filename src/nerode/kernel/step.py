@@ -305,11 +305,11 @@ def check_heads(kinds: Sequence[str], holds: Mapping[int, Any], values: Mapping[
 
 
 def _gru(move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
-    reset, update = ([spans.sigmoid(v) for v in rows.all_values(table, state)] for rows in maps[:2])
-    read = tuple(spans.multiply(r, h) for r, h in zip(reset, state, strict=True))
-    candidate = [spans.tanh(v) for v in maps[2].all_values(table, read)]
+    reset, update = (spans.sigmoids(rows.all_values(table, state)) for rows in maps[:2])
+    read = tuple(map(spans.multiply, reset, state))
+    candidate = spans.tanhs(maps[2].all_values(table, read))
     shares = update if move.cap == 1 else [_capped(z, move.cap) for z in update]
-    return [spans.mix(z, h, n) for z, h, n in zip(shares, state, candidate, strict=True)]
+    return list(map(spans.mix, shares, state, candidate))
 
 
 def _capped(share: Span, cap: Fraction) -> Span:
@@ -323,15 +323,15 @@ def _lstm(move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) 
     """The states h, c (and n) of an LSTM or sLSTM cell."""
     width = len(move.gates[0])
     write, forget, shown, inner = (rows.all_values(table, state[:width]) for rows in maps)
-    kept = [spans.sigmoid(v) for v in forget]
-    amount = [spans.sigmoid(v) if move.cell == "lstm" else spans.exp(v) for v in write]
+    kept = spans.sigmoids(forget)
+    amount = spans.sigmoids(write) if move.cell == "lstm" else list(map(spans.exp, write))
     new = [
-        spans.add(spans.multiply(k, c), spans.multiply(a, spans.tanh(z)))
-        for k, c, a, z in zip(kept, state[width : 2 * width], amount, inner, strict=True)
+        spans.add(spans.multiply(k, c), spans.multiply(a, z))
+        for k, c, a, z in zip(kept, state[width : 2 * width], amount, spans.tanhs(inner), strict=True)
     ]
-    gates = [spans.sigmoid(v) for v in shown]
+    gates = spans.sigmoids(shown)
     if move.cell == "lstm":
-        return [*(spans.multiply(o, spans.tanh(c)) for o, c in zip(gates, new, strict=True)), *new]
+        return [*map(spans.multiply, gates, spans.tanhs(new)), *new]
     total = [
         spans.add(spans.multiply(k, n), a) for k, n, a in zip(kept, state[2 * width :], amount, strict=True)
     ]
@@ -341,8 +341,13 @@ def _lstm(move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) 
 
 @dataclass(frozen=True, slots=True)
 class _LayerMaps:
-    """The affine maps of one layer; `moves` has one for each choice, or for gates and writes."""
+    """The affine maps of one layer; `moves` has one for each choice, or for gates and writes.
 
+    `names` are what its outputs call the state, `names_before` the state before the letter.
+    """
+
+    names: tuple[str, ...]
+    names_before: tuple[str, ...]
     units: Any
     moves: tuple[Any, ...]
     selector: Any
@@ -391,6 +396,8 @@ class Stepper:
         rows, width = self.arithmetic.rows, len(layer.state)
         selector = layer.move.selector if isinstance(layer.move, AffineMove) else None
         return _LayerMaps(
+            names=tuple(map(now, range(width))),
+            names_before=tuple(map(before, range(width))),
             units=rows(layer.units),
             moves=tuple(rows(one, width) for one in move_maps(layer.move)),
             selector=None if selector is None else rows(selector),
@@ -458,9 +465,9 @@ class Stepper:
         for i, v in maps.units.relus(table).items():
             table[unit(i)] = v
         new = self.arithmetic.settle(number, self._move(number, table, state, letter))
-        self._show(table, new, now, layer.complex_state)
+        self._show(table, new, now, maps.names, layer.complex_state)
         if layer.exposes_previous:
-            self._show(table, state, before, layer.complex_state)
+            self._show(table, state, before, maps.names_before, layer.complex_state)
         for i, v in maps.seen_units.relus(table, layer.functions).items():
             table[seen_unit(i)] = v
         return new, {layer.outputs[i][0]: v for i, v in maps.outputs.values(table).items()}
@@ -513,15 +520,15 @@ class Stepper:
             raise Undecided("a selector is not one-hot")
         return chosen[0]
 
-    def _show(self, table: Table, state: State, name: Callable[..., str], is_complex: bool) -> None:
+    def _show(
+        self, table: Table, state: State, name: Callable[..., str], names: Sequence[str], is_complex: bool
+    ) -> None:
         """Puts the coordinates of a state into a table, under their names."""
         zero = self.arithmetic.zero
+        if not is_complex:
+            table.update((place, value) for place, value in zip(names, state, strict=True) if value != zero)
+            return
         for i, value in enumerate(state):
-            if value == zero:
-                continue
-            if not is_complex:
-                table[name(i)] = value
-                continue
             for part, v in (("re", real_part(value)), ("im", imaginary_part(value))):
                 if v not in (0, zero):
                     table[name(i, part)] = v
