@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from nerode.algebra.profiling import ClassesOnDemand, profile
+from nerode.algebra import ClassesOnDemand, profile
 from nerode.compiler.construction import Options
 from nerode.compiler.pipeline import compile_language
 from nerode.core import Budget, BudgetExceeded, NotCompilable

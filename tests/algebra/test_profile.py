@@ -8,12 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from nerode.algebra import groups_inside
+from nerode.algebra import ClassesOnDemand, family_profile, groups_inside, profile, profile_automaton
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.green_relations import green
 from nerode.algebra.groups_inside import find_counter, is_counter
 from nerode.algebra.monoid import transition_monoid
-from nerode.algebra.profiling import ClassesOnDemand, family_profile, profile, profile_automaton
 from nerode.core import Budget
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.brackets import dyck
@@ -68,7 +67,7 @@ def test_small_profiles_are_quick() -> None:
 def test_nothing_heavy_is_imported_for_a_small_profile() -> None:
     code = (
         "import sys; from nerode.languages.bestiary import find_language; "
-        "from nerode.algebra.profiling import profile; profile(find_language('flip-flop')); "
+        "from nerode.algebra import profile; profile(find_language('flip-flop')); "
         "print([m for m in ('scipy', 'sympy', 'torch', 'networkx') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
