@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nerode.languages.bestiary import BESTIARY
-from nerode.languages.bestiary.facts import FACTS
 from tests.cli.runner import run
+from tests.languages.bestiary.facts import FACTS
 
 
 @pytest.fixture(scope="module")

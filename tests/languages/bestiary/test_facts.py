@@ -17,9 +17,9 @@ from sympy.combinatorics.named_groups import (
 
 from nerode.core import InputError, stream
 from nerode.languages.bestiary import BESTIARY, find_language, suite
-from nerode.languages.bestiary.facts import FACTS, _bounded_dyck
 from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
+from tests.languages.bestiary.facts import FACTS, _bounded_dyck
 from tests.languages.bestiary.transition_monoid import (
     GroupProfile,
     is_aperiodic,

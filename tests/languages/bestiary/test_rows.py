@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 
 from nerode.core import Budget, stream
 from nerode.languages.bestiary import BESTIARY, find_language, lookup_language, suite
-from nerode.languages.bestiary.facts import FACTS
 from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
+from tests.languages.bestiary.facts import FACTS
 from tests.languages.bestiary.transition_monoid import (
     is_aperiodic,
     monoid_elements,

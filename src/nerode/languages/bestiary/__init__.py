@@ -1,7 +1,8 @@
 """The bestiary: every named language, what it is there to break, and where it comes from.
 
 Rows are named exactly; families have name patterns on top (`dyck-K-m`, `A4xZ5` …). What is known about the
-rows from elsewhere stands in `facts`. A bug that a language brings to light becomes a row.
+rows from elsewhere stands in `tests/languages/bestiary/facts.py`. A bug that a language brings to light
+becomes a row.
 """
 
 from __future__ import annotations

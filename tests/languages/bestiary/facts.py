@@ -1,4 +1,4 @@
-"""RowFacts about the rows of the bestiary known from elsewhere: expectations for tests, with their reasons.
+"""Facts about the rows of the bestiary known from elsewhere: expectations for tests, with their reasons.
 
 Nothing here was computed by nerode's own algebra. A value comes from the literature, from an argument that
 fits into a line, or from libsemigroups; `groups` are the isomorphism types of the maximal subgroups of the
@@ -24,7 +24,7 @@ class Fact(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFacts:
-    """RowFacts about one row; None where nothing is stated.
+    """Facts about one row; None where nothing is stated.
 
     Attributes:
         regular: whether the language is regular.
